@@ -1,0 +1,93 @@
+// swift-tools-version: 6.2
+
+import PackageDescription
+
+let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
+
+let asn1 = Target.Dependency.product(name: "SwiftASN1", package: "swift-asn1")
+let argumentParser = Target.Dependency.product(
+    name: "ArgumentParser", package: "swift-argument-parser")
+let configuration = Target.Dependency.product(name: "Configuration", package: "swift-configuration")
+let contract = Target.Dependency.product(name: "PerennialContract", package: "perennial")
+let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
+let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
+let httpClient = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
+let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let serviceLifecycle = Target.Dependency.product(
+    name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let x509 = Target.Dependency.product(name: "X509", package: "swift-certificates")
+let yams = Target.Dependency.product(name: "Yams", package: "Yams")
+
+let only = Context.environment["ONLY"].map { $0.split(separator: ",").map(String.init) }
+let keep: (Target) -> Bool = { target in only.map { $0.contains(target.name) } ?? true }
+
+func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .testTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+// The arrows between these targets are a table in Tests/TidyTests: SwiftPM itself does not enforce them.
+let package = Package(
+    name: "perennial-server",
+    platforms: [.macOS(.v15)],
+    products: only == nil ? [.executable(name: "perennial", targets: ["Program"])] : [],
+    dependencies: [
+        .package(name: "perennial", path: ".."),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
+        .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
+        .package(
+            url: "https://github.com/apple/swift-configuration", from: "1.4.0",
+            traits: ["CommandLineArguments", "YAML"]),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    ],
+    targets: ([
+        library("Ledger"),
+        library("AppStoreFormats"),
+        library("AppStoreTrust", ["AppStoreFormats", x509, asn1, crypto]),
+        library("Intake", ["Ledger", "AppStoreFormats"]),
+        library("Storage", ["Ledger"]),
+        library("StorageSQLite", ["Storage", grdb]),
+        library(
+            "Engine",
+            ["Ledger", "Intake", "AppStoreFormats", "AppStoreTrust", "Storage", crypto, logging]),
+        library("HTTPServer", ["Engine", "Ledger", contract, hummingbird]),
+        library("Simulator", ["AppStoreFormats", x509, asn1, crypto, hummingbird]),
+        .executableTarget(
+            name: "Program",
+            dependencies: [
+                "AppStoreFormats", "AppStoreTrust", "Engine", "HTTPServer", "Ledger", "Simulator",
+                "Storage", "StorageSQLite",
+                contract, argumentParser, configuration, httpClient, hummingbird, logging,
+                serviceLifecycle, yams,
+            ],
+            swiftSettings: strict),
+        tests("LedgerTests", ["Ledger"]),
+        tests("AppStoreFormatsTests", ["AppStoreFormats"]),
+        tests("AppStoreTrustTests", ["AppStoreTrust", "AppStoreFormats", x509, asn1, crypto]),
+        tests("IntakeTests", ["Intake", "Ledger", "AppStoreFormats"]),
+        tests("StorageTests", ["Storage", "StorageSQLite", "Ledger"]),
+        tests("EngineTests", ["Engine", "StorageSQLite", "Ledger"]),
+        tests("HTTPServerTests", ["HTTPServer", "Engine", contract]),
+        tests("SimulatorTests", ["Simulator", "AppStoreFormats", x509, crypto, httpClient]),
+        tests("ProgramTests", ["Program"]),
+        tests(
+            "Stories",
+            [
+                "Simulator", "Engine", "HTTPServer", "StorageSQLite", "AppStoreTrust", "Ledger",
+                "Program", contract, httpClient,
+            ]),
+        tests("TidyTests", []),
+    ] as [Target]).filter(keep),
+    swiftLanguageModes: [.v6]
+)

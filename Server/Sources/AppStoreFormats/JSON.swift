@@ -1,0 +1,117 @@
+/// A JSON value as one of Apple's documents holds it: every key and every number survives a round trip.
+package enum JSON: Hashable, Sendable {
+    case null
+    case bool(Bool)
+    case integer(Int64)
+    /// A number that is no 64-bit integer, by its literal text: Xcode writes fractional milliseconds.
+    case decimal(String)
+    case string(String)
+    case array([JSON])
+    case object([Member])
+
+    package struct Member: Hashable, Sendable {
+        package var key: String
+        package var value: JSON
+
+        package init(_ key: String, _ value: JSON) {
+            self.key = key
+            self.value = value
+        }
+    }
+
+    /// The value of a key; of a repeated key the last, as Apple's own clients read it. Nil where this is no object.
+    package subscript(_ key: String) -> JSON? {
+        guard case .object(let members) = self else { return nil }
+        return members.last { $0.key == key }?.value
+    }
+
+    package var string: String? {
+        if case .string(let value) = self { value } else { nil }
+    }
+
+    package var integer: Int64? {
+        if case .integer(let value) = self { value } else { nil }
+    }
+
+    package var bool: Bool? {
+        if case .bool(let value) = self { value } else { nil }
+    }
+
+    package var array: [JSON]? {
+        if case .array(let values) = self { values } else { nil }
+    }
+
+    package var members: [Member]? {
+        if case .object(let members) = self { members } else { nil }
+    }
+}
+
+extension JSON: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
+    ExpressibleByBooleanLiteral,
+    ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
+{
+    package init(stringLiteral value: String) { self = .string(value) }
+    package init(integerLiteral value: Int64) { self = .integer(value) }
+    package init(booleanLiteral value: Bool) { self = .bool(value) }
+    package init(arrayLiteral elements: JSON...) { self = .array(elements) }
+    package init(dictionaryLiteral elements: (String, JSON)...) {
+        self = .object(elements.map { Member($0.0, $0.1) })
+    }
+}
+
+extension JSON {
+    /// The value as compact UTF-8 text, keys in the order they have here.
+    package var bytes: [UInt8] {
+        var out: [UInt8] = []
+        out.reserveCapacity(1024)
+        write(to: &out)
+        return out
+    }
+
+    /// The same as a string, for logs and tests.
+    package var text: String { String(decoding: bytes, as: UTF8.self) }
+
+    private func write(to out: inout [UInt8]) {
+        switch self {
+        case .null: out.append(contentsOf: "null".utf8)
+        case .bool(let value): out.append(contentsOf: (value ? "true" : "false").utf8)
+        case .integer(let value): out.append(contentsOf: String(value).utf8)
+        case .decimal(let literal): out.append(contentsOf: literal.utf8)
+        case .string(let value): Self.write(string: value, to: &out)
+        case .array(let values):
+            out.append(UInt8(ascii: "["))
+            for (index, value) in values.enumerated() {
+                if index > 0 { out.append(UInt8(ascii: ",")) }
+                value.write(to: &out)
+            }
+            out.append(UInt8(ascii: "]"))
+        case .object(let members):
+            out.append(UInt8(ascii: "{"))
+            for (index, member) in members.enumerated() {
+                if index > 0 { out.append(UInt8(ascii: ",")) }
+                Self.write(string: member.key, to: &out)
+                out.append(UInt8(ascii: ":"))
+                member.value.write(to: &out)
+            }
+            out.append(UInt8(ascii: "}"))
+        }
+    }
+
+    private static func write(string: String, to out: inout [UInt8]) {
+        out.append(UInt8(ascii: "\""))
+        for byte in string.utf8 {
+            switch byte {
+            case UInt8(ascii: "\""): out.append(contentsOf: #"\""#.utf8)
+            case UInt8(ascii: "\\"): out.append(contentsOf: #"\\"#.utf8)
+            case 0..<0x20: out.append(contentsOf: escape(control: byte))
+            default: out.append(byte)
+            }
+        }
+        out.append(UInt8(ascii: "\""))
+    }
+
+    private static func escape(control byte: UInt8) -> [UInt8] {
+        let digits = Array("0123456789abcdef".utf8)
+        return Array(#"\u00"#.utf8) + [digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+    }
+}

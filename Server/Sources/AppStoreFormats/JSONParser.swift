@@ -1,0 +1,258 @@
+/// Why bytes are no JSON, and where.
+package struct JSONFailure: Error, Hashable, Sendable, CustomStringConvertible {
+    package var what: String
+    /// The offset in bytes at which reading stopped.
+    package var offset: Int
+
+    package var description: String { "\(what) at byte \(offset)" }
+}
+
+extension JSON {
+    /// Reads RFC 8259 text, whole: nothing but white space may follow the value.
+    ///
+    /// One pass over the bytes; each string is copied once, into the value that keeps it. Refuses invalid UTF-8, and nesting
+    /// deeper than ``JSONParser/depthMax``. How long the text may be is the caller's limit.
+    package init(parsing bytes: some Sequence<UInt8>) throws(JSONFailure) {
+        let result: Result<JSON, JSONFailure>? = bytes.withContiguousStorageIfAvailable { buffer in
+            JSONParser.parse(buffer)
+        }
+        let parsed = result ?? Array(bytes).withUnsafeBufferPointer { JSONParser.parse($0) }
+        self = try parsed.get()
+    }
+}
+
+/// Recursive descent over a buffer. `offset` always stands at the next unread byte.
+package struct JSONParser {
+    /// Levels of arrays and objects within one another. Apple's deepest document has six.
+    package static let depthMax = 32
+
+    private let bytes: UnsafeBufferPointer<UInt8>
+    private var offset = 0
+
+    static func parse(_ buffer: UnsafeBufferPointer<UInt8>) -> Result<JSON, JSONFailure> {
+        var parser = JSONParser(bytes: buffer)
+        return Result { () throws(JSONFailure) in try parser.document() }
+    }
+
+    private init(bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
+
+    private mutating func document() throws(JSONFailure) -> JSON {
+        let value = try value(depth: 0)
+        skipSpace()
+        guard offset == bytes.count else { throw failure("unexpected text after the value") }
+        return value
+    }
+
+    private func failure(_ what: String) -> JSONFailure { JSONFailure(what: what, offset: offset) }
+
+    private var next: UInt8? { offset < bytes.count ? bytes[offset] : nil }
+
+    private mutating func skipSpace() {
+        while let byte = next, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 {
+            offset += 1
+        }
+    }
+
+    private mutating func take(_ byte: UInt8) -> Bool {
+        guard next == byte else { return false }
+        offset += 1
+        return true
+    }
+
+    private mutating func value(depth: Int) throws(JSONFailure) -> JSON {
+        guard depth < Self.depthMax else {
+            throw failure("nested deeper than \(Self.depthMax) levels")
+        }
+        skipSpace()
+        switch next {
+        case UInt8(ascii: "{"): return .object(try members(depth: depth))
+        case UInt8(ascii: "["): return .array(try elements(depth: depth))
+        case UInt8(ascii: "\""): return .string(try string())
+        case UInt8(ascii: "t"): return try word("true", .bool(true))
+        case UInt8(ascii: "f"): return try word("false", .bool(false))
+        case UInt8(ascii: "n"): return try word("null", .null)
+        case nil: throw failure("the text ends where a value should stand")
+        default: return try number()
+        }
+    }
+
+    private mutating func word(_ word: StaticString, _ value: JSON) throws(JSONFailure) -> JSON {
+        let length = word.utf8CodeUnitCount
+        guard offset + length <= bytes.count else { throw failure("expected \(word)") }
+        for index in 0..<length where bytes[offset + index] != word.utf8Start[index] {
+            throw failure("expected \(word)")
+        }
+        offset += length
+        return value
+    }
+
+    private mutating func members(depth: Int) throws(JSONFailure) -> [JSON.Member] {
+        offset += 1
+        var members: [JSON.Member] = []
+        skipSpace()
+        if take(UInt8(ascii: "}")) { return members }
+        repeat {
+            skipSpace()
+            guard next == UInt8(ascii: "\"") else { throw failure("expected a key in quotes") }
+            let key = try string()
+            skipSpace()
+            guard take(UInt8(ascii: ":")) else { throw failure("expected a colon") }
+            members.append(JSON.Member(key, try value(depth: depth + 1)))
+            skipSpace()
+        } while take(UInt8(ascii: ","))
+        guard take(UInt8(ascii: "}")) else {
+            throw failure("expected a comma or the end of the object")
+        }
+        return members
+    }
+
+    private mutating func elements(depth: Int) throws(JSONFailure) -> [JSON] {
+        offset += 1
+        var elements: [JSON] = []
+        skipSpace()
+        if take(UInt8(ascii: "]")) { return elements }
+        repeat {
+            elements.append(try value(depth: depth + 1))
+            skipSpace()
+        } while take(UInt8(ascii: ","))
+        guard take(UInt8(ascii: "]")) else {
+            throw failure("expected a comma or the end of the array")
+        }
+        return elements
+    }
+}
+
+// MARK: - Numbers
+
+extension JSONParser {
+    private mutating func number() throws(JSONFailure) -> JSON {
+        let start = offset
+        _ = take(UInt8(ascii: "-"))
+        let whole = skipDigits()
+        guard whole > 0, whole == 1 || bytes[offset - whole] != UInt8(ascii: "0") else {
+            throw failure("expected a value")
+        }
+        let isInteger = try !skipFraction()
+        let literal = String(decoding: bytes[start..<offset], as: UTF8.self)
+        if isInteger, let integer = Int64(literal) { return .integer(integer) }
+        return .decimal(literal)
+    }
+
+    /// Steps over a fraction and an exponent; true where there was either.
+    private mutating func skipFraction() throws(JSONFailure) -> Bool {
+        var found = false
+        if take(UInt8(ascii: ".")) {
+            guard skipDigits() > 0 else { throw failure("expected digits after the decimal point") }
+            found = true
+        }
+        if take(UInt8(ascii: "e")) || take(UInt8(ascii: "E")) {
+            if !take(UInt8(ascii: "+")) { _ = take(UInt8(ascii: "-")) }
+            guard skipDigits() > 0 else { throw failure("expected digits in the exponent") }
+            found = true
+        }
+        return found
+    }
+
+    private mutating func skipDigits() -> Int {
+        let start = offset
+        while let byte = next, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) {
+            offset += 1
+        }
+        return offset - start
+    }
+}
+
+// MARK: - Strings
+
+extension JSONParser {
+    /// Reads a string in quotes. Most of Apple's have no escapes and are taken in one piece.
+    private mutating func string() throws(JSONFailure) -> String {
+        offset += 1
+        let start = offset
+        while let byte = next {
+            switch byte {
+            case UInt8(ascii: "\""):
+                let plain = try text(bytes[start..<offset])
+                offset += 1
+                return plain
+            case UInt8(ascii: "\\"): return try escapedString(from: start)
+            case 0..<0x20: throw failure("a control character within a string")
+            default: offset += 1
+            }
+        }
+        throw failure("a string without end")
+    }
+
+    private mutating func escapedString(from start: Int) throws(JSONFailure) -> String {
+        var units = Array(bytes[start..<offset])
+        while let byte = next {
+            offset += 1
+            switch byte {
+            case UInt8(ascii: "\""): return try text(units[...])
+            case UInt8(ascii: "\\"): units.append(contentsOf: try escape())
+            case 0..<0x20: throw failure("a control character within a string")
+            default: units.append(byte)
+            }
+        }
+        throw failure("a string without end")
+    }
+
+    private func text(_ units: some Collection<UInt8>) throws(JSONFailure) -> String {
+        guard let text = String(validating: units, as: UTF8.self) else {
+            throw failure("invalid UTF-8 in a string")
+        }
+        return text
+    }
+
+    private mutating func escape() throws(JSONFailure) -> [UInt8] {
+        guard let byte = next else { throw failure("a string without end") }
+        offset += 1
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): return [byte]
+        case UInt8(ascii: "b"): return [0x08]
+        case UInt8(ascii: "f"): return [0x0C]
+        case UInt8(ascii: "n"): return [0x0A]
+        case UInt8(ascii: "r"): return [0x0D]
+        case UInt8(ascii: "t"): return [0x09]
+        case UInt8(ascii: "u"): return Array(String(Character(try unicodeEscape())).utf8)
+        default: throw failure("an unknown escape")
+        }
+    }
+
+    /// The scalar after `\u`, of two escapes where the first is a high surrogate.
+    private mutating func unicodeEscape() throws(JSONFailure) -> Unicode.Scalar {
+        let first = try fourHexDigits()
+        if let scalar = Unicode.Scalar(first) { return scalar }
+        guard (0xD800..<0xDC00).contains(first), take(UInt8(ascii: "\\")), take(UInt8(ascii: "u"))
+        else {
+            throw failure("half a surrogate pair")
+        }
+        let second = try fourHexDigits()
+        guard (0xDC00..<0xE000).contains(second),
+            let scalar = Unicode.Scalar(0x10000 + (first - 0xD800) << 10 + (second - 0xDC00))
+        else { throw failure("half a surrogate pair") }
+        return scalar
+    }
+
+    private mutating func fourHexDigits() throws(JSONFailure) -> UInt32 {
+        guard offset + 4 <= bytes.count else { throw failure("expected four hexadecimal digits") }
+        var value: UInt32 = 0
+        for _ in 0..<4 {
+            guard let digit = Self.hexValue(bytes[offset]) else {
+                throw failure("expected four hexadecimal digits")
+            }
+            value = value << 4 | digit
+            offset += 1
+        }
+        return value
+    }
+
+    private static func hexValue(_ byte: UInt8) -> UInt32? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(byte - UInt8(ascii: "0"))
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt32(byte - UInt8(ascii: "a") + 10)
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt32(byte - UInt8(ascii: "A") + 10)
+        default: nil
+        }
+    }
+}

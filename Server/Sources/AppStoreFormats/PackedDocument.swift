@@ -1,0 +1,144 @@
+/// A signed document without what every document repeats. A notification is a JWS that holds two more; each carries the same
+/// certificates in its header, and base64 within base64 makes the inner ones a third longer again. Packed, each header is kept
+/// once, apart, and referred to; payloads and signatures are kept as the bytes they stand for.
+///
+/// Packing never loses a byte: `unpacked` returns exactly what came, and a text that would not come back whole is kept as it is.
+///
+/// Format: a list of parts, each a tag byte and its content. 0: a length and as many literal bytes. 1: the number of a header in
+/// `headers`. 2: a length and as many bytes that are a list of parts themselves, whose expansion stands here as base64url.
+/// Lengths and numbers are little-endian base 128.
+package struct PackedDocument: Hashable, Sendable {
+    package var parts: [UInt8]
+    /// The header segments taken out, as they came (base64url), in the order of their numbers.
+    package var headers: [[UInt8]]
+
+    /// JWS within JWS. Apple nests two deep.
+    package static let nestingMax = 3
+
+    package init(parts: [UInt8], headers: [[UInt8]]) {
+        self.parts = parts
+        self.headers = headers
+    }
+
+    package init(packing bytes: [UInt8]) {
+        var packer = Packer()
+        let parts = packer.pack(bytes[...], depth: 0)
+        let packed = PackedDocument(parts: parts, headers: packer.headers)
+        self =
+            packed.unpacked == bytes
+            ? packed : PackedDocument(parts: Packer.literal(bytes[...]), headers: [])
+    }
+
+    /// The document as it came; nil where the parts are damaged.
+    package var unpacked: [UInt8]? { expand(parts[...], depth: 0) }
+}
+
+private struct Packer {
+    var headers: [[UInt8]] = []
+
+    static func literal(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
+        bytes.isEmpty ? [] : [0] + varint(bytes.count) + bytes
+    }
+
+    static func varint(_ value: Int) -> [UInt8] {
+        var rest = value
+        var out: [UInt8] = []
+        while rest >= 128 {
+            out.append(UInt8(rest & 127) | 128)
+            rest >>= 7
+        }
+        return out + [UInt8(rest)]
+    }
+
+    /// Packs text that may hold JWS, each beginning with `eyJ` ({" in base64).
+    mutating func pack(_ bytes: ArraySlice<UInt8>, depth: Int) -> [UInt8] {
+        var out: [UInt8] = []
+        var literalStart = bytes.startIndex
+        var offset = bytes.startIndex
+        while depth < PackedDocument.nestingMax, let start = Self.nextToken(in: bytes, from: offset)
+        {
+            let end = bytes[start...].firstIndex { !Self.isTokenCharacter($0) } ?? bytes.endIndex
+            offset = end
+            guard let packed = packToken(bytes[start..<end], depth: depth) else { continue }
+            out += Self.literal(bytes[literalStart..<start]) + packed
+            literalStart = end
+        }
+        return out + Self.literal(bytes[literalStart...])
+    }
+
+    private static func nextToken(in bytes: ArraySlice<UInt8>, from offset: Int) -> Int? {
+        var index = offset
+        while index + 2 < bytes.endIndex {
+            if bytes[index] == UInt8(ascii: "e"), bytes[index + 1] == UInt8(ascii: "y"),
+                bytes[index + 2] == UInt8(ascii: "J")
+            {
+                return index
+            }
+            index += 1
+        }
+        return nil
+    }
+
+    private static func isTokenCharacter(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"),
+            UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
+            true
+        default: false
+        }
+    }
+
+    /// Nil where the token is no JWS in canonical base64url.
+    private mutating func packToken(_ token: ArraySlice<UInt8>, depth: Int) -> [UInt8]? {
+        guard let jws = CompactJWS(Array(token)), let payload = jws.payload,
+            let signature = jws.signature
+        else { return nil }
+        let header = Array(jws.headerSegment)
+        let number = headers.firstIndex(of: header) ?? headers.count
+        if number == headers.count { headers.append(header) }
+        let dot = Self.literal([UInt8(ascii: ".")])
+        let packedPayload = pack(payload[...], depth: depth + 1)
+        let packedSignature = Self.literal(signature[...])
+        return [1] + Self.varint(number) + dot + [2] + Self.varint(packedPayload.count)
+            + packedPayload
+            + dot + [2] + Self.varint(packedSignature.count) + packedSignature
+    }
+}
+
+extension PackedDocument {
+    private func expand(_ parts: ArraySlice<UInt8>, depth: Int) -> [UInt8]? {
+        guard depth <= Self.nestingMax + 1 else { return nil }
+        var out: [UInt8] = []
+        var rest = parts
+        while let tag = rest.popFirst() {
+            guard let number = Self.varint(&rest) else { return nil }
+            if tag == 1 {
+                guard headers.indices.contains(number) else { return nil }
+                out += headers[number]
+                continue
+            }
+            guard number <= rest.count else { return nil }
+            let content = rest.prefix(number)
+            rest = rest.dropFirst(number)
+            switch tag {
+            case 0: out += content
+            case 2:
+                guard let inner = expand(content, depth: depth + 1) else { return nil }
+                out += Base64.url.encode(inner)
+            default: return nil
+            }
+        }
+        return out
+    }
+
+    private static func varint(_ bytes: inout ArraySlice<UInt8>) -> Int? {
+        var value = 0
+        for shift in stride(from: 0, to: 35, by: 7) {
+            guard let byte = bytes.popFirst() else { return nil }
+            value |= Int(byte & 127) << shift
+            if byte < 128 { return value }
+        }
+        return nil
+    }
+}
