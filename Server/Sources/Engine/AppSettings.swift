@@ -1,0 +1,34 @@
+import AppStoreFormats
+import AppStoreTrust
+import Ledger
+
+/// One app, as the configuration describes it.
+package struct AppSettings: Hashable, Sendable {
+    /// The name that the configuration gives it, such as `birds`.
+    package var id: AppID
+    package var bundleID: String
+    /// Apple's number for the app; nil where it is not to be checked.
+    package var appAppleID: Int64?
+    /// Its purchases are made in a simulator, whose root it trusts. No other app does.
+    package var isSimulated: Bool
+    /// Which products give which right.
+    package var entitlements: [EntitlementID: Set<ProductID>]
+    package var rules: AccessRules
+
+    package init(
+        id: AppID, bundleID: String, appAppleID: Int64? = nil, isSimulated: Bool = false,
+        entitlements: [EntitlementID: Set<ProductID>], rules: AccessRules = AccessRules()
+    ) {
+        self.id = id
+        self.bundleID = bundleID
+        self.appAppleID = appAppleID
+        self.isSimulated = isSimulated
+        self.entitlements = entitlements
+        self.rules = rules
+    }
+
+    var identity: AppIdentity {
+        AppIdentity(
+            bundleID: bundleID, appAppleID: appAppleID, environments: [.production, .sandbox])
+    }
+}

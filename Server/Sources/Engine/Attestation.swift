@@ -1,0 +1,91 @@
+import AppStoreFormats
+import AppStoreTrust
+import Crypto
+import Intake
+import Ledger
+import Storage
+
+/// A document that was verified, as it will be kept, and the facts that it attests.
+struct Attestation: Sendable {
+    var document: StoredDocument
+    var facts: [Fact]
+    /// What was lacking where a part of it makes no fact. The document is kept all the same.
+    var shortcomings: [IntakeFailure] = []
+
+    /// What has to be known of a document beside its bytes.
+    struct Origin: Sendable {
+        var app: AppSettings
+        var source: StoredDocument.Source
+        var receivedAt: Instant
+    }
+
+    init(notification contents: NotificationContents, _ bytes: [UInt8], from origin: Origin) {
+        document = StoredDocument(
+            bytes, kind: .notification, contents.notification.environment,
+            signedAt: contents.notification.signedAt, origin)
+        facts = []
+        if let transaction = contents.transaction {
+            take { () throws(IntakeFailure) in try Self.fact(transaction) }
+        }
+        if let renewal = contents.renewal {
+            take { () throws(IntakeFailure) in try Self.fact(renewal) }
+        }
+    }
+
+    init(transaction: Verified<TransactionPayload>, _ bytes: [UInt8], from origin: Origin) {
+        document = StoredDocument(
+            bytes, kind: .transaction, transaction.environment, signedAt: transaction.signedAt,
+            origin)
+        facts = []
+        take { () throws(IntakeFailure) in try Self.fact(transaction) }
+    }
+
+    init(renewal: Verified<RenewalPayload>, _ bytes: [UInt8], from origin: Origin) {
+        document = StoredDocument(
+            bytes, kind: .renewal, renewal.environment, signedAt: renewal.signedAt, origin)
+        facts = []
+        take { () throws(IntakeFailure) in try Self.fact(renewal) }
+    }
+
+    private static func fact(
+        _ transaction: Verified<TransactionPayload>
+    ) throws(IntakeFailure) -> Fact {
+        try Intake.fact(of: transaction.payload, signedAt: transaction.signedAt)
+    }
+
+    private static func fact(_ renewal: Verified<RenewalPayload>) throws(IntakeFailure) -> Fact {
+        try Intake.fact(of: renewal.payload, signedAt: renewal.signedAt)
+    }
+
+    private mutating func take(_ fact: () throws(IntakeFailure) -> Fact) {
+        do {
+            facts.append(try fact())
+        } catch {
+            shortcomings.append(error)
+        }
+    }
+}
+
+extension StoredDocument {
+    fileprivate init(
+        _ bytes: [UInt8], kind: Kind, _ environment: StoreEnvironment, signedAt: AppStoreDate,
+        _ origin: Attestation.Origin
+    ) {
+        let packed = PackedDocument(packing: bytes)
+        self.init(
+            app: origin.app.id, id: Array(SHA256.hash(data: bytes)), kind: kind,
+            environment: environment == .production ? .production : .sandbox,
+            source: origin.source, signedAt: Instant(signedAt), receivedAt: origin.receivedAt,
+            parts: packed.parts,
+            headers: packed.headers.map {
+                Header(digest: Array(SHA256.hash(data: $0)), segment: $0)
+            })
+    }
+
+    /// The document as it came; nil where what is stored is damaged.
+    var bytes: [UInt8]? {
+        let packed = PackedDocument(parts: parts, headers: headers.map(\.segment))
+        guard let bytes = packed.unpacked, Array(SHA256.hash(data: bytes)) == id else { return nil }
+        return bytes
+    }
+}

@@ -1,0 +1,36 @@
+import Synchronization
+
+/// How often things happened since the start.
+final class Counters: Sendable {
+    final class Counter: Sendable {
+        private let value = Atomic<Int>(0)
+
+        func add() { value.add(1, ordering: .relaxed) }
+        var count: Int { value.load(ordering: .relaxed) }
+    }
+
+    let notificationsKept = Counter()
+    let notificationsRepeated = Counter()
+    let notificationsRefused = Counter()
+    let purchasesPosted = Counter()
+    let customersAnswered = Counter()
+}
+
+package struct EngineCounts: Hashable, Sendable {
+    package var notificationsKept: Int
+    package var notificationsRepeated: Int
+    package var notificationsRefused: Int
+    package var purchasesPosted: Int
+    package var customersAnswered: Int
+}
+
+extension Engine {
+    package var counts: EngineCounts {
+        EngineCounts(
+            notificationsKept: counters.notificationsKept.count,
+            notificationsRepeated: counters.notificationsRepeated.count,
+            notificationsRefused: counters.notificationsRefused.count,
+            purchasesPosted: counters.purchasesPosted.count,
+            customersAnswered: counters.customersAnswered.count)
+    }
+}

@@ -1,0 +1,129 @@
+import Ledger
+import Storage
+
+/// What a customer may use at a moment, and why.
+package struct CustomerState: Hashable, Sendable {
+    /// The id that was asked for.
+    package var id: CustomerID
+    /// All other ids that mean the same customer, the eldest first.
+    package var aliases: [CustomerID]
+    package var environment: Environment
+    package var asOf: Instant
+    /// Only those that the customer has or had.
+    package var entitlements: [EntitlementID: Access]
+    package var purchases: [PurchaseState]
+}
+
+/// One purchase of a customer, and what it gives.
+package struct PurchaseState: Hashable, Sendable {
+    package var timeline: Timeline
+    /// Nil where it gives nothing by time or ownership, such as a consumable.
+    package var access: Access?
+}
+
+extension Engine {
+    /// Ids that may mean one customer.
+    package static let idsMax = 100
+
+    /// What a customer may use now. An id never heard of is a customer without purchases; nothing is written.
+    package func customer(
+        _ id: CustomerID, app appID: AppID, environment: Environment
+    ) async throws(EngineFailure) -> CustomerState {
+        let (app, _) = try app(appID)
+        try id.requireMeaning()
+        let now = now()
+        let state = try await reading { tx in
+            try tx.state(of: id, in: app, environment: environment, at: now)
+        }
+        counters.customersAnswered.add()
+        return state
+    }
+
+    /// Lets another id mean the same customer from now on. Where both were customers, they become one. Harmless to repeat.
+    package func alias(
+        _ other: CustomerID, to id: CustomerID, app appID: AppID, environment: Environment
+    ) async throws(EngineFailure) -> CustomerState {
+        let (app, _) = try app(appID)
+        try id.requireMeaning()
+        try other.requireMeaning()
+        let now = now()
+        return try await transaction { tx in
+            try tx.unite(other, with: id, in: appID, at: now)
+            return try tx.state(of: id, in: app, environment: environment, at: now)
+        }
+    }
+}
+
+extension CustomerID {
+    /// Bytes of an id.
+    package static let bytesMax = 255
+
+    /// What programs write where they have no id: one customer for all of their users.
+    private static let meaningless: Set<String> = [
+        "null", "(null)", "nil", "none", "undefined", "nan", "n/a", "0", "-1", "false", "true",
+        "guest", "anonymous", "anon", "unknown", "user", "customer", "default", "test",
+        "unidentified", "not set", "no_user", "[object object]",
+        "00000000-0000-0000-0000-000000000000",
+    ]
+
+    func requireMeaning() throws(EngineFailure) {
+        let isPrintable = rawValue.unicodeScalars.allSatisfy {
+            $0.properties.generalCategory != .control
+        }
+        let words = rawValue.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        guard !words.isEmpty, words == rawValue, isPrintable, rawValue.utf8.count <= Self.bytesMax,
+            !Self.meaningless.contains(rawValue.lowercased())
+        else { throw .meaninglessCustomerID(rawValue) }
+    }
+}
+
+extension StoreTransaction {
+    func state(
+        of id: CustomerID, in app: AppSettings, environment: Environment, at now: Instant
+    ) throws -> CustomerState {
+        let known = try customer(known: id, in: app.id)
+        let ids = known?.ids ?? [id]
+        var timelines =
+            try known.map {
+                try self.timelines(of: $0.customer, in: app.id, environment: environment)
+            } ?? []
+        // A purchase that is nobody's, and carries a token that is an id of theirs, answers for them without being linked.
+        for id in ids where id.canBeAccountToken {
+            timelines += try unlinkedTimelines(
+                token: id.rawValue.lowercased(), in: app.id, environment: environment)
+        }
+        return CustomerState(
+            id: id, aliases: ids.filter { $0 != id }, environment: environment, asOf: now,
+            entitlements: app.entitlements.compactMapValues {
+                Entitlement.access(through: $0, of: timelines, at: now, rules: app.rules)
+            },
+            purchases: timelines.map {
+                PurchaseState(timeline: $0, access: $0.access(at: now, rules: app.rules))
+            })
+    }
+
+    fileprivate func unite(
+        _ other: CustomerID, with id: CustomerID, in app: AppID, at now: Instant
+    ) throws {
+        let customer = try customer(id, in: app, at: now)
+        if let second = try self.customer(known: other, in: app) {
+            guard second.customer != customer.customer else { return }
+            try requireRoom(for: second.ids.count, beside: customer)
+            try merge(second.customer, into: customer.customer, in: app)
+        } else {
+            try requireRoom(for: 1, beside: customer)
+            try addID(other, to: customer.customer, in: app, at: now)
+        }
+    }
+
+    private func requireRoom(for count: Int, beside customer: StoredCustomer) throws {
+        guard customer.ids.count + count <= Engine.idsMax else {
+            throw EngineFailure.tooMuch(what: "ids of one customer", limit: Engine.idsMax)
+        }
+    }
+}
+
+extension CustomerID {
+    /// Account tokens are UUIDs: no other id needs to be looked for among them.
+    fileprivate var canBeAccountToken: Bool { rawValue.utf8.count == 36 }
+}

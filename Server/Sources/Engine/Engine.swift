@@ -1,0 +1,88 @@
+import AppStoreFormats
+import AppStoreTrust
+import Ledger
+import Logging
+import Storage
+
+/// The verbs: take in what Apple says, say what a customer may use. Decisions are made in Ledger; rows are written by Storage; here is
+/// the border of the transaction.
+package struct Engine: Sendable {
+    let store: Store
+    let apps: [AppID: AppSettings]
+    let verifiers: [AppID: Verifier]
+    let now: @Sendable () -> Instant
+    let logger: Logger
+    let counters = Counters()
+
+    /// - Parameter verifiers: for each app the one that holds the roots it trusts.
+    /// - Parameter now: the machine's clock, or a simulator's.
+    package init(
+        database: any Database, apps: [AppSettings], verifiers: [AppID: Verifier],
+        now: @escaping @Sendable () -> Instant, logger: Logger
+    ) {
+        precondition(
+            apps.allSatisfy { verifiers[$0.id] != nil }, "Every app needs a verifier of its own.")
+        precondition(
+            Set(apps.map(\.bundleID)).count == apps.count, "Two apps have the same bundle.")
+        store = Store(database)
+        self.apps = Dictionary(uniqueKeysWithValues: apps.map { ($0.id, $0) })
+        self.verifiers = verifiers
+        self.now = now
+        self.logger = logger
+    }
+
+    /// Brings the tables up to this program's version. Harmless to repeat.
+    package func prepare() async throws(EngineFailure) {
+        let now = now().milliseconds
+        do { try await store.migrate(at: now) } catch { throw EngineFailure(error) }
+    }
+
+    /// Whether the database answers.
+    package func isReady() async -> Bool {
+        do {
+            _ = try await reading { tx in try tx.keyCount(of: AppID(rawValue: "")) }
+            return true
+        } catch {
+            logger.error("The database does not answer.", metadata: ["error": "\(error)"])
+            return false
+        }
+    }
+
+    func transaction<Value: Sendable>(
+        _ body: @escaping @Sendable (StoreTransaction) throws -> Value
+    ) async throws(EngineFailure) -> Value {
+        do { return try await store.transaction(body) } catch { throw EngineFailure(error) }
+    }
+
+    func reading<Value: Sendable>(
+        _ body: @escaping @Sendable (StoreTransaction) throws -> Value
+    ) async throws(EngineFailure) -> Value {
+        do { return try await store.reading(body) } catch { throw EngineFailure(error) }
+    }
+
+    func app(_ id: AppID) throws(EngineFailure) -> (AppSettings, Verifier) {
+        guard let settings = apps[id], let verifier = verifiers[id] else { throw .unknownApp(id) }
+        return (settings, verifier)
+    }
+
+    /// The app that a document claims to be for. The claim only chooses by whose identity it is verified.
+    func app(claimedBy jws: [UInt8]) throws(EngineFailure) -> (AppSettings, Verifier) {
+        let claim = Verifier.peek(jws)
+        guard let settings = apps.values.first(where: { $0.bundleID == claim?.bundleID }),
+            let verifier = verifiers[settings.id]
+        else {
+            if claim == nil { throw .unreadable("The payload is no signed document.") }
+            throw .notForAnyApp(
+                found: claim?.bundleID, known: apps.values.map(\.bundleID).sorted())
+        }
+        return (settings, verifier)
+    }
+}
+
+extension Instant {
+    init(_ date: AppStoreDate) { self.init(milliseconds: date.milliseconds) }
+}
+
+extension AppStoreDate {
+    init(_ instant: Instant) { self.init(milliseconds: instant.milliseconds) }
+}

@@ -1,0 +1,32 @@
+import AppStoreTrust
+import Intake
+import Ledger
+import Storage
+
+/// Why a verb was not carried out. What is said to whom about it is decided where the answer is written.
+package enum EngineFailure: Error, Hashable, Sendable {
+    /// The body is not what it should be.
+    case unreadable(String)
+    case tooMuch(what: String, limit: Int)
+    /// The document is for a bundle that is not in the configuration.
+    case notForAnyApp(found: String?, known: [String])
+    case unknownApp(AppID)
+    case notTrusted(Refusal)
+    case cannotTellNow(Uncertainty)
+    /// Signed by Apple, but it lacks what a purchase needs.
+    case incomplete(IntakeFailure)
+    /// Renewal information names no bundle: only a transaction of the same purchase shows whose app it is about.
+    case renewalWithoutTransaction(String)
+    case meaninglessCustomerID(String)
+    case belongsToAnotherCustomer(PurchaseID)
+    case storage(String)
+
+    /// What a database transaction threw, as ours.
+    init(_ error: any Error) {
+        switch error {
+        case let failure as EngineFailure: self = failure
+        case let failure as IntakeFailure: self = .incomplete(failure)
+        default: self = .storage("\(error)")
+        }
+    }
+}

@@ -1,0 +1,98 @@
+import Ledger
+import Storage
+
+extension Engine {
+    /// What a customer may use, why, and the documents behind it: text for a person, some lines a purchase.
+    package func explain(
+        _ id: CustomerID, app appID: AppID, environment: Environment
+    ) async throws(EngineFailure) -> String {
+        let (app, _) = try app(appID)
+        try id.requireMeaning()
+        let now = now()
+        return try await reading { tx in
+            let state = try tx.state(of: id, in: app, environment: environment, at: now)
+            var lines = Explanation.head(of: state, app: app)
+            for purchase in state.purchases {
+                let link = try tx.link(of: purchase.timeline.purchase, in: appID)
+                let facts = try tx.facts(about: purchase.timeline.purchase, in: appID)
+                lines += [""] + Explanation.lines(of: purchase, link: link, facts: facts)
+            }
+            return lines.joined(separator: "\n")
+        }
+    }
+}
+
+/// The chain from an answer to the documents that it stands on, in words.
+private enum Explanation {
+    static func head(of state: CustomerState, app: AppSettings) -> [String] {
+        var lines = ["\(state.id) in \(app.id), \(state.environment.rawValue), at \(state.asOf)"]
+        if !state.aliases.isEmpty {
+            lines.append("also known as \(state.aliases.map(\.rawValue).joined(separator: ", "))")
+        }
+        if state.purchases.isEmpty { lines.append("No purchase is known for this customer.") }
+        for (entitlement, access) in state.entitlements.sorted(by: { $0.key < $1.key }) {
+            let mark = access.isOpen ? "open" : "shut"
+            lines.append(
+                "\(entitlement): \(mark), \(access.state.rawValue). \(access.reason.sentence)")
+            lines.append("    by \(access.product), purchase \(access.purchase.original)")
+        }
+        return lines
+    }
+
+    static func lines(
+        of state: PurchaseState, link: Link?, facts: [FactWithSource]
+    ) -> [String] {
+        var lines = ["Purchase \(state.timeline.purchase.original)"]
+        let evidence = link.map { "linked by \($0.evidence.rawValue) on \($0.since.minute)" }
+        lines.append("  " + (evidence ?? "linked to nobody; found by its account token"))
+        lines += state.timeline.periods.map(line)
+        if let renewal = state.timeline.renewal { lines.append(line(of: renewal)) }
+        lines.append("  documents:")
+        lines += facts.map(line)
+        return lines
+    }
+
+    private static func line(of period: Timeline.Period) -> String {
+        let payment = period.payment
+        var line =
+            "  \(period.from.minute) – \(period.end?.minute ?? "for ever")  \(period.product)"
+        line += "  \(payment.terms.rawValue)"
+        if let price = payment.price { line += "  \(price.text)" }
+        if let revocation = payment.revocation {
+            line += "  taken back on \(revocation.at.minute) (\(revocation.kind.rawValue))"
+        }
+        if period.isReplaced { line += "  replaced by the next" }
+        return line
+    }
+
+    private static func line(of renewal: Timeline.Attested<Renewal>) -> String {
+        let value = renewal.value
+        var line = "  renewal, as of \(renewal.at.minute): \(value.willRenew ? "on" : "off")"
+        if value.willRenew, let product = value.renewsTo { line += ", to \(product)" }
+        if value.isRetrying { line += ", trying to collect" }
+        if let grace = value.graceUntil { line += ", grace until \(grace.minute)" }
+        if let ending = value.ending { line += ", ending: \(ending.rawValue)" }
+        return line
+    }
+
+    private static func line(of source: FactWithSource) -> String {
+        let subject =
+            switch source.fact.statement {
+            case .payment(let payment): "transaction \(payment.transaction)"
+            case .renewal: "renewal"
+            }
+        let document = DocumentID(bytes: source.document).rawValue.prefix(12)
+        return "    \(document)  \(source.kind) by \(source.source), received "
+            + "\(source.receivedAt.minute): \(subject), attested \(source.fact.attestedAt)"
+    }
+}
+
+extension Money {
+    /// `9.99 USD`.
+    fileprivate var text: String {
+        let (units, rest) = milliunits.magnitude.quotientAndRemainder(dividingBy: 1000)
+        var fraction = String(String(rest + 1000).dropFirst())
+        if fraction.hasSuffix("0") { fraction.removeLast() }
+        return "\(milliunits < 0 ? "-" : "")\(units).\(fraction) \(currency)"
+    }
+}

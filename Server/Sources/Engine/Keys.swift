@@ -1,0 +1,64 @@
+import Crypto
+import Ledger
+import Storage
+
+package typealias KeyKind = Storage.KeyKind
+
+/// Whom a key lets in.
+package struct KeyHolder: Hashable, Sendable {
+    package var app: AppID
+    package var kind: KeyKind
+}
+
+extension Engine {
+    /// Random bytes in a key.
+    private static let keyBytes = 24
+
+    /// Makes a key. It is returned once: only its SHA-256 is kept.
+    package func createKey(
+        app: AppID, kind: KeyKind, name: String
+    ) async throws(EngineFailure) -> String {
+        let random = SymmetricKey(size: SymmetricKeySize(bitCount: Self.keyBytes * 8))
+        let text = random.withUnsafeBytes { bytes in
+            bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        }
+        let key = "\(kind.prefix)_\(app)_\(text)"
+        try await keep(key: key, app: app, kind: kind, name: name)
+        return key
+    }
+
+    /// Keeps a key of one's own choosing: for development only, where a fixed one is handy. Harmless to repeat.
+    package func keep(
+        key: String, app: AppID, kind: KeyKind, name: String
+    ) async throws(EngineFailure) {
+        _ = try self.app(app)
+        let now = now()
+        let hash = Array(SHA256.hash(data: Array(key.utf8)))
+        try await transaction { tx in
+            try tx.addKey(hash: hash, app: app, kind: kind, name: name, at: now)
+        }
+    }
+
+    /// Whom a key lets in; nil for a key that was never made. Compared by hash, so that how long it takes tells nothing.
+    package func keyHolder(_ key: String) async throws(EngineFailure) -> KeyHolder? {
+        let hash = Array(SHA256.hash(data: Array(key.utf8)))
+        let found = try await reading { tx in
+            try tx.key(hash: hash).map { KeyHolder(app: $0.app, kind: $0.kind) }
+        }
+        return found.flatMap { apps[$0.app] == nil ? nil : $0 }
+    }
+
+    /// Whether an app has any key at all: without one nobody can ask.
+    package func hasKeys(_ app: AppID) async throws(EngineFailure) -> Bool {
+        try await reading { tx in try tx.keyCount(of: app) > 0 }
+    }
+}
+
+extension KeyKind {
+    fileprivate var prefix: String {
+        switch self {
+        case .app: "pk"
+        case .secret: "sk"
+        }
+    }
+}

@@ -1,0 +1,105 @@
+import AppStoreFormats
+import AppStoreTrust
+import Ledger
+import Storage
+
+/// A notification that is kept from now on.
+package struct KeptNotification: Hashable, Sendable {
+    package var app: AppID
+    package var document: DocumentID
+    /// It was kept before: Apple sent it again.
+    package var isRepeat: Bool
+}
+
+extension Engine {
+    /// Bytes of a notification's body. Apple's have about 13,000.
+    package static let notificationBytesMax = 262_144
+
+    /// Takes in the body of a version 2 notification. When this returns, it is on disk. Harmless to repeat.
+    ///
+    /// - Throws: ``EngineFailure``: `unreadable`, `tooMuch`, `notForAnyApp`, `notTrusted` for what can never be accepted;
+    ///   `cannotTellNow`, `storage` for what is worth another attempt.
+    package func record(
+        notification body: [UInt8]
+    ) async throws(EngineFailure) -> KeptNotification {
+        do {
+            return try await keep(notification: try Self.signedPayload(in: body))
+        } catch {
+            counters.notificationsRefused.add()
+            throw error
+        }
+    }
+
+    private static func signedPayload(in body: [UInt8]) throws(EngineFailure) -> [UInt8] {
+        guard body.count <= notificationBytesMax else {
+            throw .tooMuch(what: "bytes of a notification", limit: notificationBytesMax)
+        }
+        let parsed: NotificationBody
+        do { parsed = try NotificationBody(parsing: body) } catch {
+            throw .unreadable("The body is no JSON object: \(error).")
+        }
+        guard let payload = parsed.signedPayload else {
+            throw .unreadable("The body has no signedPayload.")
+        }
+        return Array(payload.utf8)
+    }
+
+    private func keep(notification jws: [UInt8]) async throws(EngineFailure) -> KeptNotification {
+        let (app, verifier) = try app(claimedBy: jws)
+        let receivedAt = now()
+        let contents = try trusted(
+            await verifier.notification(jws, for: app.identity, at: AppStoreDate(receivedAt)))
+        let attestation = Attestation(
+            notification: contents, jws,
+            from: Attestation.Origin(app: app, source: .notification, receivedAt: receivedAt))
+        report(attestation)
+        let isNew = try await transaction { tx in try tx.keep(attestation) }
+        (isNew ? counters.notificationsKept : counters.notificationsRepeated).add()
+        return KeptNotification(
+            app: app.id, document: DocumentID(bytes: attestation.document.id), isRepeat: !isNew)
+    }
+
+    func trusted(_ outcome: NotificationOutcome) throws(EngineFailure) -> NotificationContents {
+        switch outcome {
+        case .verified(let contents): return contents
+        case .refused(let refusal): throw .notTrusted(refusal)
+        case .cannotTellNow(let uncertainty): throw .cannotTellNow(uncertainty)
+        }
+    }
+
+    func trusted<Payload>(_ outcome: Outcome<Payload>) throws(EngineFailure) -> Verified<Payload> {
+        switch outcome {
+        case .verified(let verified): return verified
+        case .refused(let refusal): throw .notTrusted(refusal)
+        case .cannotTellNow(let uncertainty): throw .cannotTellNow(uncertainty)
+        }
+    }
+
+    private func report(_ attestation: Attestation) {
+        for shortcoming in attestation.shortcomings {
+            logger.warning(
+                "A verified document lacks what a fact needs; it is kept.",
+                metadata: [
+                    "app": "\(attestation.document.app)",
+                    "document": "\(DocumentID(bytes: attestation.document.id))",
+                    "shortcoming": "\(shortcoming)",
+                ])
+        }
+    }
+}
+
+extension StoreTransaction {
+    /// Keeps a document with its facts. False where it was kept before: then its facts are there too.
+    func keep(_ attestation: Attestation) throws(StorageFailure) -> Bool {
+        guard try add(attestation.document) else { return false }
+        try add(attestation.facts, from: attestation.document)
+        return true
+    }
+}
+
+extension DocumentID {
+    init(bytes: [UInt8]) {
+        self.init(
+            rawValue: bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined())
+    }
+}

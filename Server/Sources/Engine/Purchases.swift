@@ -1,0 +1,130 @@
+import AppStoreFormats
+import AppStoreTrust
+import Intake
+import Ledger
+import Storage
+
+/// What a device has of its purchases, as StoreKit signed it.
+package struct PurchaseEvidence: Hashable, Sendable {
+    /// Compact JWS.
+    package var signedTransactions: [String]
+    /// Compact JWS; each needs a transaction of the same purchase, here or known before.
+    package var signedRenewalInfos: [String]
+
+    /// Documents in one posting.
+    package static let documentsMax = 200
+
+    package init(signedTransactions: [String], signedRenewalInfos: [String] = []) {
+        self.signedTransactions = signedTransactions
+        self.signedRenewalInfos = signedRenewalInfos
+    }
+}
+
+extension Engine {
+    /// Takes in what a customer's device has, and makes those purchases theirs that are nobody's yet. Returns the customer in the
+    /// environment of the first document. Harmless to repeat.
+    ///
+    /// All documents are verified before any is kept: one that is refused refuses the posting, and changes nothing. A purchase
+    /// that is somebody else's stays theirs; what the documents attest is kept all the same.
+    package func record(
+        _ evidence: PurchaseEvidence, of id: CustomerID, app appID: AppID
+    ) async throws(EngineFailure) -> CustomerState {
+        let (app, verifier) = try app(appID)
+        try id.requireMeaning()
+        let transactions = evidence.signedTransactions
+        let renewals = evidence.signedRenewalInfos
+        guard !transactions.isEmpty || !renewals.isEmpty else {
+            throw .unreadable("There is no signed transaction.")
+        }
+        guard transactions.count + renewals.count <= PurchaseEvidence.documentsMax else {
+            throw .tooMuch(what: "documents in a posting", limit: PurchaseEvidence.documentsMax)
+        }
+        let origin = Attestation.Origin(app: app, source: .device, receivedAt: now())
+        var attestations: [Attestation] = []
+        for jws in transactions {
+            attestations.append(try await attest(transaction: jws, verifier, origin))
+        }
+        for jws in renewals {
+            attestations.append(try await attest(renewal: jws, verifier, origin))
+        }
+        let state = try await keep(attestations, of: id, app: app, at: origin.receivedAt)
+        counters.purchasesPosted.add()
+        return state
+    }
+
+    private func attest(
+        transaction jws: String, _ verifier: Verifier, _ origin: Attestation.Origin
+    ) async throws(EngineFailure) -> Attestation {
+        let bytes = Array(jws.utf8)
+        let outcome = await verifier.transaction(
+            bytes, for: origin.app.identity, at: AppStoreDate(origin.receivedAt))
+        let attestation = Attestation(transaction: try trusted(outcome), bytes, from: origin)
+        if let lacking = attestation.shortcomings.first { throw .incomplete(lacking) }
+        return attestation
+    }
+
+    private func attest(
+        renewal jws: String, _ verifier: Verifier, _ origin: Attestation.Origin
+    ) async throws(EngineFailure) -> Attestation {
+        let bytes = Array(jws.utf8)
+        let outcome = await verifier.renewal(
+            bytes, for: origin.app.identity, at: AppStoreDate(origin.receivedAt))
+        let attestation = Attestation(renewal: try trusted(outcome), bytes, from: origin)
+        if let lacking = attestation.shortcomings.first { throw .incomplete(lacking) }
+        return attestation
+    }
+
+    private func keep(
+        _ attestations: [Attestation], of id: CustomerID, app: AppSettings, at now: Instant
+    ) async throws(EngineFailure) -> CustomerState {
+        let environment = attestations[0].document.environment
+        let (state, foreign) = try await transaction { tx in
+            let foreign = try tx.keep(attestations, of: id, in: app.id, at: now)
+            return (try tx.state(of: id, in: app, environment: environment, at: now), foreign)
+        }
+        if let foreign { throw .belongsToAnotherCustomer(foreign) }
+        return state
+    }
+}
+
+extension StoreTransaction {
+    /// Keeps documents and links their purchases. Returns a purchase that is another customer's, where there is one.
+    fileprivate func keep(
+        _ attestations: [Attestation], of id: CustomerID, in app: AppID, at now: Instant
+    ) throws -> PurchaseID? {
+        for attestation in attestations.sorted(by: { $0.isPayment && !$1.isPayment }) {
+            if !attestation.isPayment { try requireKnownPurchase(attestation, in: app) }
+            _ = try keep(attestation)
+        }
+        let customer = try customer(id, in: app, at: now)
+        var foreign: PurchaseID?
+        for purchase in Set(attestations.flatMap { $0.facts.map(\.purchase) }).sorted() {
+            let isTheirs = try claim(purchase, for: customer, in: app, at: now)
+            if !isTheirs { foreign = foreign ?? purchase }
+        }
+        return foreign
+    }
+
+    private func requireKnownPurchase(_ attestation: Attestation, in app: AppID) throws {
+        for fact in attestation.facts where try timeline(of: fact.purchase, in: app) == nil {
+            throw EngineFailure.renewalWithoutTransaction(fact.purchase.original.rawValue)
+        }
+    }
+
+    /// Links a purchase that is nobody's. False where it is another customer's, or carries another customer's token.
+    private func claim(
+        _ purchase: PurchaseID, for claimant: StoredCustomer, in app: AppID, at now: Instant
+    ) throws -> Bool {
+        if let link = try link(of: purchase, in: app) { return link.customer == claimant.customer }
+        let token = try timeline(of: purchase, in: app)?.accountToken
+        let named = try token.flatMap { try customer(known: CustomerID(rawValue: $0), in: app) }
+        if let named, named.customer != claimant.customer { return false }
+        try link(
+            purchase, to: claimant.customer, by: named == nil ? .device : .token, in: app, at: now)
+        return true
+    }
+}
+
+extension Attestation {
+    fileprivate var isPayment: Bool { document.kind != .renewal }
+}

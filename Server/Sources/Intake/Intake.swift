@@ -1,0 +1,144 @@
+import AppStoreFormats
+import Ledger
+
+/// Apple's documents as facts: the only place that knows both languages.
+///
+/// Pure. Whoever calls it has verified the document first. What a notification says beside the transaction and the renewal
+/// information within it (its type, its status) follows from those two and makes no fact of its own: a fact must not depend on
+/// which of several notifications happened to arrive.
+package enum Intake {
+    /// The payment that a signed transaction attests.
+    ///
+    /// - Throws: ``IntakeFailure`` where a field is missing without which there is no payment.
+    package static func fact(
+        of transaction: TransactionPayload, signedAt: AppStoreDate
+    ) throws(IntakeFailure) -> Fact {
+        let id = try required(transaction.transactionId, "transactionId")
+        let environment = try environment(transaction.environment)
+        let original = try required(transaction.originalTransactionId, "originalTransactionId")
+        let payment = Payment(
+            transaction: TransactionID(rawValue: id), line: transaction.webOrderLineItemId,
+            product: ProductID(rawValue: try required(transaction.productId, "productId")),
+            kind: kind(of: transaction.type),
+            from: instant(try required(transaction.purchaseDate, "purchaseDate")),
+            until: transaction.expiresDate.map(instant), terms: terms(of: transaction),
+            offer: transaction.offerIdentifier,
+            price: money(transaction.price, transaction.currency),
+            ownership: ownership(of: transaction.inAppOwnershipType),
+            isRenewal: transaction.transactionReason == .renewal,
+            isUpgraded: transaction.isUpgraded ?? false, revocation: revocation(of: transaction),
+            accountToken: transaction.appAccountToken?.lowercased(),
+            group: transaction.subscriptionGroupIdentifier, storefront: transaction.storefront)
+        return Fact(
+            about: PurchaseID(TransactionID(rawValue: original), in: environment),
+            attestedAt: instant(signedAt),
+            .payment(payment))
+    }
+
+    /// What signed renewal information attests of the purchase that it names.
+    ///
+    /// - Throws: ``IntakeFailure`` where a field is missing without which nothing is said.
+    package static func fact(
+        of renewal: RenewalPayload, signedAt: AppStoreDate
+    ) throws(IntakeFailure) -> Fact {
+        let original = try required(renewal.originalTransactionId, "originalTransactionId")
+        let environment = try environment(renewal.environment)
+        let status = try required(renewal.autoRenewStatus, "autoRenewStatus")
+        let meant = Renewal(
+            willRenew: status == .on,
+            renewsTo: renewal.autoRenewProductId.map(ProductID.init(rawValue:)),
+            isRetrying: renewal.isInBillingRetryPeriod ?? false,
+            graceUntil: renewal.gracePeriodExpiresDate.map(instant),
+            ending: renewal.expirationIntent.map(ending),
+            renewsAt: renewal.renewalDate.map(instant),
+            price: money(renewal.renewalPrice, renewal.currency))
+        return Fact(
+            about: PurchaseID(TransactionID(rawValue: original), in: environment),
+            attestedAt: instant(signedAt), .renewal(meant))
+    }
+}
+
+/// A verified document that lacks what a fact needs. The document is kept all the same.
+package struct IntakeFailure: Error, Hashable, Sendable, CustomStringConvertible {
+    package var field: String
+    package var found: String
+
+    package var description: String { "\(field): \(found)" }
+}
+
+extension Intake {
+    private static func required<Value>(
+        _ value: Value?, _ field: String
+    ) throws(IntakeFailure) -> Value {
+        guard let value else {
+            throw IntakeFailure(field: field, found: "absent, or not as documented")
+        }
+        return value
+    }
+
+    private static func environment(
+        _ environment: StoreEnvironment?
+    ) throws(IntakeFailure) -> Environment {
+        switch try required(environment, "environment") {
+        case .production: return .production
+        case .sandbox: return .sandbox
+        case let other: throw IntakeFailure(field: "environment", found: other.rawValue)
+        }
+    }
+
+    private static func instant(_ date: AppStoreDate) -> Instant {
+        Instant(milliseconds: date.milliseconds)
+    }
+
+    private static func money(_ milliunits: Int64?, _ currency: String?) -> Money? {
+        guard let milliunits, let currency else { return nil }
+        return Money(milliunits: milliunits, currency: currency)
+    }
+
+    private static func kind(of type: ProductType?) -> ProductKind {
+        switch type {
+        case .autoRenewable?: .autoRenewable
+        case .nonRenewing?: .nonRenewing
+        case .nonConsumable?: .nonConsumable
+        case .consumable?: .consumable
+        default: .unknown
+        }
+    }
+
+    private static func terms(of transaction: TransactionPayload) -> Terms {
+        guard let offer = transaction.offerType else { return .full }
+        let isTrial = offer == .introductory && transaction.offerDiscountType == .freeTrial
+        return isTrial ? .trial : .offer
+    }
+
+    private static func ownership(of type: OwnershipType?) -> Ownership {
+        switch type {
+        case .familyShared?: .familyShared
+        case .assigned?: .assigned
+        default: .purchased
+        }
+    }
+
+    private static func revocation(of transaction: TransactionPayload) -> Revocation? {
+        guard let date = transaction.revocationDate else { return nil }
+        let isSharing: Bool
+        switch transaction.revocationType {
+        case .familyRevoke?, .assignmentRevoke?: isSharing = true
+        case .refundFull?, .refundProrated?: isSharing = false
+        default: isSharing = ownership(of: transaction.inAppOwnershipType) != .purchased
+        }
+        return Revocation(
+            at: instant(date), kind: isSharing ? .sharingEnded : .refund,
+            percentage: transaction.revocationPercentage)
+    }
+
+    private static func ending(_ intent: ExpirationIntent) -> Renewal.Ending {
+        switch intent {
+        case .cancelled: .cancelled
+        case .billingError: .billing
+        case .noConsentToPriceIncrease: .priceNotAgreed
+        case .productUnavailable: .productUnavailable
+        default: .other
+        }
+    }
+}

@@ -1,0 +1,43 @@
+/// Which access answers for an entitlement, out of all that a customer has.
+package enum Entitlement {
+    /// What the products of an entitlement give a customer at a moment; nil where they never had any of them.
+    ///
+    /// Open beats shut. Of several that are open the one that stays open longest answers, of several shut the one shut last.
+    package static func access(
+        through products: Set<ProductID>, of timelines: some Sequence<Timeline>, at now: Instant,
+        rules: AccessRules
+    ) -> Access? {
+        timelines.compactMap { $0.access(through: products, at: now, rules: rules) }
+            .max { $1.outranks($0) }
+    }
+}
+
+extension Timeline {
+    /// What this purchase gives through some products. A chain that has moved on to another product no longer gives through the
+    /// one it left.
+    func access(
+        through products: Set<ProductID>, at now: Instant, rules: AccessRules
+    ) -> Access? {
+        guard let access = access(at: now, rules: rules) else { return nil }
+        if products.contains(access.product) { return access }
+        let left = periods.last { products.contains($0.product) && $0.from <= now }
+        guard let left, let end = left.openUntil, end <= now else { return nil }
+        return Access(
+            purchase: purchase, product: left.product, state: .expired, until: end,
+            reason: .changed(to: access.product, at: end), willRenew: false)
+    }
+}
+
+extension Access {
+    /// Answers before another. The last two rules only keep the answer from depending on an order of rows.
+    fileprivate func outranks(_ other: Access) -> Bool {
+        if isOpen != other.isOpen { return isOpen }
+        if until != other.until {
+            guard let until else { return isOpen }
+            guard let theirs = other.until else { return !isOpen }
+            return until > theirs
+        }
+        if state != other.state { return state.rawValue < other.state.rawValue }
+        return purchase > other.purchase
+    }
+}

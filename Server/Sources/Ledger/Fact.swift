@@ -1,0 +1,149 @@
+/// What a document attests about one purchase, as of the moment its signer wrote it.
+///
+/// A fact is a snapshot: of two about the same thing the later attested holds, whichever arrived first.
+package struct Fact: Hashable, Sendable {
+    package var purchase: PurchaseID
+    package var attestedAt: Instant
+    package var statement: Statement
+
+    package enum Statement: Hashable, Sendable {
+        case payment(Payment)
+        case renewal(Renewal)
+    }
+
+    package init(about purchase: PurchaseID, attestedAt: Instant, _ statement: Statement) {
+        self.purchase = purchase
+        self.attestedAt = attestedAt
+        self.statement = statement
+    }
+}
+
+/// One transaction: what was bought, for which stretch of time, and whether it was taken back.
+package struct Payment: Hashable, Sendable {
+    package var transaction: TransactionID
+    /// The store's name for the period itself (Apple: `webOrderLineItemId`). One renewal can be reported under several
+    /// transaction numbers; this stays the same.
+    package var line: String?
+    package var product: ProductID
+    package var kind: ProductKind
+    package var from: Instant
+    /// Nil for what does not end by itself.
+    package var until: Instant?
+    package var terms: Terms
+    package var offer: String?
+    package var price: Money?
+    package var ownership: Ownership
+    package var isRenewal: Bool
+    /// A later payment of the same chain, for a higher product, has taken this one's place.
+    package var isUpgraded: Bool
+    package var revocation: Revocation?
+    /// The account that the app named at the purchase (Apple: `appAccountToken`), in lower case.
+    package var accountToken: String?
+    package var group: String?
+    package var storefront: String?
+
+    package init(
+        transaction: TransactionID, line: String? = nil, product: ProductID,
+        kind: ProductKind = .autoRenewable, from: Instant, until: Instant?, terms: Terms = .full,
+        offer: String? = nil, price: Money? = nil, ownership: Ownership = .purchased,
+        isRenewal: Bool = false, isUpgraded: Bool = false, revocation: Revocation? = nil,
+        accountToken: String? = nil, group: String? = nil, storefront: String? = nil
+    ) {
+        self.transaction = transaction
+        self.line = line
+        self.product = product
+        self.kind = kind
+        self.from = from
+        self.until = until
+        self.terms = terms
+        self.offer = offer
+        self.price = price
+        self.ownership = ownership
+        self.isRenewal = isRenewal
+        self.isUpgraded = isUpgraded
+        self.revocation = revocation
+        self.accountToken = accountToken
+        self.group = group
+        self.storefront = storefront
+    }
+}
+
+package enum ProductKind: String, Hashable, Sendable, CaseIterable {
+    case autoRenewable
+    case nonRenewing
+    case nonConsumable
+    case consumable
+    /// A kind that the store has and we do not know yet. It is kept, and opens nothing.
+    case unknown
+}
+
+/// On which terms a period was had.
+package enum Terms: String, Hashable, Sendable, CaseIterable {
+    case full
+    case trial
+    /// A reduced price, or a free period other than a first trial.
+    case offer
+}
+
+package enum Ownership: String, Hashable, Sendable, CaseIterable {
+    case purchased
+    case familyShared
+    /// A seat that somebody else pays for.
+    case assigned
+}
+
+package struct Revocation: Hashable, Sendable {
+    package var at: Instant
+    package var kind: Kind
+    /// How much of the price was given back, in thousandths of a percent; nil where the store does not say.
+    package var percentage: Int64?
+
+    package enum Kind: String, Hashable, Sendable, CaseIterable {
+        case refund
+        /// Not money given back, but sharing that ended.
+        case sharingEnded
+    }
+
+    package init(at: Instant, kind: Kind, percentage: Int64? = nil) {
+        self.at = at
+        self.kind = kind
+        self.percentage = percentage
+    }
+}
+
+/// What the store means to do at the end of the current period.
+package struct Renewal: Hashable, Sendable {
+    package var willRenew: Bool
+    /// The product of the next period.
+    package var renewsTo: ProductID?
+    /// The store could not collect, and goes on trying.
+    package var isRetrying: Bool
+    /// Access goes on until then although nothing was paid.
+    package var graceUntil: Instant?
+    package var ending: Ending?
+    package var renewsAt: Instant?
+    package var price: Money?
+
+    /// Why there will be no next period.
+    package enum Ending: String, Hashable, Sendable, CaseIterable {
+        case cancelled
+        case billing
+        case priceNotAgreed
+        case productUnavailable
+        case other
+    }
+
+    package init(
+        willRenew: Bool, renewsTo: ProductID? = nil, isRetrying: Bool = false,
+        graceUntil: Instant? = nil, ending: Ending? = nil, renewsAt: Instant? = nil,
+        price: Money? = nil
+    ) {
+        self.willRenew = willRenew
+        self.renewsTo = renewsTo
+        self.isRetrying = isRetrying
+        self.graceUntil = graceUntil
+        self.ending = ending
+        self.renewsAt = renewsAt
+        self.price = price
+    }
+}

@@ -1,0 +1,83 @@
+/// An identifier that is text: one type for each kind, so that none is taken for another.
+package protocol TextIdentifier: RawRepresentable<String>, Hashable, Comparable, Sendable,
+    CustomStringConvertible, ExpressibleByStringLiteral
+{
+    init(rawValue: String)
+}
+
+extension TextIdentifier {
+    package init(stringLiteral value: String) { self.init(rawValue: value) }
+    package var description: String { rawValue }
+    package static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
+}
+
+/// An app, by the name it has in the configuration.
+package struct AppID: TextIdentifier {
+    package let rawValue: String
+    package init(rawValue: String) { self.rawValue = rawValue }
+}
+
+/// What can be bought, by the store's name for it.
+package struct ProductID: TextIdentifier {
+    package let rawValue: String
+    package init(rawValue: String) { self.rawValue = rawValue }
+}
+
+/// A right that products give, such as `pro`.
+package struct EntitlementID: TextIdentifier {
+    package let rawValue: String
+    package init(rawValue: String) { self.rawValue = rawValue }
+}
+
+/// One payment, by the store's number.
+package struct TransactionID: TextIdentifier {
+    package let rawValue: String
+    package init(rawValue: String) { self.rawValue = rawValue }
+}
+
+/// Somebody, by a name of the app's choosing. Several may mean the same customer.
+package struct CustomerID: TextIdentifier {
+    package let rawValue: String
+    package init(rawValue: String) { self.rawValue = rawValue }
+}
+
+/// A document, by the SHA-256 of its bytes in hexadecimal.
+package struct DocumentID: TextIdentifier {
+    package let rawValue: String
+    package init(rawValue: String) { self.rawValue = rawValue }
+}
+
+/// Where a purchase was made. Sandbox purchases cost nothing and never open production access.
+package enum Environment: String, Hashable, Sendable, CaseIterable {
+    case production
+    case sandbox
+}
+
+/// One product bought once, or one chain of renewals: the first transaction's number, and where.
+package struct PurchaseID: Hashable, Comparable, Sendable, CustomStringConvertible {
+    package var environment: Environment
+    package var original: TransactionID
+
+    package init(_ original: TransactionID, in environment: Environment) {
+        self.environment = environment
+        self.original = original
+    }
+
+    package var description: String { "\(environment.rawValue):\(original)" }
+
+    package static func < (one: Self, other: Self) -> Bool {
+        (one.environment.rawValue, one.original) < (other.environment.rawValue, other.original)
+    }
+}
+
+/// An amount in thousandths of its currency's unit. Amounts of different currencies are never added.
+package struct Money: Hashable, Sendable {
+    package var milliunits: Int64
+    /// ISO 4217.
+    package var currency: String
+
+    package init(milliunits: Int64, currency: String) {
+        self.milliunits = milliunits
+        self.currency = currency
+    }
+}

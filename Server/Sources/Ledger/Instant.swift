@@ -1,0 +1,77 @@
+/// A moment: milliseconds since 1970-01-01 UTC, as Apple's documents count.
+package struct Instant: Hashable, Comparable, Sendable {
+    package var milliseconds: Int64
+
+    package init(milliseconds: Int64) { self.milliseconds = milliseconds }
+
+    package static func < (one: Self, other: Self) -> Bool { one.milliseconds < other.milliseconds }
+
+    /// The moment so much later, whole milliseconds counted.
+    package static func + (instant: Self, duration: Duration) -> Self {
+        let (seconds, attoseconds) = duration.components
+        return Self(
+            milliseconds: instant.milliseconds + seconds * 1000
+                + attoseconds / 1_000_000_000_000_000)
+    }
+
+    package static func - (instant: Self, duration: Duration) -> Self {
+        instant + (.zero - duration)
+    }
+
+    package static func - (later: Self, earlier: Self) -> Duration {
+        .milliseconds(later.milliseconds - earlier.milliseconds)
+    }
+}
+
+extension Duration {
+    package static func hours(_ count: Int) -> Duration { .seconds(count * 3600) }
+    package static func days(_ count: Int) -> Duration { .hours(count * 24) }
+}
+
+// MARK: - Text
+
+extension Instant: CustomStringConvertible {
+    /// RFC 3339 in UTC with milliseconds: `2026-11-21T08:30:00.000Z`.
+    package var description: String {
+        let (date, millisecondOfDay) = dateAndTime
+        let second = millisecondOfDay / 1000
+        return "\(date)T\(Self.padded(second / 3600, 2)):\(Self.padded(second / 60 % 60, 2)):"
+            + "\(Self.padded(second % 60, 2)).\(Self.padded(millisecondOfDay % 1000, 3))Z"
+    }
+
+    /// To the minute, for sentences: `2026-11-21 08:30 UTC`.
+    package var minute: String {
+        let (date, millisecondOfDay) = dateAndTime
+        let minute = millisecondOfDay / 60_000
+        return "\(date) \(Self.padded(minute / 60, 2)):\(Self.padded(minute % 60, 2)) UTC"
+    }
+
+    private var dateAndTime: (date: String, millisecondOfDay: Int64) {
+        let (day, rest) = Self.floorDivide(milliseconds, by: 86_400_000)
+        let (year, month, dayOfMonth) = Self.civilDate(day: day)
+        let date = "\(Self.padded(year, 4))-\(Self.padded(month, 2))-\(Self.padded(dayOfMonth, 2))"
+        return (date, rest)
+    }
+
+    private static func floorDivide(_ value: Int64, by divisor: Int64) -> (Int64, Int64) {
+        let (quotient, rest) = value.quotientAndRemainder(dividingBy: divisor)
+        return rest < 0 ? (quotient - 1, rest + divisor) : (quotient, rest)
+    }
+
+    /// The Gregorian date of a day counted from 1970-01-01. Years begin in March here, so that the leap day is the last; eras of
+    /// 400 years repeat exactly.
+    private static func civilDate(day: Int64) -> (Int64, Int64, Int64) {
+        let (era, dayOfEra) = floorDivide(day + 719_468, by: 146_097)
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let marchMonth = (5 * dayOfYear + 2) / 153
+        let month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9
+        let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+        return (year, month, dayOfYear - (153 * marchMonth + 2) / 5 + 1)
+    }
+
+    private static func padded(_ number: Int64, _ width: Int) -> String {
+        let digits = String(number)
+        return String(repeating: "0", count: max(0, width - digits.count)) + digits
+    }
+}

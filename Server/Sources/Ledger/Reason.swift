@@ -1,0 +1,64 @@
+/// Why access is open or shut: what a person is told, in one sentence.
+package enum Reason: Hashable, Sendable {
+    case paid(until: Instant, Bool?)
+    case trial(until: Instant, Bool?)
+    case offer(until: Instant, Bool?)
+    case owned(since: Instant)
+    case grace(until: Instant)
+    case unconfirmed(since: Instant, until: Instant)
+    case upgradedToUnknown(until: Instant)
+    case retrying(since: Instant)
+    case ended(at: Instant, Renewal.Ending?)
+    case neverConfirmed(end: Instant, held: Instant)
+    case refunded(at: Instant)
+    case sharingEnded(at: Instant)
+    case changed(to: ProductID, at: Instant)
+
+    package var sentence: String {
+        switch self {
+        case .paid(let until, let renews): "Paid until \(until.minute)\(Self.then(renews))."
+        case .trial(let until, let renews):
+            "Free trial until \(until.minute)\(Self.then(renews))."
+        case .offer(let until, let renews):
+            "On an offer until \(until.minute)\(Self.then(renews))."
+        case .owned(let since): "Bought on \(since.minute), to keep."
+        case .grace(let until):
+            "The App Store could not collect the renewal and grants a grace period until "
+                + "\(until.minute)."
+        case .unconfirmed(let since, let until):
+            "The period ended on \(since.minute) and the App Store has not said whether it was "
+                + "renewed; held open until \(until.minute)."
+        case .upgradedToUnknown(let until):
+            "Upgraded to a product that the App Store has not named yet; held open until "
+                + "\(until.minute)."
+        case .retrying(let since):
+            "The App Store could not collect the renewal and goes on trying; shut since "
+                + "\(since.minute)."
+        case .ended(let at, let ending): "\(Self.cause(ending)) on \(at.minute)."
+        case .neverConfirmed(let end, let held):
+            "The period ended on \(end.minute), was held open until \(held.minute), and the App "
+                + "Store never confirmed a renewal."
+        case .refunded(let at): "Refunded on \(at.minute)."
+        case .sharingEnded(let at): "No longer shared by the family since \(at.minute)."
+        case .changed(let product, let at): "Changed to \(product) on \(at.minute)."
+        }
+    }
+
+    private static func then(_ renews: Bool?) -> String {
+        switch renews {
+        case true?: ", then renews"
+        case false?: ", will not renew"
+        case nil: ""
+        }
+    }
+
+    private static func cause(_ ending: Renewal.Ending?) -> String {
+        switch ending {
+        case .cancelled: "Cancelled by the customer, and ended"
+        case .billing: "Ended because the App Store could not collect the renewal,"
+        case .priceNotAgreed: "Ended because a higher price was not agreed to,"
+        case .productUnavailable: "Ended because the product is no longer sold,"
+        case .other, nil: "Ended"
+        }
+    }
+}

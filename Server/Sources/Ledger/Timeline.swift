@@ -1,0 +1,155 @@
+/// All periods of one purchase, and what the store last said of its renewal: a pure function of a set of facts.
+///
+/// Of each transaction the snapshot attested last holds; transactions that name the same line are one period, and again the last
+/// attested holds. No check of the order in which anything arrived: facts are a set.
+package struct Timeline: Hashable, Sendable {
+    package var purchase: PurchaseID
+    /// In the order in which they begin.
+    package private(set) var periods: [Period]
+    package private(set) var renewal: Attested<Renewal>?
+
+    /// A value, and when its signer wrote it.
+    package struct Attested<Value: Hashable & Sendable>: Hashable, Sendable {
+        package var value: Value
+        package var at: Instant
+
+        package init(_ value: Value, at: Instant) {
+            self.value = value
+            self.at = at
+        }
+    }
+
+    /// One stretch of time, by the payment that was attested last.
+    package struct Period: Hashable, Sendable {
+        package var payment: Payment
+        package var attestedAt: Instant
+        /// Where it ends: its own end, or the beginning of the period that took its place. Nil: never by itself.
+        package var end: Instant?
+        /// The period that follows has begun before this one's own end.
+        package var isReplaced: Bool
+
+        package init(payment: Payment, attestedAt: Instant, end: Instant?, isReplaced: Bool) {
+            self.payment = payment
+            self.attestedAt = attestedAt
+            self.end = end
+            self.isReplaced = isReplaced
+        }
+
+        package var from: Instant { payment.from }
+        package var product: ProductID { payment.product }
+
+        /// The name that stays the same under several transaction numbers.
+        package var id: String { payment.line ?? payment.transaction.rawValue }
+    }
+
+    /// The timeline that facts about one purchase make; facts about others are left out.
+    package init(of purchase: PurchaseID, _ facts: some Sequence<Fact>) {
+        self.purchase = purchase
+        periods = []
+        for fact in facts where fact.purchase == purchase { take(fact) }
+        settle()
+    }
+
+    /// The timeline with more facts in it: the same as one made of all facts at once.
+    package func adding(_ facts: some Sequence<Fact>) -> Timeline {
+        var result = self
+        for fact in facts where fact.purchase == purchase { result.take(fact) }
+        result.settle()
+        return result
+    }
+
+    /// Puts parts together that a timeline was stored as.
+    package init(
+        stored purchase: PurchaseID, payments: [Attested<Payment>], renewal: Attested<Renewal>?
+    ) {
+        self.purchase = purchase
+        self.renewal = renewal
+        periods = payments.map {
+            Period(payment: $0.value, attestedAt: $0.at, end: nil, isReplaced: false)
+        }
+        settle()
+    }
+
+    /// The account that the app named at the latest purchase that named one.
+    package var accountToken: String? {
+        periods.last { $0.payment.accountToken != nil }?.payment.accountToken
+    }
+
+    private mutating func take(_ fact: Fact) {
+        switch fact.statement {
+        case .payment(let payment): take(payment, at: fact.attestedAt)
+        case .renewal(let renewal):
+            let new = Attested(renewal, at: fact.attestedAt)
+            if self.renewal.map({ new.supersedes($0) }) ?? true { self.renewal = new }
+        }
+    }
+
+    private mutating func take(_ payment: Payment, at attestedAt: Instant) {
+        let new = Period(payment: payment, attestedAt: attestedAt, end: nil, isReplaced: false)
+        guard let index = periods.firstIndex(where: { $0.id == new.id }) else {
+            periods.append(new)
+            return
+        }
+        let old = Attested(periods[index].payment, at: periods[index].attestedAt)
+        if Attested(payment, at: attestedAt).supersedes(old) { periods[index] = new }
+    }
+
+    /// Puts the periods in order, and closes each where the next one takes its place.
+    private mutating func settle() {
+        periods.sort { $0.precedes($1) }
+        for index in periods.indices {
+            let own = periods[index].payment.until
+            let next = index + 1 < periods.count ? periods[index + 1].from : nil
+            let isReplaced = next.map { next in own.map { next < $0 } ?? true } ?? false
+            periods[index].isReplaced = isReplaced
+            periods[index].end = isReplaced ? next : own
+        }
+    }
+}
+
+extension Timeline.Period {
+    /// Begins earlier; of two that begin together the one that was upgraded, then the one with the smaller number.
+    fileprivate func precedes(_ other: Self) -> Bool {
+        if from != other.from { return from < other.from }
+        if payment.isUpgraded != other.payment.isUpgraded { return payment.isUpgraded }
+        if id.utf8.count != other.id.utf8.count { return id.utf8.count < other.id.utf8.count }
+        return id < other.id
+    }
+}
+
+extension Timeline.Attested {
+    /// Later attested; of two attested in the same millisecond the greater by a fixed order, so that the answer does not depend on
+    /// which came first.
+    fileprivate func supersedes(_ other: Self) -> Bool where Value: Ordered {
+        if at != other.at { return at > other.at }
+        return value.ordering.lexicographicallyPrecedes(other.value.ordering) == false
+    }
+}
+
+/// Values that can be put into an order which means nothing but is always the same.
+protocol Ordered {
+    var ordering: [String] { get }
+}
+
+extension Payment: Ordered {
+    /// What takes away stands first: of two snapshots of one millisecond the one that knows of a refund is the later.
+    var ordering: [String] {
+        [
+            revocation.map { "1 \($0.at) \($0.kind.rawValue) \($0.percentage ?? -1)" } ?? "0",
+            isUpgraded ? "1" : "0", until?.description ?? "", from.description,
+            transaction.rawValue, product.rawValue, line ?? "", kind.rawValue, terms.rawValue,
+            offer ?? "", price.map { "\($0.milliunits) \($0.currency)" } ?? "", ownership.rawValue,
+            isRenewal ? "1" : "0", accountToken ?? "", group ?? "", storefront ?? "",
+        ]
+    }
+}
+
+extension Renewal: Ordered {
+    var ordering: [String] {
+        [
+            willRenew ? "0" : "1", isRetrying ? "1" : "0", graceUntil?.description ?? "",
+            ending?.rawValue ?? "", renewsTo?.rawValue ?? "", renewsAt?.description ?? "",
+            price.map { "\($0.milliunits) \($0.currency)" } ?? "",
+        ]
+    }
+}

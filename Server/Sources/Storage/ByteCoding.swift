@@ -1,0 +1,74 @@
+/// Writes values one after the other, without names: numbers in as few bytes as they need, text with its length before it.
+struct ByteWriter {
+    private(set) var bytes: [UInt8] = []
+
+    mutating func write(_ number: Int64) {
+        var rest = UInt64(bitPattern: number << 1 ^ number >> 63)
+        while rest >= 128 {
+            bytes.append(UInt8(rest & 127) | 128)
+            rest >>= 7
+        }
+        bytes.append(UInt8(rest))
+    }
+
+    mutating func write(_ text: String) {
+        write(Int64(text.utf8.count))
+        bytes.append(contentsOf: text.utf8)
+    }
+
+    mutating func write(_ flag: Bool) { bytes.append(flag ? 1 : 0) }
+
+    mutating func write<Value>(_ value: Value?, _ body: (inout ByteWriter, Value) -> Void) {
+        write(value != nil)
+        if let value { body(&self, value) }
+    }
+}
+
+/// Reads what a ``ByteWriter`` wrote, in the same order.
+struct ByteReader {
+    private var rest: ArraySlice<UInt8>
+
+    init(_ bytes: [UInt8]) { rest = bytes[...] }
+
+    var isAtEnd: Bool { rest.isEmpty }
+
+    private static let damaged = StorageFailure("a stored value is damaged: rebuild")
+
+    mutating func number() throws(StorageFailure) -> Int64 {
+        var value: UInt64 = 0
+        for shift in stride(from: UInt64(0), to: 64, by: 7) {
+            guard let byte = rest.popFirst() else { throw Self.damaged }
+            value |= UInt64(byte & 127) << shift
+            if byte < 128 { return Int64(bitPattern: value >> 1) ^ -Int64(bitPattern: value & 1) }
+        }
+        throw Self.damaged
+    }
+
+    mutating func text() throws(StorageFailure) -> String {
+        guard let count = Int(exactly: try number()), count >= 0, count <= rest.count else {
+            throw Self.damaged
+        }
+        defer { rest = rest.dropFirst(count) }
+        guard let text = String(validating: rest.prefix(count), as: UTF8.self) else {
+            throw Self.damaged
+        }
+        return text
+    }
+
+    mutating func flag() throws(StorageFailure) -> Bool {
+        guard let byte = rest.popFirst(), byte <= 1 else { throw Self.damaged }
+        return byte == 1
+    }
+
+    mutating func optional<Value>(
+        _ body: (inout ByteReader) throws(StorageFailure) -> Value
+    ) throws(StorageFailure) -> Value? {
+        try flag() ? try body(&self) : nil
+    }
+
+    /// An enumeration by the text of its case.
+    mutating func named<Value: RawRepresentable<String>>() throws(StorageFailure) -> Value {
+        guard let value = Value(rawValue: try text()) else { throw Self.damaged }
+        return value
+    }
+}

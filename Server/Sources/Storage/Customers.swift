@@ -1,0 +1,152 @@
+import Ledger
+
+/// A purchase belongs to a customer: from when, and by what evidence.
+package struct Link: Hashable, Sendable {
+    package var customer: CustomerID
+    package var evidence: Evidence
+    package var since: Instant
+
+    package enum Evidence: String, Hashable, Sendable {
+        /// A device of theirs posted it.
+        case device
+        /// It carries an account token that is an id of theirs.
+        case token
+        /// A person said so.
+        case support
+    }
+}
+
+/// A customer: the id that stands for them, and all ids that mean them, the eldest first.
+package struct StoredCustomer: Hashable, Sendable {
+    package var customer: CustomerID
+    package var ids: [CustomerID]
+}
+
+extension StoreTransaction {
+    /// Whom an id means; nil for an id never heard of.
+    package func customer(
+        known id: CustomerID, in app: AppID
+    ) throws(StorageFailure) -> StoredCustomer? {
+        let rows = try connection.rows(
+            "SELECT customer FROM customer_ids WHERE app = $1 AND id = $2",
+            [.text(app.rawValue), .text(id.rawValue)])
+        guard let row = rows.first else { return nil }
+        let customer = try row.text(0)
+        let ids = try connection.rows(
+            "SELECT id FROM customer_ids WHERE app = $1 AND customer = $2 ORDER BY since_ms, id",
+            [.text(app.rawValue), .text(customer)])
+        var known: [CustomerID] = []
+        for row in ids { known.append(CustomerID(rawValue: try row.text(0))) }
+        return StoredCustomer(customer: CustomerID(rawValue: customer), ids: known)
+    }
+
+    /// Whom an id means; an id never heard of is a new customer from now on.
+    package func customer(
+        _ id: CustomerID, in app: AppID, at now: Instant
+    ) throws(StorageFailure) -> StoredCustomer {
+        if let known = try customer(known: id, in: app) { return known }
+        try connection.run(
+            "INSERT INTO customers (app, customer, created_at_ms) VALUES ($1, $2, $3)",
+            [.text(app.rawValue), .text(id.rawValue), .integer(now.milliseconds)])
+        try addID(id, to: id, in: app, at: now)
+        return StoredCustomer(customer: id, ids: [id])
+    }
+
+    /// Lets one more id mean a customer.
+    package func addID(
+        _ id: CustomerID, to customer: CustomerID, in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        try connection.run(
+            "INSERT INTO customer_ids (app, id, customer, since_ms) VALUES ($1, $2, $3, $4)",
+            [
+                .text(app.rawValue), .text(id.rawValue), .text(customer.rawValue),
+                .integer(now.milliseconds),
+            ])
+    }
+
+    /// Makes one customer of two: every id and every purchase of the second is the first one's from now on.
+    package func merge(
+        _ other: CustomerID, into customer: CustomerID, in app: AppID
+    ) throws(StorageFailure) {
+        for table in ["customer_ids", "links"] {
+            try connection.run(
+                "UPDATE \(table) SET customer = $1 WHERE app = $2 AND customer = $3",
+                [.text(customer.rawValue), .text(app.rawValue), .text(other.rawValue)])
+        }
+        try connection.run(
+            "DELETE FROM customers WHERE app = $1 AND customer = $2",
+            [.text(app.rawValue), .text(other.rawValue)])
+    }
+}
+
+// MARK: - Links
+
+extension StoreTransaction {
+    /// Whose a purchase is; nil while it is nobody's.
+    package func link(
+        of purchase: PurchaseID, in app: AppID
+    ) throws(StorageFailure) -> Link? {
+        let rows = try connection.rows(
+            "SELECT customer, evidence, since_ms FROM links "
+                + "WHERE app = $1 AND environment = $2 AND purchase = $3",
+            Self.key(of: purchase, in: app))
+        guard let row = rows.first else { return nil }
+        guard let evidence = Link.Evidence(rawValue: try row.text(1)) else {
+            throw StorageFailure("unknown evidence of a link")
+        }
+        return Link(
+            customer: CustomerID(rawValue: try row.text(0)), evidence: evidence,
+            since: Instant(milliseconds: try row.integer(2)))
+    }
+
+    /// Makes a purchase that is nobody's somebody's.
+    package func link(
+        _ purchase: PurchaseID, to customer: CustomerID, by evidence: Link.Evidence, in app: AppID,
+        at now: Instant
+    ) throws(StorageFailure) {
+        try connection.run(
+            "INSERT INTO links (app, environment, purchase, customer, evidence, since_ms) "
+                + "VALUES ($1, $2, $3, $4, $5, $6)",
+            [
+                .text(app.rawValue), .text(purchase.environment.rawValue),
+                .text(purchase.original.rawValue), .text(customer.rawValue),
+                .text(evidence.rawValue), .integer(now.milliseconds),
+            ])
+    }
+
+    /// The timelines of all purchases linked to a customer, in the order of their numbers.
+    package func timelines(
+        of customer: CustomerID, in app: AppID, environment: Environment
+    ) throws(StorageFailure) -> [Timeline] {
+        try timelines(
+            "JOIN links USING (app, environment, purchase) "
+                + "WHERE links.app = $1 AND links.customer = $2 AND environment = $3",
+            [.text(app.rawValue), .text(customer.rawValue), .text(environment.rawValue)],
+            in: environment)
+    }
+
+    /// The timelines of purchases that are nobody's and carry an account token.
+    package func unlinkedTimelines(
+        token: String, in app: AppID, environment: Environment
+    ) throws(StorageFailure) -> [Timeline] {
+        try timelines(
+            "WHERE purchases.app = $1 AND account_token = $2 AND environment = $3 "
+                + "AND NOT EXISTS (SELECT 1 FROM links WHERE links.app = purchases.app "
+                + "AND links.environment = purchases.environment "
+                + "AND links.purchase = purchases.purchase)",
+            [.text(app.rawValue), .text(token), .text(environment.rawValue)], in: environment)
+    }
+
+    private func timelines(
+        _ condition: String, _ values: [Value], in environment: Environment
+    ) throws(StorageFailure) -> [Timeline] {
+        let rows = try connection.rows(
+            "SELECT purchase, timeline FROM purchases \(condition) ORDER BY purchase", values)
+        var timelines: [Timeline] = []
+        for row in rows {
+            let purchase = PurchaseID(TransactionID(rawValue: try row.text(0)), in: environment)
+            timelines.append(try Timeline(stored: try row.bytes(1), of: purchase))
+        }
+        return timelines
+    }
+}

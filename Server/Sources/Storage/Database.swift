@@ -1,0 +1,89 @@
+/// A database engine: SQLite now, PostgreSQL beside it.
+///
+/// A transaction is a synchronous closure: no `await` inside, all of its rows or none. When `write` returns, they survive a loss
+/// of power.
+package protocol Database: Sendable {
+    var dialect: Dialect { get }
+
+    /// Runs a closure in a transaction that may change rows. What it throws undoes the transaction and is thrown on.
+    func write<Value: Sendable>(
+        _ body: @escaping @Sendable (any Connection) throws -> Value
+    ) async throws -> Value
+
+    /// Runs a closure on one consistent state of all rows.
+    func read<Value: Sendable>(
+        _ body: @escaping @Sendable (any Connection) throws -> Value
+    ) async throws -> Value
+
+    /// Lets running transactions end, then lets go of all files and sockets.
+    func close() throws
+}
+
+/// A connection within a transaction. Parameters are numbered, `$1` first, in the order in which they first stand in the text.
+package protocol Connection {
+    /// Runs a statement and returns its rows.
+    func rows(_ sql: String, _ values: [Value]) throws(StorageFailure) -> [Row]
+
+    /// Runs a statement and returns how many rows it changed.
+    @discardableResult
+    func run(_ sql: String, _ values: [Value]) throws(StorageFailure) -> Int
+}
+
+/// What the database could not do.
+package struct StorageFailure: Error, Hashable, Sendable, CustomStringConvertible {
+    package var what: String
+
+    package init(_ what: String) { self.what = what }
+
+    package var description: String { what }
+}
+
+/// One column of one row.
+package enum Value: Hashable, Sendable {
+    case null
+    case integer(Int64)
+    case text(String)
+    case bytes([UInt8])
+
+    package static func text(_ text: String?) -> Value { text.map { .text($0) } ?? .null }
+}
+
+/// One row of an answer, its columns in the order of the query.
+package struct Row: Hashable, Sendable {
+    package var values: [Value]
+
+    package init(_ values: [Value]) { self.values = values }
+
+    package func integer(_ column: Int) throws(StorageFailure) -> Int64 {
+        guard case .integer(let value) = values[column] else {
+            throw unexpected(column, "a number")
+        }
+        return value
+    }
+
+    package func text(_ column: Int) throws(StorageFailure) -> String {
+        guard case .text(let value) = values[column] else { throw unexpected(column, "text") }
+        return value
+    }
+
+    package func bytes(_ column: Int) throws(StorageFailure) -> [UInt8] {
+        guard case .bytes(let value) = values[column] else { throw unexpected(column, "bytes") }
+        return value
+    }
+
+    private func unexpected(_ column: Int, _ expected: String) -> StorageFailure {
+        StorageFailure("column \(column) holds \(values[column]), expected \(expected)")
+    }
+}
+
+/// Where the SQL of the engines differs: only in the names of column types.
+package enum Dialect: Hashable, Sendable {
+    case sqlite
+    case postgres
+
+    var integer: String { self == .sqlite ? "INTEGER" : "BIGINT" }
+    var bytes: String { self == .sqlite ? "BLOB" : "BYTEA" }
+    var text: String { "TEXT" }
+    /// Behind the closing parenthesis of a table.
+    var strict: String { self == .sqlite ? "STRICT" : "" }
+}

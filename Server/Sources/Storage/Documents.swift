@@ -1,0 +1,164 @@
+import Ledger
+
+/// A document as it is kept: packed, with where and when it came from.
+package struct StoredDocument: Hashable, Sendable {
+    package var app: AppID
+    /// The SHA-256 of the document as it came: 32 bytes.
+    package var id: [UInt8]
+    package var kind: Kind
+    package var environment: Environment
+    package var source: Source
+    package var signedAt: Instant
+    package var receivedAt: Instant
+    package var parts: [UInt8]
+    package var headers: [Header]
+
+    package enum Kind: String, Hashable, Sendable {
+        case notification
+        case transaction
+        case renewal
+    }
+
+    package enum Source: String, Hashable, Sendable {
+        case notification
+        case device
+    }
+
+    /// A segment taken out of the document, and its SHA-256.
+    package struct Header: Hashable, Sendable {
+        package var digest: [UInt8]
+        package var segment: [UInt8]
+
+        package init(digest: [UInt8], segment: [UInt8]) {
+            self.digest = digest
+            self.segment = segment
+        }
+    }
+
+    package init(
+        app: AppID, id: [UInt8], kind: Kind, environment: Environment, source: Source,
+        signedAt: Instant, receivedAt: Instant, parts: [UInt8], headers: [Header]
+    ) {
+        self.app = app
+        self.id = id
+        self.kind = kind
+        self.environment = environment
+        self.source = source
+        self.signedAt = signedAt
+        self.receivedAt = receivedAt
+        self.parts = parts
+        self.headers = headers
+    }
+}
+
+/// Where a walk over all documents stands.
+package struct DocumentPosition: Hashable, Sendable {
+    var app: String
+    var signedAt: Int64
+    var id: [UInt8]
+
+    package init(after document: StoredDocument) {
+        app = document.app.rawValue
+        signedAt = document.signedAt.milliseconds
+        id = document.id
+    }
+
+    init() { (app, signedAt, id) = ("", .min, []) }
+
+    package static let start = DocumentPosition()
+}
+
+extension StoreTransaction {
+    private static let digestBytes = 32
+
+    /// Keeps a document. False where it is kept already: then nothing is written.
+    package func add(_ document: StoredDocument) throws(StorageFailure) -> Bool {
+        for header in document.headers {
+            try connection.run(
+                "INSERT INTO headers (app, digest, segment) VALUES ($1, $2, $3) "
+                    + "ON CONFLICT (app, digest) DO NOTHING",
+                [.text(document.app.rawValue), .bytes(header.digest), .bytes(header.segment)])
+        }
+        let added = try connection.run(
+            "INSERT INTO documents (app, signed_at_ms, id, kind, environment, source, "
+                + "received_at_ms, parts, headers) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) "
+                + "ON CONFLICT (app, signed_at_ms, id) DO NOTHING",
+            [
+                .text(document.app.rawValue), .integer(document.signedAt.milliseconds),
+                .bytes(document.id), .text(document.kind.rawValue),
+                .text(document.environment.rawValue), .text(document.source.rawValue),
+                .integer(document.receivedAt.milliseconds), .bytes(document.parts),
+                .bytes(document.headers.flatMap(\.digest)),
+            ])
+        return added > 0
+    }
+
+    package func documentCount() throws(StorageFailure) -> Int {
+        Int(try connection.rows("SELECT count(*) FROM documents", [])[0].integer(0))
+    }
+
+    /// The next documents of a walk over all of them, in the order of app, signing and id.
+    package func documents(
+        after position: DocumentPosition, limit: Int
+    ) throws(StorageFailure) -> [StoredDocument] {
+        let rows = try connection.rows(
+            Self.selectDocuments + "WHERE (app, signed_at_ms, id) > ($1, $2, $3) "
+                + "ORDER BY app, signed_at_ms, id LIMIT $4",
+            [
+                .text(position.app), .integer(position.signedAt), .bytes(position.id),
+                .integer(Int64(limit)),
+            ])
+        var segments: [[UInt8]: [UInt8]] = [:]
+        var documents: [StoredDocument] = []
+        for row in rows { documents.append(try document(row, segments: &segments)) }
+        return documents
+    }
+
+    private static let selectDocuments =
+        "SELECT app, signed_at_ms, id, kind, environment, source, received_at_ms, parts, headers "
+        + "FROM documents "
+
+    private func document(
+        _ row: Row, segments: inout [[UInt8]: [UInt8]]
+    ) throws(StorageFailure) -> StoredDocument {
+        let app = AppID(rawValue: try row.text(0))
+        guard let kind = StoredDocument.Kind(rawValue: try row.text(3)),
+            let source = StoredDocument.Source(rawValue: try row.text(5))
+        else { throw StorageFailure("unknown kind or source of a document: \(row.values)") }
+        return StoredDocument(
+            app: app, id: try row.bytes(2), kind: kind,
+            environment: try Environment.stored(try row.text(4)), source: source,
+            signedAt: Instant(milliseconds: try row.integer(1)),
+            receivedAt: Instant(milliseconds: try row.integer(6)), parts: try row.bytes(7),
+            headers: try headers(try row.bytes(8), of: app, known: &segments))
+    }
+
+    /// The segments that a document refers to. Few differ, so each is read once a batch.
+    private func headers(
+        _ digests: [UInt8], of app: AppID, known: inout [[UInt8]: [UInt8]]
+    ) throws(StorageFailure) -> [StoredDocument.Header] {
+        var headers: [StoredDocument.Header] = []
+        for start in stride(from: 0, to: digests.count, by: Self.digestBytes) {
+            let digest = Array(digests[start..<start + Self.digestBytes])
+            let segment: [UInt8]
+            if let read = known[digest] {
+                segment = read
+            } else {
+                segment = try self.segment(digest, of: app)
+                known[digest] = segment
+            }
+            headers.append(StoredDocument.Header(digest: digest, segment: segment))
+        }
+        return headers
+    }
+
+    private func segment(_ digest: [UInt8], of app: AppID) throws(StorageFailure) -> [UInt8] {
+        let rows = try connection.rows(
+            "SELECT segment FROM headers WHERE app = $1 AND digest = $2",
+            [.text(app.rawValue), .bytes(digest)])
+        guard let row = rows.first else {
+            throw StorageFailure("a header of a document is missing")
+        }
+        return try row.bytes(0)
+    }
+}

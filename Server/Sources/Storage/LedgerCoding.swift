@@ -1,0 +1,162 @@
+import Ledger
+
+// Ledger's values as bytes. One layout, with its version first: a rebuild makes all of them again.
+
+private let layout: Int64 = 1
+
+extension ByteWriter {
+    fileprivate mutating func write(_ instant: Instant) { write(instant.milliseconds) }
+
+    fileprivate mutating func write(_ money: Money) {
+        write(money.milliunits)
+        write(money.currency)
+    }
+
+    fileprivate mutating func write(_ payment: Payment) {
+        write(payment.transaction.rawValue)
+        write(payment.line) { $0.write($1) }
+        write(payment.product.rawValue)
+        write(payment.kind.rawValue)
+        write(payment.from)
+        write(payment.until) { $0.write($1) }
+        write(payment.terms.rawValue)
+        write(payment.offer) { $0.write($1) }
+        write(payment.price) { $0.write($1) }
+        write(payment.ownership.rawValue)
+        write(payment.isRenewal)
+        write(payment.isUpgraded)
+        write(payment.revocation) {
+            $0.write($1.at)
+            $0.write($1.kind.rawValue)
+            $0.write($1.percentage) { $0.write($1) }
+        }
+        write(payment.accountToken) { $0.write($1) }
+        write(payment.group) { $0.write($1) }
+        write(payment.storefront) { $0.write($1) }
+    }
+
+    fileprivate mutating func write(_ renewal: Renewal) {
+        write(renewal.willRenew)
+        write(renewal.renewsTo) { $0.write($1.rawValue) }
+        write(renewal.isRetrying)
+        write(renewal.graceUntil) { $0.write($1) }
+        write(renewal.ending) { $0.write($1.rawValue) }
+        write(renewal.renewsAt) { $0.write($1) }
+        write(renewal.price) { $0.write($1) }
+    }
+}
+
+extension ByteReader {
+    fileprivate mutating func instant() throws(StorageFailure) -> Instant {
+        Instant(milliseconds: try number())
+    }
+
+    fileprivate mutating func money() throws(StorageFailure) -> Money {
+        Money(milliunits: try number(), currency: try text())
+    }
+
+    fileprivate mutating func revocation() throws(StorageFailure) -> Revocation {
+        Revocation(
+            at: try instant(), kind: try named(),
+            percentage: try optional { (r) throws(StorageFailure) in try r.number() })
+    }
+
+    fileprivate mutating func optionalText() throws(StorageFailure) -> String? {
+        try optional { (r) throws(StorageFailure) in try r.text() }
+    }
+
+    fileprivate mutating func optionalInstant() throws(StorageFailure) -> Instant? {
+        try optional { (r) throws(StorageFailure) in try r.instant() }
+    }
+
+    fileprivate mutating func optionalMoney() throws(StorageFailure) -> Money? {
+        try optional { (r) throws(StorageFailure) in try r.money() }
+    }
+
+    fileprivate mutating func payment() throws(StorageFailure) -> Payment {
+        Payment(
+            transaction: TransactionID(rawValue: try text()), line: try optionalText(),
+            product: ProductID(rawValue: try text()), kind: try named(), from: try instant(),
+            until: try optionalInstant(), terms: try named(), offer: try optionalText(),
+            price: try optionalMoney(), ownership: try named(), isRenewal: try flag(),
+            isUpgraded: try flag(),
+            revocation: try optional { (r) throws(StorageFailure) in try r.revocation() },
+            accountToken: try optionalText(), group: try optionalText(),
+            storefront: try optionalText())
+    }
+
+    fileprivate mutating func renewal() throws(StorageFailure) -> Renewal {
+        Renewal(
+            willRenew: try flag(), renewsTo: try optionalText().map(ProductID.init(rawValue:)),
+            isRetrying: try flag(), graceUntil: try optionalInstant(),
+            ending: try optional { (r) throws(StorageFailure) in try r.named() },
+            renewsAt: try optionalInstant(), price: try optionalMoney())
+    }
+
+    fileprivate mutating func checkLayout() throws(StorageFailure) {
+        let found = try number()
+        guard found == layout else {
+            throw StorageFailure("a stored value has layout \(found), expected \(layout): rebuild")
+        }
+    }
+}
+
+extension Fact.Statement {
+    var stored: [UInt8] {
+        var writer = ByteWriter()
+        writer.write(layout)
+        switch self {
+        case .payment(let payment):
+            writer.write(true)
+            writer.write(payment)
+        case .renewal(let renewal):
+            writer.write(false)
+            writer.write(renewal)
+        }
+        return writer.bytes
+    }
+
+    init(stored bytes: [UInt8]) throws(StorageFailure) {
+        var reader = ByteReader(bytes)
+        try reader.checkLayout()
+        self = try reader.flag() ? .payment(try reader.payment()) : .renewal(try reader.renewal())
+    }
+
+    /// What the statement is about within its purchase: a transaction, or (empty) the renewal.
+    var subject: String {
+        switch self {
+        case .payment(let payment): payment.transaction.rawValue
+        case .renewal: ""
+        }
+    }
+}
+
+extension Timeline {
+    var stored: [UInt8] {
+        var writer = ByteWriter()
+        writer.write(layout)
+        writer.write(Int64(periods.count))
+        for period in periods {
+            writer.write(period.payment)
+            writer.write(period.attestedAt)
+        }
+        writer.write(renewal) {
+            $0.write($1.value)
+            $0.write($1.at)
+        }
+        return writer.bytes
+    }
+
+    init(stored bytes: [UInt8], of purchase: PurchaseID) throws(StorageFailure) {
+        var reader = ByteReader(bytes)
+        try reader.checkLayout()
+        var payments: [Attested<Payment>] = []
+        for _ in 0..<(try reader.number()) {
+            payments.append(Attested(try reader.payment(), at: try reader.instant()))
+        }
+        let renewal = try reader.optional { (r) throws(StorageFailure) in
+            Attested(try r.renewal(), at: try r.instant())
+        }
+        self.init(stored: purchase, payments: payments, renewal: renewal)
+    }
+}

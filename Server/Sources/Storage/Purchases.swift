@@ -1,0 +1,104 @@
+import Ledger
+
+extension StoreTransaction {
+    /// Adds facts that one document attests, and folds them into the purchases that they are about. A fact that is there already
+    /// is left as it is.
+    package func add(
+        _ facts: [Fact], from document: StoredDocument
+    ) throws(StorageFailure) {
+        let app = document.app
+        try insert(facts, into: "facts", from: document)
+        for purchase in Set(facts.map(\.purchase)).sorted() {
+            let known = try timeline(of: purchase, in: app) ?? Timeline(of: purchase, [])
+            try put(known.adding(facts), in: app)
+        }
+    }
+
+    func insert(
+        _ facts: [Fact], into table: String, from document: StoredDocument
+    ) throws(StorageFailure) {
+        for fact in facts {
+            try connection.run(
+                "INSERT INTO \(table) (app, environment, purchase, attested_at_ms, subject, document, "
+                    + "document_signed_at_ms, statement) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) "
+                    + "ON CONFLICT (app, environment, purchase, attested_at_ms, subject, document) "
+                    + "DO NOTHING",
+                [
+                    .text(document.app.rawValue), .text(fact.purchase.environment.rawValue),
+                    .text(fact.purchase.original.rawValue), .integer(fact.attestedAt.milliseconds),
+                    .text(fact.statement.subject), .bytes(document.id),
+                    .integer(document.signedAt.milliseconds), .bytes(fact.statement.stored),
+                ])
+        }
+    }
+
+    /// Writes a timeline in the place of what is stored for its purchase.
+    func put(_ timeline: Timeline, in app: AppID) throws(StorageFailure) {
+        try connection.run(
+            "INSERT INTO purchases (app, environment, purchase, account_token, timeline) "
+                + "VALUES ($1, $2, $3, $4, $5) ON CONFLICT (app, environment, purchase) "
+                + "DO UPDATE SET account_token = excluded.account_token, timeline = excluded.timeline",
+            [
+                .text(app.rawValue), .text(timeline.purchase.environment.rawValue),
+                .text(timeline.purchase.original.rawValue), .text(timeline.accountToken),
+                .bytes(timeline.stored),
+            ])
+    }
+
+    package func timeline(
+        of purchase: PurchaseID, in app: AppID
+    ) throws(StorageFailure) -> Timeline? {
+        let rows = try connection.rows(
+            "SELECT timeline FROM purchases WHERE app = $1 AND environment = $2 AND purchase = $3",
+            Self.key(of: purchase, in: app))
+        guard let row = rows.first else { return nil }
+        return try Timeline(stored: try row.bytes(0), of: purchase)
+    }
+
+    /// The facts about a purchase, in the order of attesting, each with the document that attests it.
+    package func facts(
+        about purchase: PurchaseID, in app: AppID
+    ) throws(StorageFailure) -> [FactWithSource] {
+        let rows = try connection.rows(
+            "SELECT attested_at_ms, statement, id, kind, source, received_at_ms FROM facts "
+                + "JOIN documents ON documents.app = facts.app "
+                + "AND documents.signed_at_ms = facts.document_signed_at_ms "
+                + "AND documents.id = facts.document WHERE facts.app = $1 "
+                + "AND facts.environment = $2 AND purchase = $3 "
+                + "ORDER BY attested_at_ms, subject, document",
+            Self.key(of: purchase, in: app))
+        var facts: [FactWithSource] = []
+        for row in rows {
+            facts.append(
+                FactWithSource(
+                    fact: try Self.fact(row, about: purchase), document: try row.bytes(2),
+                    kind: try row.text(3), source: try row.text(4),
+                    receivedAt: Instant(milliseconds: try row.integer(5))))
+        }
+        return facts
+    }
+
+    static func key(of purchase: PurchaseID, in app: AppID) -> [Value] {
+        [
+            .text(app.rawValue), .text(purchase.environment.rawValue),
+            .text(purchase.original.rawValue),
+        ]
+    }
+
+    /// A fact of a row that begins with when it was attested, and the statement.
+    static func fact(_ row: Row, about purchase: PurchaseID) throws(StorageFailure) -> Fact {
+        Fact(
+            about: purchase, attestedAt: Instant(milliseconds: try row.integer(0)),
+            try Fact.Statement(stored: try row.bytes(1)))
+    }
+}
+
+/// A fact, and where we have it from.
+package struct FactWithSource: Hashable, Sendable {
+    package var fact: Fact
+    /// The document's id.
+    package var document: [UInt8]
+    package var kind: String
+    package var source: String
+    package var receivedAt: Instant
+}

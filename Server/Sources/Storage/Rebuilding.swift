@@ -1,0 +1,110 @@
+import Ledger
+
+/// A row that is not what the documents make it.
+package struct Difference: Hashable, Sendable, CustomStringConvertible {
+    package var description: String
+}
+
+// A rebuild fills a table of facts beside the one in use, and either compares the two or puts the new one in the other's place.
+extension StoreTransaction {
+    /// Differences that are told one by one; of more only the count is.
+    package static let differencesMax = 20
+
+    private static let rebuilt = "facts_rebuilt"
+
+    /// Begins with an empty table, also where an earlier rebuild was interrupted.
+    package func beginRebuild(_ dialect: Dialect) throws(StorageFailure) {
+        try endRebuild()
+        try connection.run(Schema.factsTable(named: Self.rebuilt, dialect), [])
+    }
+
+    package func endRebuild() throws(StorageFailure) {
+        try connection.run("DROP TABLE IF EXISTS \(Self.rebuilt)", [])
+    }
+
+    package func addRebuilt(
+        _ facts: [Fact], from document: StoredDocument
+    ) throws(StorageFailure) {
+        try insert(facts, into: Self.rebuilt, from: document)
+    }
+
+    /// Puts the rebuilt facts in the place of those in use, and folds every purchase again.
+    package func swapRebuilt() throws(StorageFailure) {
+        try connection.run("DELETE FROM facts", [])
+        try connection.run("INSERT INTO facts SELECT * FROM \(Self.rebuilt)", [])
+        try connection.run("DELETE FROM purchases", [])
+        try eachRebuiltTimeline { (app, timeline) throws(StorageFailure) in
+            try put(timeline, in: app)
+        }
+        try endRebuild()
+    }
+
+    /// How many rows differ from what the documents make, and the first of them.
+    package func rebuiltDifferences() throws(StorageFailure) -> (count: Int, first: [Difference]) {
+        var differences: [Difference] = []
+        var count = 0
+        func note(_ texts: [String]) {
+            count += texts.count
+            let room = Self.differencesMax - differences.count
+            differences += texts.prefix(max(0, room)).map { Difference(description: $0) }
+        }
+        note(try missing(in: "facts", of: Self.rebuilt).map { "fact missing: \($0)" })
+        note(try missing(in: Self.rebuilt, of: "facts").map { "fact without document: \($0)" })
+        var purchases = 0
+        try eachRebuiltTimeline { (app, timeline) throws(StorageFailure) in
+            purchases += 1
+            let stored = try storedTimeline(of: timeline.purchase, in: app)
+            if stored != timeline.stored { note(["purchase differs: \(app) \(timeline.purchase)"]) }
+        }
+        let present = Int(try connection.rows("SELECT count(*) FROM purchases", [])[0].integer(0))
+        if present != purchases { note(["\(present) purchases stored, \(purchases) expected"]) }
+        return (count, differences)
+    }
+
+    private func storedTimeline(
+        of purchase: PurchaseID, in app: AppID
+    ) throws(StorageFailure) -> [UInt8]? {
+        let rows = try connection.rows(
+            "SELECT timeline FROM purchases WHERE app = $1 AND environment = $2 AND purchase = $3",
+            Self.key(of: purchase, in: app))
+        guard let row = rows.first else { return nil }
+        return try row.bytes(0)
+    }
+
+    private func missing(in table: String, of other: String) throws(StorageFailure) -> [String] {
+        let rows = try connection.rows(
+            "SELECT app, environment, purchase, attested_at_ms, subject FROM "
+                + "(SELECT * FROM \(other) EXCEPT SELECT * FROM \(table)) AS missing "
+                + "ORDER BY 1, 2, 3, 4, 5", [])
+        var texts: [String] = []
+        for row in rows {
+            let at = Instant(milliseconds: try row.integer(3))
+            texts.append("\(try row.text(0)) \(try row.text(1)):\(try row.text(2)) attested \(at)")
+        }
+        return texts
+    }
+
+    /// Folds the rebuilt facts, purchase by purchase, in the order of their keys.
+    private func eachRebuiltTimeline(
+        _ body: (AppID, Timeline) throws(StorageFailure) -> Void
+    ) throws(StorageFailure) {
+        var last: [Value] = [.text(""), .text(""), .text("")]
+        while true {
+            let keys = try connection.rows(
+                "SELECT app, environment, purchase FROM \(Self.rebuilt) "
+                    + "WHERE (app, environment, purchase) > ($1, $2, $3) "
+                    + "ORDER BY app, environment, purchase LIMIT 1", last)
+            guard let key = keys.first else { return }
+            last = key.values
+            let purchase = PurchaseID(
+                TransactionID(rawValue: try key.text(2)),
+                in: try Environment.stored(try key.text(1)))
+            let rows = try connection.rows(
+                "SELECT attested_at_ms, statement FROM \(Self.rebuilt) "
+                    + "WHERE app = $1 AND environment = $2 AND purchase = $3", last)
+            var facts: [Fact] = []
+            for row in rows { facts.append(try Self.fact(row, about: purchase)) }
+            try body(AppID(rawValue: try key.text(0)), Timeline(of: purchase, facts))
+        }
+    }
+}

@@ -1,0 +1,154 @@
+/// The tables, as numbered steps. A step that has been released is never changed; a new one follows it.
+///
+/// Ground: `headers`, `documents`, `customers`, `customer_ids`, `links`, `keys`. Derived, and made again by a rebuild: `facts`,
+/// `purchases`. Every key begins with the app, so that rows can be spread over machines by it.
+package enum Schema {
+    package static let version = steps(.sqlite).count
+
+    static func steps(_ dialect: Dialect) -> [[String]] { [firstTables(dialect)] }
+
+    private static func firstTables(_ type: Dialect) -> [String] {
+        documentTables(type) + ledgerTables(type) + customerTables(type)
+    }
+
+    private static func documentTables(_ type: Dialect) -> [String] {
+        [
+            // The certificates that every document of Apple's repeats, once.
+            """
+            CREATE TABLE headers (
+                app \(type.text) NOT NULL,
+                digest \(type.bytes) NOT NULL CHECK (length(digest) = 32),
+                segment \(type.bytes) NOT NULL,
+                PRIMARY KEY (app, digest)
+            ) \(type.strict)
+            """,
+            // `id` is the SHA-256 of the document as it came; `parts` and `headers` give it back byte for byte.
+            """
+            CREATE TABLE documents (
+                app \(type.text) NOT NULL,
+                signed_at_ms \(type.integer) NOT NULL,
+                id \(type.bytes) NOT NULL CHECK (length(id) = 32),
+                kind \(type.text) NOT NULL,
+                environment \(type.text) NOT NULL CHECK (environment IN ('production', 'sandbox')),
+                source \(type.text) NOT NULL,
+                received_at_ms \(type.integer) NOT NULL,
+                parts \(type.bytes) NOT NULL,
+                headers \(type.bytes) NOT NULL CHECK (length(headers) % 32 = 0),
+                PRIMARY KEY (app, signed_at_ms, id)
+            ) \(type.strict)
+            """,
+        ]
+    }
+
+    private static func ledgerTables(_ type: Dialect) -> [String] {
+        [
+            factsTable(named: "facts", type),
+            """
+            CREATE TABLE purchases (
+                app \(type.text) NOT NULL,
+                environment \(type.text) NOT NULL CHECK (environment IN ('production', 'sandbox')),
+                purchase \(type.text) NOT NULL,
+                account_token \(type.text),
+                timeline \(type.bytes) NOT NULL,
+                PRIMARY KEY (app, environment, purchase)
+            ) \(type.strict)
+            """,
+            "CREATE INDEX purchases_by_account_token ON purchases (app, account_token)",
+        ]
+    }
+
+    static func factsTable(named name: String, _ type: Dialect) -> String {
+        """
+        CREATE TABLE \(name) (
+            app \(type.text) NOT NULL,
+            environment \(type.text) NOT NULL CHECK (environment IN ('production', 'sandbox')),
+            purchase \(type.text) NOT NULL,
+            attested_at_ms \(type.integer) NOT NULL,
+            subject \(type.text) NOT NULL,
+            document \(type.bytes) NOT NULL,
+            document_signed_at_ms \(type.integer) NOT NULL,
+            statement \(type.bytes) NOT NULL,
+            PRIMARY KEY (app, environment, purchase, attested_at_ms, subject, document),
+            FOREIGN KEY (app, document_signed_at_ms, document)
+                REFERENCES documents (app, signed_at_ms, id)
+        ) \(type.strict)
+        """
+    }
+
+    private static func customerTables(_ type: Dialect) -> [String] {
+        [
+            """
+            CREATE TABLE customers (
+                app \(type.text) NOT NULL,
+                customer \(type.text) NOT NULL CHECK (length(customer) > 0),
+                created_at_ms \(type.integer) NOT NULL,
+                PRIMARY KEY (app, customer)
+            ) \(type.strict)
+            """,
+            """
+            CREATE TABLE customer_ids (
+                app \(type.text) NOT NULL,
+                id \(type.text) NOT NULL CHECK (length(id) > 0),
+                customer \(type.text) NOT NULL,
+                since_ms \(type.integer) NOT NULL,
+                PRIMARY KEY (app, id),
+                FOREIGN KEY (app, customer) REFERENCES customers (app, customer)
+            ) \(type.strict)
+            """,
+            "CREATE INDEX customer_ids_by_customer ON customer_ids (app, customer)",
+            // One row a purchase: it belongs to one customer at most.
+            """
+            CREATE TABLE links (
+                app \(type.text) NOT NULL,
+                environment \(type.text) NOT NULL CHECK (environment IN ('production', 'sandbox')),
+                purchase \(type.text) NOT NULL,
+                customer \(type.text) NOT NULL,
+                evidence \(type.text) NOT NULL CHECK (evidence IN ('device', 'token', 'support')),
+                since_ms \(type.integer) NOT NULL,
+                PRIMARY KEY (app, environment, purchase),
+                FOREIGN KEY (app, customer) REFERENCES customers (app, customer)
+            ) \(type.strict)
+            """,
+            "CREATE INDEX links_by_customer ON links (app, customer)",
+            """
+            CREATE TABLE keys (
+                app \(type.text) NOT NULL,
+                hash \(type.bytes) NOT NULL CHECK (length(hash) = 32),
+                kind \(type.text) NOT NULL CHECK (kind IN ('app', 'secret')),
+                name \(type.text) NOT NULL,
+                created_at_ms \(type.integer) NOT NULL,
+                PRIMARY KEY (app, hash)
+            ) \(type.strict)
+            """,
+            "CREATE INDEX keys_by_hash ON keys (hash)",
+        ]
+    }
+}
+
+extension Store {
+    /// Brings the tables up to this program's version. Harmless to repeat.
+    ///
+    /// - Throws: ``StorageFailure`` where the database is of a later version than this program.
+    package func migrate(at now: Int64) async throws {
+        let dialect = database.dialect
+        try await database.write { connection in
+            try connection.run(
+                "CREATE TABLE IF NOT EXISTS schema_versions (version \(dialect.integer) PRIMARY KEY, "
+                    + "applied_at_ms \(dialect.integer) NOT NULL)", [])
+            let present = Int(
+                try connection.rows("SELECT coalesce(max(version), 0) FROM schema_versions", [])[0]
+                    .integer(0))
+            guard present <= Schema.version else {
+                throw StorageFailure(
+                    "the database has schema version \(present), this program knows "
+                        + "\(Schema.version): use the newer program again")
+            }
+            for (index, step) in Schema.steps(dialect).enumerated() where index >= present {
+                for statement in step { try connection.run(statement, []) }
+                try connection.run(
+                    "INSERT INTO schema_versions (version, applied_at_ms) VALUES ($1, $2)",
+                    [.integer(Int64(index + 1)), .integer(now)])
+            }
+        }
+    }
+}

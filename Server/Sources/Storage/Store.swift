@@ -1,0 +1,37 @@
+import Ledger
+
+/// What Perennial keeps, over any engine: the schema, the SQL, and rows as values. No other module writes SQL.
+package struct Store: Sendable {
+    package let database: any Database
+
+    package init(_ database: any Database) { self.database = database }
+
+    /// Runs a closure in a transaction: all that it writes is kept, or nothing. What it throws undoes it and is thrown on.
+    package func transaction<Value: Sendable>(
+        _ body: @escaping @Sendable (StoreTransaction) throws -> Value
+    ) async throws -> Value {
+        try await database.write { try body(StoreTransaction(connection: $0)) }
+    }
+
+    /// Runs a closure that only reads, on one consistent state.
+    package func reading<Value: Sendable>(
+        _ body: @escaping @Sendable (StoreTransaction) throws -> Value
+    ) async throws -> Value {
+        try await database.read { try body(StoreTransaction(connection: $0)) }
+    }
+}
+
+/// The verbs on rows, within one transaction.
+package struct StoreTransaction {
+    let connection: any Connection
+}
+
+extension Environment {
+    /// As the database holds it.
+    static func stored(_ text: String) throws(StorageFailure) -> Environment {
+        guard let environment = Environment(rawValue: text) else {
+            throw StorageFailure("unknown environment \(text)")
+        }
+        return environment
+    }
+}
