@@ -13,6 +13,8 @@ let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let httpClient = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
+let hummingbirdTesting = Target.Dependency.product(
+    name: "HummingbirdTesting", package: "hummingbird")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let serviceLifecycle = Target.Dependency.product(
     name: "ServiceLifecycle", package: "swift-service-lifecycle")
@@ -61,7 +63,7 @@ let package = Package(
         library(
             "Engine",
             ["Ledger", "Intake", "AppStoreFormats", "AppStoreTrust", "Storage", crypto, logging]),
-        library("HTTPServer", ["Engine", "Ledger", contract, hummingbird]),
+        library("HTTPServer", ["Engine", "Ledger", contract, hummingbird, logging]),
         library("Simulator", ["AppStoreFormats", x509, asn1, crypto, hummingbird]),
         .executableTarget(
             name: "Program",
@@ -77,8 +79,13 @@ let package = Package(
         tests("AppStoreTrustTests", ["AppStoreTrust", "AppStoreFormats", x509, asn1, crypto]),
         tests("IntakeTests", ["Intake", "Ledger", "AppStoreFormats"]),
         tests("StorageTests", ["Storage", "StorageSQLite", "Ledger"]),
-        tests("EngineTests", ["Engine", "StorageSQLite", "Ledger"]),
-        tests("HTTPServerTests", ["HTTPServer", "Engine", contract]),
+        tests("EngineTests", ["Engine", "AppStoreTrust", "StorageSQLite", "Ledger", logging]),
+        tests(
+            "HTTPServerTests",
+            [
+                "HTTPServer", "Engine", "Ledger", "AppStoreTrust", "StorageSQLite", contract,
+                hummingbird, hummingbirdTesting, logging,
+            ]),
         tests("SimulatorTests", ["Simulator", "AppStoreFormats", x509, crypto, httpClient]),
         tests("ProgramTests", ["Program"]),
         tests(

@@ -1,5 +1,6 @@
-/// Base64 over bytes, in the two alphabets that a JWS needs: base64url without padding for its segments (RFC 4648 §5),
-/// standard with padding for the certificates in its header (§4). Decoding is strict: one text for one value.
+/// Base64 over bytes, in the two alphabets that a JWS needs: base64url without padding for its
+/// segments (RFC 4648 §5), standard with padding for the certificates in its header (§4). Decoding
+/// is strict: one text for one value.
 package enum Base64: Sendable {
     case url
     case standard
@@ -24,8 +25,14 @@ package enum Base64: Sendable {
         return out
     }
 
-    /// The bytes that a text stands for; nil for characters outside the alphabet, wrong padding, and bits left over.
+    /// The bytes that a text stands for; nil for characters outside the alphabet, wrong padding,
+    /// and bits left over.
     package func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
+        let decoded = text.withContiguousStorageIfAvailable { decode($0) }
+        return decoded ?? Array(text).withUnsafeBufferPointer { decode($0) }
+    }
+
+    private func decode(_ text: UnsafeBufferPointer<UInt8>) -> [UInt8]? {
         var count = text.count
         if self == .standard {
             guard count % 4 == 0 else { return nil }
@@ -33,21 +40,43 @@ package enum Base64: Sendable {
         }
         guard count % 4 != 1 else { return nil }
         let values = self == .url ? Self.urlValues : Self.standardValues
-        var out: [UInt8] = []
-        out.reserveCapacity(count * 3 / 4)
-        var bits: UInt32 = 0
-        var held = 0
-        for character in text.prefix(count) {
-            let value = values[Int(character)]
-            guard value < 64 else { return nil }
-            bits = bits << 6 | UInt32(value)
-            held += 6
-            if held >= 8 {
-                held -= 8
-                out.append(UInt8(truncatingIfNeeded: bits >> UInt32(held)))
-            }
+        return values.withUnsafeBufferPointer { Self.decode(text, count: count, values: $0) }
+    }
+
+    /// Four characters make three bytes; two or three at the end make one or two. Whether all were
+    /// of the alphabet is asked once, at the end: their values are below 64, all others are 255.
+    private static func decode(
+        _ text: UnsafeBufferPointer<UInt8>, count: Int, values: UnsafeBufferPointer<UInt8>
+    ) -> [UInt8]? {
+        var seen: UInt8 = 0
+        var left: UInt32 = 0
+        func bits(_ offset: Int) -> UInt32 {
+            let value = values[Int(text[offset])]
+            seen |= value
+            return UInt32(value)
         }
-        return bits & (1 << UInt32(held) - 1) == 0 ? out : nil
+        let out = [UInt8](unsafeUninitializedCapacity: count * 3 / 4) { out, used in
+            func append(_ bits: UInt32, _ bytes: Int) {
+                for index in 0..<bytes {
+                    let byte = UInt8(truncatingIfNeeded: bits >> UInt32(16 - 8 * index))
+                    out.initializeElement(at: used, to: byte)
+                    used += 1
+                }
+            }
+            var offset = 0
+            while offset + 4 <= count {
+                let high = bits(offset) << 18 | bits(offset + 1) << 12
+                append(high | bits(offset + 2) << 6 | bits(offset + 3), 3)
+                offset += 4
+            }
+            guard offset < count else { return }
+            var tail = bits(offset) << 18 | bits(offset + 1) << 12
+            if offset + 3 == count { tail |= bits(offset + 2) << 6 }
+            let bytes = count - offset - 1
+            append(tail, bytes)
+            left = tail << UInt32(8 + 8 * bytes)
+        }
+        return seen < 64 && left == 0 ? out : nil
     }
 
     private static let common = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"

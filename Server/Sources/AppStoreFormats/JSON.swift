@@ -1,9 +1,11 @@
-/// A JSON value as one of Apple's documents holds it: every key and every number survives a round trip.
+/// A JSON value as one of Apple's documents holds it: every key and every number survives a round
+/// trip.
 package enum JSON: Hashable, Sendable {
     case null
     case bool(Bool)
     case integer(Int64)
-    /// A number that is no 64-bit integer, by its literal text: Xcode writes fractional milliseconds.
+    /// A number that is no 64-bit integer, by its literal text: Xcode writes fractional
+    /// milliseconds.
     case decimal(String)
     case string(String)
     case array([JSON])
@@ -19,7 +21,8 @@ package enum JSON: Hashable, Sendable {
         }
     }
 
-    /// The value of a key; of a repeated key the last, as Apple's own clients read it. Nil where this is no object.
+    /// The value of a key; of a repeated key the last, as Apple's own clients read it. Nil where
+    /// this is no object.
     package subscript(_ key: String) -> JSON? {
         guard case .object(let members) = self else { return nil }
         return members.last { $0.key == key }?.value

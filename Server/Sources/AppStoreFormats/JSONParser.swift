@@ -10,8 +10,9 @@ package struct JSONFailure: Error, Hashable, Sendable, CustomStringConvertible {
 extension JSON {
     /// Reads RFC 8259 text, whole: nothing but white space may follow the value.
     ///
-    /// One pass over the bytes; each string is copied once, into the value that keeps it. Refuses invalid UTF-8, and nesting
-    /// deeper than ``JSONParser/depthMax``. How long the text may be is the caller's limit.
+    /// One pass over the bytes; each string is copied once, into the value that keeps it. Refuses
+    /// invalid UTF-8, and nesting deeper than ``JSONParser/depthMax``. How long the text may be is
+    /// the caller's limit.
     package init(parsing bytes: some Sequence<UInt8>) throws(JSONFailure) {
         let result: Result<JSON, JSONFailure>? = bytes.withContiguousStorageIfAvailable { buffer in
             JSONParser.parse(buffer)
@@ -60,9 +61,6 @@ package struct JSONParser {
     }
 
     private mutating func value(depth: Int) throws(JSONFailure) -> JSON {
-        guard depth < Self.depthMax else {
-            throw failure("nested deeper than \(Self.depthMax) levels")
-        }
         skipSpace()
         switch next {
         case UInt8(ascii: "{"): return .object(try members(depth: depth))
@@ -86,8 +84,16 @@ package struct JSONParser {
         return value
     }
 
-    private mutating func members(depth: Int) throws(JSONFailure) -> [JSON.Member] {
+    /// Steps over an opening bracket or brace.
+    private mutating func open(depth: Int) throws(JSONFailure) {
+        guard depth < Self.depthMax else {
+            throw failure("nested deeper than \(Self.depthMax) levels")
+        }
         offset += 1
+    }
+
+    private mutating func members(depth: Int) throws(JSONFailure) -> [JSON.Member] {
+        try open(depth: depth)
         var members: [JSON.Member] = []
         skipSpace()
         if take(UInt8(ascii: "}")) { return members }
@@ -107,7 +113,7 @@ package struct JSONParser {
     }
 
     private mutating func elements(depth: Int) throws(JSONFailure) -> [JSON] {
-        offset += 1
+        try open(depth: depth)
         var elements: [JSON] = []
         skipSpace()
         if take(UInt8(ascii: "]")) { return elements }

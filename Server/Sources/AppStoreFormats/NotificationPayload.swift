@@ -1,5 +1,5 @@
-/// What a version 2 notification says (Apple: `ResponseBodyV2DecodedPayload`). Exactly one of `data`, `summary`,
-/// `externalPurchaseToken` and `appData` is there.
+/// What a version 2 notification says (Apple: `ResponseBodyV2DecodedPayload`). Exactly one of
+/// `data`, `summary`, `externalPurchaseToken` and `appData` is there.
 package struct NotificationPayload: WireObject {
     package var notificationType: NotificationType?
     package var subtype: NotificationSubtype?

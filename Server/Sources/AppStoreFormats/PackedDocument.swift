@@ -1,12 +1,15 @@
-/// A signed document without what every document repeats. A notification is a JWS that holds two more; each carries the same
-/// certificates in its header, and base64 within base64 makes the inner ones a third longer again. Packed, each header is kept
-/// once, apart, and referred to; payloads and signatures are kept as the bytes they stand for.
+/// A signed document without what every document repeats. A notification is a JWS that holds two
+/// more; each carries the same certificates in its header, and base64 within base64 makes the inner
+/// ones a third longer again. Packed, each header is kept once, apart, and referred to; payloads
+/// and signatures are kept as the bytes they stand for.
 ///
-/// Packing never loses a byte: `unpacked` returns exactly what came, and a text that would not come back whole is kept as it is.
+/// Packing never loses a byte: `unpacked` returns exactly what came, and a text that would not come
+/// back whole is kept as it is.
 ///
-/// Format: a list of parts, each a tag byte and its content. 0: a length and as many literal bytes. 1: the number of a header in
-/// `headers`. 2: a length and as many bytes that are a list of parts themselves, whose expansion stands here as base64url.
-/// Lengths and numbers are little-endian base 128.
+/// Format: a list of parts, each a tag byte and its content. 0: a length and as many literal bytes.
+/// 1: the number of a header in `headers`. 2: a length and as many bytes that are a list of parts
+/// themselves, whose expansion stands here as base64url. Lengths and numbers are little-endian base
+/// 128.
 package struct PackedDocument: Hashable, Sendable {
     package var parts: [UInt8]
     /// The header segments taken out, as they came (base64url), in the order of their numbers.
@@ -14,6 +17,9 @@ package struct PackedDocument: Hashable, Sendable {
 
     /// JWS within JWS. Apple nests two deep.
     package static let nestingMax = 3
+    /// Different headers taken out of one document. Apple's have one or two; each further one is
+    /// searched for among the others.
+    package static let headersMax = 16
 
     package init(parts: [UInt8], headers: [[UInt8]]) {
         self.parts = parts
@@ -96,6 +102,7 @@ private struct Packer {
         else { return nil }
         let header = Array(jws.headerSegment)
         let number = headers.firstIndex(of: header) ?? headers.count
+        guard number < PackedDocument.headersMax else { return nil }
         if number == headers.count { headers.append(header) }
         let dot = Self.literal([UInt8(ascii: ".")])
         let packedPayload = pack(payload[...], depth: depth + 1)

@@ -1,5 +1,5 @@
-/// What signed renewal information says (Apple: `JWSRenewalInfoDecodedPayload`). It names no bundle: only the transaction beside it,
-/// or the notification around it, binds it to an app.
+/// What signed renewal information says (Apple: `JWSRenewalInfoDecodedPayload`). It names no
+/// bundle: only the transaction beside it, or the notification around it, binds it to an app.
 package struct RenewalPayload: WireObject {
     package var originalTransactionId: String?
     package var productId: String?

@@ -1,4 +1,5 @@
-/// What a signed transaction says (Apple: `JWSTransactionDecodedPayload`). Every field may be absent.
+/// What a signed transaction says (Apple: `JWSTransactionDecodedPayload`). Every field may be
+/// absent.
 package struct TransactionPayload: WireObject {
     package var transactionId: String?
     /// The first transaction of the chain.

@@ -1,14 +1,17 @@
-/// A JSON object of Apple's as a Swift value. One function names every field, once, for reading and for writing.
+/// A JSON object of Apple's as a Swift value. One function names every field, once, for reading and
+/// for writing.
 ///
-/// Nothing is lost on the way: keys that are not known here, and known keys whose value is not of the documented type, stay in
-/// `unknown` and are written again. So a field that Apple adds, or changes, never makes a document unreadable.
+/// Nothing is lost on the way: keys that are not known here, and known keys whose value is not of
+/// the documented type, stay in `unknown` and are written again. So a field that Apple adds, or
+/// changes, never makes a document unreadable.
 package protocol WireObject: WireValue {
     init()
     var unknown: [JSON.Member] { get set }
     mutating func walk(_ fields: inout some Fields)
 }
 
-/// What a field's value can be: text, number, date, open enumeration, object, or a list of one of these.
+/// What a field's value can be: text, number, date, open enumeration, object, or a list of one of
+/// these.
 package protocol WireValue: Hashable, Sendable {
     /// Nil where the JSON is not of the documented type.
     init?(json: JSON)
@@ -53,7 +56,9 @@ extension WireObject {
         var copy = self
         var writing = Writing()
         copy.walk(&writing)
-        return .object(writing.members + unknown)
+        // What is unknown stands first: of a repeated key the last counts, and that is the one we
+        // read.
+        return .object(unknown + writing.members)
     }
 
     /// Reads an object from JSON text. Throws where the text is no JSON, or no object.
@@ -99,7 +104,8 @@ extension Array: WireValue where Element: WireValue {
     package var json: JSON { .array(map(\.json)) }
 }
 
-/// An enumeration of Apple's, which may grow without notice: a value that has no name here is kept and written again.
+/// An enumeration of Apple's, which may grow without notice: a value that has no name here is kept
+/// and written again.
 package protocol OpenEnumeration: WireValue, RawRepresentable, CustomStringConvertible
 where RawValue: WireValue {
     init(rawValue: RawValue)

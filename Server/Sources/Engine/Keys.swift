@@ -3,12 +3,7 @@ import Ledger
 import Storage
 
 package typealias KeyKind = Storage.KeyKind
-
-/// Whom a key lets in.
-package struct KeyHolder: Hashable, Sendable {
-    package var app: AppID
-    package var kind: KeyKind
-}
+package typealias KeyHolder = Storage.KeyHolder
 
 extension Engine {
     /// Random bytes in a key.
@@ -43,7 +38,7 @@ extension Engine {
     package func keyHolder(_ key: String) async throws(EngineFailure) -> KeyHolder? {
         let hash = Array(SHA256.hash(data: Array(key.utf8)))
         let found = try await reading { tx in
-            try tx.key(hash: hash).map { KeyHolder(app: $0.app, kind: $0.kind) }
+            try tx.key(hash: hash)
         }
         return found.flatMap { apps[$0.app] == nil ? nil : $0 }
     }

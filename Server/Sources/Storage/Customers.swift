@@ -6,6 +6,12 @@ package struct Link: Hashable, Sendable {
     package var evidence: Evidence
     package var since: Instant
 
+    package init(customer: CustomerID, evidence: Evidence, since: Instant) {
+        self.customer = customer
+        self.evidence = evidence
+        self.since = since
+    }
+
     package enum Evidence: String, Hashable, Sendable {
         /// A device of theirs posted it.
         case device
@@ -20,6 +26,11 @@ package struct Link: Hashable, Sendable {
 package struct StoredCustomer: Hashable, Sendable {
     package var customer: CustomerID
     package var ids: [CustomerID]
+
+    package init(customer: CustomerID, ids: [CustomerID]) {
+        self.customer = customer
+        self.ids = ids
+    }
 }
 
 extension StoreTransaction {

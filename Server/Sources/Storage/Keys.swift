@@ -8,6 +8,17 @@ package enum KeyKind: String, Hashable, Sendable {
     case secret
 }
 
+/// Whom a key lets in.
+package struct KeyHolder: Hashable, Sendable {
+    package var app: AppID
+    package var kind: KeyKind
+
+    package init(app: AppID, kind: KeyKind) {
+        self.app = app
+        self.kind = kind
+    }
+}
+
 extension StoreTransaction {
     /// Keeps a key by its SHA-256. Harmless to repeat.
     package func addKey(
@@ -25,13 +36,13 @@ extension StoreTransaction {
     /// Whose a key is, by its SHA-256.
     package func key(
         hash: [UInt8]
-    ) throws(StorageFailure) -> (app: AppID, kind: KeyKind)? {
+    ) throws(StorageFailure) -> KeyHolder? {
         let rows = try connection.rows("SELECT app, kind FROM keys WHERE hash = $1", [.bytes(hash)])
         guard let row = rows.first else { return nil }
         guard let kind = KeyKind(rawValue: try row.text(1)) else {
             throw StorageFailure("unknown kind of key")
         }
-        return (AppID(rawValue: try row.text(0)), kind)
+        return KeyHolder(app: AppID(rawValue: try row.text(0)), kind: kind)
     }
 
     package func keyCount(of app: AppID) throws(StorageFailure) -> Int {

@@ -1,0 +1,49 @@
+/// A length of subscription time in calendar units, as Apple writes it in ISO 8601: `P1W`, `P1M`,
+/// `P3D`.
+package struct BillingPeriod: Hashable, Sendable, CustomStringConvertible {
+    package enum Unit: String, Hashable, Sendable {
+        case day = "D"
+        case week = "W"
+        case month = "M"
+        case year = "Y"
+    }
+
+    package var count: Int
+    package var unit: Unit
+
+    /// No offer of Apple's is longer than a year of months.
+    package static let countMax = 366
+
+    package init(_ count: Int, _ unit: Unit) {
+        self.count = count
+        self.unit = unit
+    }
+
+    /// Reads one number and one unit after a `P`; nil for anything else, and for a count of zero.
+    package init?(_ text: String) {
+        guard text.first == "P", let last = text.last, let unit = Unit(rawValue: String(last)),
+            let count = Int(text.dropFirst().dropLast()), (1...Self.countMax).contains(count)
+        else { return nil }
+        self.init(count, unit)
+    }
+
+    package var description: String { "P\(count)\(unit.rawValue)" }
+
+    /// Whole calendar months; zero for days and weeks.
+    package var months: Int {
+        switch unit {
+        case .day, .week: 0
+        case .month: count
+        case .year: 12 * count
+        }
+    }
+
+    /// Whole days; zero for months and years, which have no fixed number of them.
+    package var days: Int {
+        switch unit {
+        case .day: count
+        case .week: 7 * count
+        case .month, .year: 0
+        }
+    }
+}

@@ -1,0 +1,61 @@
+import AppStoreFormats
+
+/// Which app we expect a document to be for. Chosen by our configuration, never by the one who
+/// sends the document.
+package struct AppIdentity: Hashable, Sendable {
+    package var bundleID: String
+    /// Apple's number for the app. Nil: not checked.
+    package var appAppleID: Int64?
+    /// From where documents are accepted. Others than production and sandbox are refused, whatever
+    /// stands here.
+    package var environments: Set<StoreEnvironment>
+
+    package init(bundleID: String, appAppleID: Int64?, environments: Set<StoreEnvironment>) {
+        self.bundleID = bundleID
+        self.appAppleID = appAppleID
+        self.environments = environments
+    }
+}
+
+extension AppIdentity {
+    /// Both of Apple's stores. All else is signed by anybody or nobody.
+    static let trustedEnvironments: Set<StoreEnvironment> = [.production, .sandbox]
+
+    func requireBundle(_ found: String?) throws(Refusal) {
+        guard let found else { throw .missing("bundleId") }
+        guard found == bundleID else {
+            throw Refusal(.wrongBundle, expected: bundleID, found: found)
+        }
+    }
+
+    /// Apple's number is compared only in production, as Apple's own libraries do: in the sandbox
+    /// it is absent or made up.
+    func requireAppleID(_ found: Int64?, in environment: StoreEnvironment?) throws(Refusal) {
+        guard environment == .production, let appAppleID, found != appAppleID else { return }
+        throw Refusal(
+            .wrongAppAppleID, expected: "\(appAppleID)", found: found.map { "\($0)" } ?? "none")
+    }
+
+    func requireEnvironment(_ found: StoreEnvironment?) throws(Refusal) -> StoreEnvironment {
+        guard let found else { throw .missing("environment") }
+        guard Self.trustedEnvironments.contains(found) else {
+            throw Refusal(
+                .environmentNeverTrusted, expected: "Production or Sandbox", found: found.rawValue)
+        }
+        guard environments.contains(found) else {
+            throw Refusal(.wrongEnvironment, expected: environmentNames, found: found.rawValue)
+        }
+        return found
+    }
+
+    private var environmentNames: String {
+        let names = environments.intersection(Self.trustedEnvironments).map(\.rawValue).sorted()
+        return names.isEmpty ? "none" : names.joined(separator: " or ")
+    }
+}
+
+extension Refusal {
+    static func missing(_ field: String) -> Refusal {
+        Refusal(.fieldMissing, expected: "one", found: "no \(field)")
+    }
+}

@@ -1,0 +1,30 @@
+/// Chains that have signed something, by the header they came in.
+///
+/// Apple signs for months with one chain, so nearly every document brings a header that is known,
+/// byte for byte. Building a chain costs two P-384 verifications, about fifteen times the check of
+/// the document itself.
+///
+/// No expiry: we ask no server about revocation, so nothing about a chain can cease to be true but
+/// its time, and that is compared with the time of signing at every use. A chain enters only after
+/// its leaf's key has verified a document, so a stranger, who can copy Apple's certificates but not
+/// sign, cannot push others out.
+struct KnownChains: Sendable {
+    static let chainsMax = 64
+
+    private var chains: [ArraySlice<UInt8>: TrustedChain] = [:]
+    /// Oldest first.
+    private var headers: [ArraySlice<UInt8>] = []
+
+    var count: Int { chains.count }
+
+    subscript(header: ArraySlice<UInt8>) -> TrustedChain? { chains[header] }
+
+    mutating func insert(_ chain: TrustedChain, for header: ArraySlice<UInt8>) {
+        guard chains[header] == nil else { return }
+        if headers.count == Self.chainsMax { chains[headers.removeFirst()] = nil }
+        // Copied, because a slice would keep the whole document alive.
+        let key = Array(header)[...]
+        headers.append(key)
+        chains[key] = chain
+    }
+}

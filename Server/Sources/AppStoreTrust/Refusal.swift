@@ -1,0 +1,117 @@
+import AppStoreFormats
+import Foundation
+
+/// Why a document can never be trusted: what was expected, and what was found instead.
+package struct Refusal: Error, Hashable, Sendable, CustomStringConvertible {
+    package enum Reason: String, Hashable, Sendable, CaseIterable {
+        case tooLong
+        case notAJWS
+        case headerUnreadable
+        case criticalHeader
+        case algorithm
+        case certificateCount
+        case certificateUnreadable
+        case untrustedChain
+        case missingMarker
+        case wrongKeyUsage
+        case badSignature
+        case payloadUnreadable
+        case notValidAtSigning
+        case fieldMissing
+        case wrongBundle
+        case wrongAppAppleID
+        case wrongEnvironment
+        /// From Xcode or a local test: anybody can sign these.
+        case environmentNeverTrusted
+    }
+
+    /// Which document: the one that came, or one inside a notification.
+    package enum Subject: String, Hashable, Sendable {
+        case document = "The document"
+        case transactionWithin = "The transaction within the notification"
+        case renewalWithin = "The renewal information within the notification"
+        case appTransactionWithin = "The app transaction within the notification"
+    }
+
+    /// Characters of a foreign text that a refusal repeats.
+    package static let foundCharactersMax = 200
+
+    package var reason: Reason
+    package var expected: String
+    package var found: String
+    package var subject: Subject
+
+    package init(
+        _ reason: Reason, expected: String, found: String, of subject: Subject = .document
+    ) {
+        self.reason = reason
+        self.expected = expected
+        self.found = Self.printable(found)
+        self.subject = subject
+    }
+
+    /// One sentence for people, such as "The document is for bundle com.example.wrong, expected
+    /// com.example."
+    package var sentence: String {
+        "\(subject.rawValue) \(reason.verb) \(found), expected \(expected)."
+    }
+
+    package var description: String { sentence }
+
+    // What was found comes from a stranger: it may be endless, or forge lines of our log.
+    private static func printable(_ text: String) -> String {
+        let scalars = text.unicodeScalars.prefix(foundCharactersMax).map { scalar in
+            scalar.properties.generalCategory == .control ? "\u{FFFD}" : Character(scalar)
+        }
+        return String(scalars)
+    }
+}
+
+extension Refusal.Reason {
+    /// What stands between the subject and what was found.
+    fileprivate var verb: String {
+        switch self {
+        case .tooLong, .notAJWS, .criticalHeader: "has"
+        case .headerUnreadable: "has a header that is"
+        case .algorithm: "is signed with"
+        case .certificateCount, .certificateUnreadable: "carries"
+        case .untrustedChain: "has certificates that lead to"
+        case .missingMarker, .wrongKeyUsage: "has"
+        case .badSignature: "has"
+        case .payloadUnreadable: "has a payload that is"
+        case .notValidAtSigning: "was signed at"
+        case .fieldMissing: "has"
+        case .wrongBundle: "is for bundle"
+        case .wrongAppAppleID: "is for the app with Apple id"
+        case .wrongEnvironment, .environmentNeverTrusted: "is from environment"
+        }
+    }
+}
+
+/// Why a properly signed document cannot be judged now: it was signed later than our clock believes
+/// it is. Apple's clocks are sound, so ours may be wrong, and the document is worth another
+/// attempt.
+package struct Uncertainty: Error, Hashable, Sendable, CustomStringConvertible {
+    package var signedAt: AppStoreDate
+    package var now: AppStoreDate
+
+    package init(signedAt: AppStoreDate, now: AppStoreDate) {
+        self.signedAt = signedAt
+        self.now = now
+    }
+
+    package var sentence: String {
+        "The document was signed at \(signedAt.text), but our clock says \(now.text): "
+            + "set the clock, then ask again."
+    }
+
+    package var description: String { sentence }
+}
+
+extension AppStoreDate {
+    /// RFC 3339, in UTC.
+    var text: String {
+        Date(timeIntervalSince1970: Double(milliseconds) / 1000)
+            .formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+    }
+}

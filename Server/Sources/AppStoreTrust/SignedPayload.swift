@@ -1,0 +1,92 @@
+import AppStoreFormats
+
+/// A payload that Apple signs on its own: it says when it was signed, and what binds it to an app.
+protocol SignedPayload: WireObject {
+    /// When Apple signed it, in the payload's own words.
+    static var signatureDateKey: String { get }
+    var signatureDate: AppStoreDate? { get }
+
+    /// Its environment. Throws where it is for another app, or from an environment that is not
+    /// accepted.
+    func requireBinding(to app: AppIdentity) throws(Refusal) -> StoreEnvironment
+}
+
+extension SignedPayload {
+    static var signatureDateKey: String { "signedDate" }
+
+    init(reading payload: [UInt8]) throws(Refusal) {
+        do throws(JSONFailure) {
+            try self.init(parsing: payload)
+        } catch {
+            throw Refusal(
+                .payloadUnreadable, expected: "a JSON object", found: "not readable (\(error))")
+        }
+    }
+}
+
+extension TransactionPayload: SignedPayload {
+    var signatureDate: AppStoreDate? { signedDate }
+
+    func requireBinding(to app: AppIdentity) throws(Refusal) -> StoreEnvironment {
+        try app.requireBundle(bundleId)
+        return try app.requireEnvironment(environment)
+    }
+}
+
+extension RenewalPayload: SignedPayload {
+    var signatureDate: AppStoreDate? { signedDate }
+
+    func requireBinding(to app: AppIdentity) throws(Refusal) -> StoreEnvironment {
+        try app.requireEnvironment(environment)
+    }
+}
+
+extension AppTransactionPayload: SignedPayload {
+    static var signatureDateKey: String { "receiptCreationDate" }
+    var signatureDate: AppStoreDate? { receiptCreationDate }
+
+    func requireBinding(to app: AppIdentity) throws(Refusal) -> StoreEnvironment {
+        try app.requireBundle(bundleId)
+        try app.requireAppleID(appAppleId, in: receiptType)
+        return try app.requireEnvironment(receiptType)
+    }
+}
+
+extension NotificationPayload: SignedPayload {
+    var signatureDate: AppStoreDate? { signedDate }
+
+    func requireBinding(to app: AppIdentity) throws(Refusal) -> StoreEnvironment {
+        var bound: StoreEnvironment?
+        // Apple sends one part. Should there ever be two, each must be for this app and from one
+        // environment.
+        for part in parts {
+            try app.requireBundle(part.bundleID)
+            try app.requireAppleID(part.appAppleID, in: part.environment)
+            let environment = try app.requireEnvironment(part.environment)
+            guard bound == nil || bound == environment else {
+                throw Refusal(
+                    .wrongEnvironment, expected: "the same in every part",
+                    found: environment.rawValue)
+            }
+            bound = environment
+        }
+        guard let bound else {
+            throw .missing("data, summary, appData or externalPurchaseToken")
+        }
+        return bound
+    }
+
+    private typealias Part = (
+        bundleID: String?, appAppleID: Int64?, environment: StoreEnvironment?
+    )
+
+    private var parts: [Part] {
+        let parts: [Part?] = [
+            data.map { ($0.bundleId, $0.appAppleId, $0.environment) },
+            summary.map { ($0.bundleId, $0.appAppleId, $0.environment) },
+            appData.map { ($0.bundleId, $0.appAppleId, $0.environment) },
+            externalPurchaseToken.map { ($0.bundleId, $0.appAppleId, $0.environment) },
+        ]
+        return parts.compactMap(\.self)
+    }
+}

@@ -1,0 +1,73 @@
+import AppStoreFormats
+import Crypto
+import X509
+
+/// The certificates that all trust begins with. There are no others: none from the system, none
+/// from a document.
+package struct TrustRoots: Hashable, Sendable {
+    let certificates: [Certificate]
+    /// SHA-256 of each certificate in DER, as lower-case hexadecimal text.
+    package let fingerprints: [String]
+
+    /// Apple's public roots. Root CA – G3 signs today's documents and notifications, the older two
+    /// receipts.
+    package static let apple = TrustRoots(embedded: AppleRoots.all)
+
+    /// Roots of somebody's own, such as the App Store simulator's. Throws where a certificate
+    /// cannot be read.
+    package init(der: [[UInt8]]) throws(Refusal) {
+        var certificates: [Certificate] = []
+        for bytes in der { certificates.append(try Certificate(reading: bytes)) }
+        self.certificates = certificates
+        fingerprints = der.map(Self.fingerprint)
+    }
+
+    /// Both: Apple's and one's own.
+    package func adding(_ other: TrustRoots) -> TrustRoots {
+        TrustRoots(
+            certificates: certificates + other.certificates,
+            fingerprints: fingerprints + other.fingerprints)
+    }
+
+    private init(certificates: [Certificate], fingerprints: [String]) {
+        self.certificates = certificates
+        self.fingerprints = fingerprints
+    }
+
+    private init(embedded: [AppleRoots]) {
+        do throws(Refusal) {
+            try self.init(der: embedded.map(\.der))
+        } catch {
+            preconditionFailure("An embedded root certificate is damaged: \(error)")
+        }
+        precondition(
+            fingerprints == embedded.map(\.fingerprint),
+            "An embedded root certificate is not the one that its fingerprint names.")
+    }
+
+    static func fingerprint(_ der: [UInt8]) -> String {
+        SHA256.hash(data: der).map { byte in
+            (byte < 16 ? "0" : "") + String(byte, radix: 16)
+        }.joined()
+    }
+}
+
+extension Certificate {
+    /// Bytes of one certificate in DER. Apple's largest has 1430.
+    static let bytesMax = 4096
+
+    init(reading der: [UInt8]) throws(Refusal) {
+        guard der.count <= Self.bytesMax else {
+            throw Refusal(
+                .certificateUnreadable, expected: "at most \(Self.bytesMax)",
+                found: "a certificate of \(der.count) bytes")
+        }
+        do {
+            self = try Certificate(derEncoded: der)
+        } catch {
+            throw Refusal(
+                .certificateUnreadable, expected: "X.509 certificates in DER",
+                found: "something else (\(error))")
+        }
+    }
+}

@@ -1,0 +1,119 @@
+import AppStoreFormats
+import Crypto
+import Foundation
+import SwiftASN1
+@_spi(DisableValidityCheck) import X509
+
+/// Three certificates that lead to one of our roots, reduced to what later checks need: the key
+/// that signs documents, and the time in which all three are valid.
+package struct TrustedChain: Sendable {
+    package let leafKey: P256.Signing.PublicKey
+    package let validFrom: AppStoreDate
+    /// The last moment.
+    package let validUntil: AppStoreDate
+
+    fileprivate init(leafKey: P256.Signing.PublicKey, certificates: [Certificate]) {
+        self.leafKey = leafKey
+        // Certificates count whole seconds; the last one is valid to its end.
+        let from = certificates.map { $0.notValidBefore.timeIntervalSince1970 }.max() ?? 0
+        let until = certificates.map { $0.notValidAfter.timeIntervalSince1970 }.min() ?? 0
+        validFrom = AppStoreDate(milliseconds: Int64(from) * 1000)
+        validUntil = AppStoreDate(milliseconds: Int64(until) * 1000 + 999)
+    }
+
+    /// Throws unless all certificates were valid at the moment of signing.
+    package func requireValid(at moment: AppStoreDate) throws(Refusal) {
+        guard validFrom <= moment, moment <= validUntil else {
+            throw Refusal(
+                .notValidAtSigning,
+                expected: "a moment from \(validFrom.text) to \(validUntil.text)",
+                found: moment.text)
+        }
+    }
+}
+
+/// Builds chains from the certificates of a document to the roots, by RFC 5280.
+package struct ChainVerifier: Sendable {
+    /// Apple's marks of a certificate that signs App Store documents, and of the authority above
+    /// it.
+    static let leafMarker: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 11, 1]
+    static let intermediateMarker: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 2, 1]
+
+    private let roots: CertificateStore
+
+    package init(roots: TrustRoots) { self.roots = CertificateStore(roots.certificates) }
+
+    /// The chain of leaf, intermediate and one of our roots. Throws where there is none, where a
+    /// marker is absent, or where the leaf's key is not of P-256. Says nothing about time: that is
+    /// for ``TrustedChain/requireValid(at:)``, whenever it is used, so that one check serves chains
+    /// just built and chains remembered.
+    package nonisolated(nonsending) func chain(
+        leaf: [UInt8], intermediate: [UInt8]
+    ) async throws(Refusal) -> TrustedChain {
+        let leaf = try Certificate(reading: leaf)
+        let intermediate = try Certificate(reading: intermediate)
+        let path = try await path(from: leaf, over: intermediate)
+        
+        try intermediate.requireMarker(Self.intermediateMarker, named: "intermediate")
+        try leaf.requireUsage("digital signatures", named: "leaf", \.digitalSignature)
+        try intermediate.requireUsage(
+            "signing certificates", named: "intermediate", \.keyCertSign)
+        guard let key = P256.Signing.PublicKey(leaf.publicKey) else {
+            throw Refusal(.algorithm, expected: "a key of P-256", found: "a key of another kind")
+        }
+        return TrustedChain(leafKey: key, certificates: path)
+    }
+
+    private nonisolated(nonsending) func path(
+        from leaf: Certificate, over intermediate: Certificate
+    ) async throws(Refusal) -> [Certificate] {
+        var verifier = X509.Verifier(rootCertificates: roots) {
+            RFC5280Policy.withValidityCheckDisabled()
+        }
+        let result = await verifier.validate(
+            leaf: leaf, intermediates: CertificateStore([intermediate]))
+        guard case .validCertificate(let path) = result else {
+            throw untrusted("\(intermediate.issuer)")
+        }
+        // A leaf that a root signed itself, or a root that poses as a leaf, is a path too, but none
+        // of Apple's.
+        guard path.count == 3 else { throw untrusted("a path of \(path.count) certificates") }
+        return Array(path)
+    }
+
+    private func untrusted(_ found: String) -> Refusal {
+        Refusal(
+            .untrustedChain,
+            expected: "one of the roots given, over exactly one intermediate certificate",
+            found: found)
+    }
+}
+
+extension Certificate {
+    /// Presence is all that Apple defines: the value is NULL.
+    fileprivate func requireMarker(
+        _ marker: ASN1ObjectIdentifier, named name: String
+    ) throws(Refusal) {
+        guard extensions[oid: marker] == nil else { return }
+        throw Refusal(
+            .missingMarker, expected: "Apple's mark \(marker) there",
+            found: "no mark in its \(name) certificate")
+    }
+
+    /// The library's RFC 5280 policy leaves the key usage aside. A certificate without one may do
+    /// anything.
+    fileprivate func requireUsage(
+        _ use: String, named name: String, _ permitted: KeyPath<KeyUsage, Bool>
+    ) throws(Refusal) {
+        let usage: KeyUsage?
+        do { usage = try extensions.keyUsage } catch {
+            throw Refusal(
+                .certificateUnreadable, expected: "X.509 certificates in DER",
+                found: "a key usage that cannot be read")
+        }
+        guard let usage, !usage[keyPath: permitted] else { return }
+        throw Refusal(
+            .wrongKeyUsage, expected: "one that is for \(use)",
+            found: "a key in its \(name) certificate that is not for that")
+    }
+}

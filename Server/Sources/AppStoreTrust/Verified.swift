@@ -1,0 +1,29 @@
+import AppStoreFormats
+
+/// What Apple signed, checked: signature, certificates, their time, and that it is for one of our
+/// apps. Only this module can make one, so whoever holds it need not ask again.
+package struct Verified<Payload: WireObject>: Hashable, Sendable {
+    // The initializer is the synthesized one, thus internal: no other module can make one.
+    package let payload: Payload
+    /// Production or sandbox, nothing else.
+    package let environment: StoreEnvironment
+    /// When Apple signed it: `signedDate`, of app transactions `receiptCreationDate`. A document
+    /// within a notification that names no date of its own has the notification's.
+    package let signedAt: AppStoreDate
+}
+
+/// What became of a document that asked for trust.
+package enum Outcome<Payload: WireObject>: Hashable, Sendable {
+    case verified(Verified<Payload>)
+    /// Never to be trusted: asking again gives the same answer.
+    case refused(Refusal)
+    /// Properly signed, but our clock disagrees: ask again later.
+    case cannotTellNow(Uncertainty)
+}
+
+/// What became of a notification: as ``Outcome``, with the documents inside.
+package enum NotificationOutcome: Hashable, Sendable {
+    case verified(NotificationContents)
+    case refused(Refusal)
+    case cannotTellNow(Uncertainty)
+}

@@ -1,0 +1,132 @@
+import AppStoreFormats
+import Crypto
+import Foundation
+import Synchronization
+
+/// Checks documents that Apple signed as JWS (RFC 7515), against given roots, without a network and
+/// without a clock.
+///
+/// In this order, so that nothing is read that nobody signed: the header's certificates must lead
+/// to a root, the signature must fit the leaf's key, and only then is the payload read: the
+/// certificates must have been valid when it was signed, it must be for the app expected, from an
+/// environment accepted. The third certificate in a header is neither trusted nor compared: two of
+/// Apple's own examples carry a root that is not the one published.
+package final class Verifier: Sendable {
+    /// Bytes of a whole JWS. A notification with its documents has about 13 000.
+    package static let jwsBytesMax = 262_144
+    /// Bytes of the header's segment. Apple's has about 3 600.
+    package static let headerBytesMax = 32_768
+    /// How far our clock may be behind Apple's, in milliseconds.
+    package static let clockSkewMax: Int64 = 300_000
+
+    private let chains: ChainVerifier
+    private let known = Mutex(KnownChains())
+
+    package init(roots: TrustRoots) { chains = ChainVerifier(roots: roots) }
+
+    /// How many chains are remembered, at most ``KnownChains/chainsMax``.
+    var knownChainCount: Int { known.withLock { $0.count } }
+
+    /// A signed transaction, as StoreKit and the App Store Server API give it.
+    package nonisolated(nonsending) func transaction(
+        _ jws: [UInt8], for app: AppIdentity, at now: AppStoreDate
+    ) async -> Outcome<TransactionPayload> {
+        await outcome(of: jws, for: app, at: now)
+    }
+
+    /// Signed renewal information. It names no bundle, so only the environment is compared: whoever
+    /// uses it must hold it against a verified transaction with the same original transaction id.
+    package nonisolated(nonsending) func renewal(
+        _ jws: [UInt8], for app: AppIdentity, at now: AppStoreDate
+    ) async -> Outcome<RenewalPayload> {
+        await outcome(of: jws, for: app, at: now)
+    }
+
+    package nonisolated(nonsending) func appTransaction(
+        _ jws: [UInt8], for app: AppIdentity, at now: AppStoreDate
+    ) async -> Outcome<AppTransactionPayload> {
+        await outcome(of: jws, for: app, at: now)
+    }
+
+    /// A version 2 notification (its `signedPayload`) with the documents inside it. Refused as a
+    /// whole where one of them is for another app or from another environment.
+    package nonisolated(nonsending) func notification(
+        _ jws: [UInt8], for app: AppIdentity, at now: AppStoreDate
+    ) async -> NotificationOutcome {
+        let outer: Outcome<NotificationPayload> = await outcome(of: jws, for: app, at: now)
+        switch outer {
+        case .refused(let refusal): return .refused(refusal)
+        case .cannotTellNow(let uncertainty): return .cannotTellNow(uncertainty)
+        case .verified(let notification):
+            do throws(Refusal) {
+                return .verified(try NotificationContents(of: notification, for: app))
+            } catch {
+                return .refused(error)
+            }
+        }
+    }
+}
+
+extension Verifier {
+    private nonisolated(nonsending) func outcome<Payload: SignedPayload>(
+        of jws: [UInt8], for app: AppIdentity, at now: AppStoreDate
+    ) async -> Outcome<Payload> {
+        do throws(Refusal) {
+            let verified: Verified<Payload> = try await verified(jws, for: app, at: now)
+            // Last of all, because only what is genuine may be worth another attempt.
+            guard verified.signedAt.milliseconds - now.milliseconds <= Self.clockSkewMax else {
+                return .cannotTellNow(Uncertainty(signedAt: verified.signedAt, now: now))
+            }
+            return .verified(verified)
+        } catch {
+            return .refused(error)
+        }
+    }
+
+    private nonisolated(nonsending) func verified<Payload: SignedPayload>(
+        _ jws: [UInt8], for app: AppIdentity, at now: AppStoreDate
+    ) async throws(Refusal) -> Verified<Payload> {
+        let (bytes, chain) = try await signedBytes(of: jws)
+        let payload = try Payload(reading: bytes)
+        try chain.requireValid(at: payload.signatureDate ?? now)
+        let environment = try payload.requireBinding(to: app)
+        // Refused, and not dated by our own clock: the same bytes must mean the same whenever they
+        // are read.
+        guard let signedAt = payload.signatureDate else {
+            throw .missing(Payload.signatureDateKey)
+        }
+        return Verified(payload: payload, environment: environment, signedAt: signedAt)
+    }
+
+    /// The payload, once the signature over it is known to be made by a certificate under our
+    /// roots.
+    private nonisolated(nonsending) func signedBytes(
+        of jws: [UInt8]
+    ) async throws(Refusal) -> (payload: [UInt8], chain: TrustedChain) {
+        let parts = try CompactJWS(reading: jws)
+        let remembered = known.withLock { $0[parts.headerSegment] }
+        let chain: TrustedChain
+        if let remembered { chain = remembered } else { chain = try await self.chain(for: parts) }
+        guard let raw = parts.signature,
+            let signature = try? P256.Signing.ECDSASignature(rawRepresentation: raw),
+            chain.leafKey.isValidSignature(signature, for: SHA256.hash(data: parts.signedBytes))
+        else {
+            throw Refusal(
+                .badSignature, expected: "one of its leaf certificate's key",
+                found: "a signature that does not fit")
+        }
+        if remembered == nil { known.withLock { $0.insert(chain, for: parts.headerSegment) } }
+        guard let payload = parts.payload else {
+            throw Refusal(.payloadUnreadable, expected: "base64url", found: "something else")
+        }
+        return (payload, chain)
+    }
+
+    private nonisolated(nonsending) func chain(
+        for parts: CompactJWS
+    ) async throws(Refusal) -> TrustedChain {
+        let certificates = try parts.certificates()
+        return try await chains.chain(
+            leaf: certificates.leaf, intermediate: certificates.intermediate)
+    }
+}

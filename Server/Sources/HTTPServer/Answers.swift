@@ -1,0 +1,91 @@
+import Hummingbird
+import NIOCore
+import PerennialContract
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Contract values to bytes, and bytes of a request to contract values.
+enum Answers {
+    static func json(_ value: some Encodable) throws -> ByteBuffer {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return ByteBuffer(bytes: try encoder.encode(value))
+    }
+
+    static func ok(_ value: some Encodable) throws -> Response {
+        text(try json(value), mediaType: "application/json")
+    }
+
+    static func text(_ buffer: ByteBuffer, mediaType: String) -> Response {
+        Response(
+            status: .ok, headers: [.contentType: mediaType],
+            body: ResponseBody(byteBuffer: buffer))
+    }
+}
+
+extension Request {
+    /// The whole body, or a problem where it is larger than allowed; nothing is read where the header already says so.
+    func bytes(max bytesMax: Int) async throws -> ByteBuffer {
+        if let length = headers[.contentLength].flatMap(Int.init), length > bytesMax {
+            throw Refused.bodyTooLarge(bytesMax: bytesMax)
+        }
+        do {
+            return try await body.collect(upTo: bytesMax)
+        } catch is NIOTooManyBytesError {
+            throw Refused.bodyTooLarge(bytesMax: bytesMax)
+        }
+    }
+
+    /// The body as a value of the contract. No media type is asked for: what does not parse is refused anyway.
+    func value<Value: Decodable>(_ type: Value.Type, max bytesMax: Int) async throws -> Value {
+        let buffer = try await bytes(max: bytesMax)
+        do {
+            return try JSONDecoder().decode(type, from: Data(buffer.readableBytesView))
+        } catch let error as DecodingError {
+            throw Refused(error)
+        }
+    }
+}
+
+extension Refused {
+    /// Says which member is wrong, and never repeats what it holds.
+    init(_ error: DecodingError) {
+        let (path, wrong): ([any CodingKey], String) =
+            switch error {
+            case .keyNotFound(let key, let context): (context.codingPath + [key], "is missing")
+            case .valueNotFound(_, let context): (context.codingPath, "is null")
+            case .typeMismatch(let type, let context):
+                (context.codingPath, "is not \(Self.name(of: type))")
+            case .dataCorrupted(let context): (context.codingPath, "cannot be read")
+            @unknown default: ([], "cannot be read")
+            }
+        guard let member = Self.text(of: path) else {
+            self.init(
+                .bodyNotJSON, "The body is not a JSON object.",
+                remedy: "Send JSON as /openapi.json describes it.")
+            return
+        }
+        self.init(
+            .bodyNotUnderstood, "The body is not what is expected here.",
+            detail: "\(member) \(wrong).", remedy: "Compare it with /openapi.json.")
+    }
+
+    private static func text(of path: [any CodingKey]) -> String? {
+        guard !path.isEmpty else { return nil }
+        return path.map { key in key.intValue.map { "[\($0)]" } ?? key.stringValue }
+            .joined(separator: ".").replacing(".[", with: "[")
+    }
+
+    private static func name(of type: any Any.Type) -> String {
+        switch type {
+        case is String.Type: "text"
+        case is Bool.Type: "true or false"
+        case is [Any].Type: "a list"
+        default: "of the expected type"
+        }
+    }
+}

@@ -1,0 +1,133 @@
+import Engine
+import Ledger
+import PerennialContract
+
+extension Customer {
+    /// The engine's answer in the contract's words.
+    init(_ state: CustomerState) {
+        let timelines = state.purchases.map(\.timeline)
+        self.init(
+            customerID: state.id.rawValue, aliases: state.aliases.map(\.rawValue),
+            environment: StoreEnvironment(state.environment), asOf: Timestamp(state.asOf),
+            entitlements: Dictionary(
+                uniqueKeysWithValues: state.entitlements.map { entitlement, access in
+                    (entitlement.rawValue, PerennialContract.Entitlement(access))
+                }),
+            subscriptions: state.purchases.compactMap { Subscription($0, at: state.asOf) },
+            nonRenewing: timelines.flatMap { $0.payments(of: [.nonRenewing]) }
+                .map { NonRenewing($0) },
+            oneTime: timelines.flatMap { $0.payments(of: [.nonConsumable, .consumable]) }
+                .map { OneTimePurchase($0) })
+    }
+}
+
+extension Timeline {
+    fileprivate func payments(of kinds: Set<ProductKind>) -> [Payment] {
+        periods.map(\.payment).filter { kinds.contains($0.kind) }
+    }
+}
+
+extension PerennialContract.Entitlement {
+    init(_ access: Access) {
+        self.init(
+            active: access.isOpen, until: access.until.map { Timestamp($0) },
+            state: AccessState(access.state), reason: access.reason.sentence,
+            willRenew: access.willRenew, productID: access.product.rawValue,
+            purchaseID: access.purchase.description)
+    }
+}
+
+extension Subscription {
+    /// Nil for what is no subscription, and for one of which no period has begun yet.
+    fileprivate init?(_ state: PurchaseState, at now: Instant) {
+        let begun = state.timeline.periods.filter {
+            $0.payment.kind == .autoRenewable && $0.from <= now + Timeline.clockSkewMax
+        }
+        guard let access = state.access,
+            let period = begun.last(where: { $0.product == access.product }) ?? begun.last
+        else { return nil }
+        let renewal = state.timeline.renewal?.value
+        let purchase = state.timeline.purchase
+        self.init(
+            purchaseID: purchase.description, productID: period.product.rawValue,
+            originalTransactionID: purchase.original.rawValue, state: AccessState(access.state),
+            period: Period(period), willRenew: access.willRenew,
+            renewsTo: renewal?.willRenew == true ? renewal?.renewsTo?.rawValue : nil,
+            graceUntil: access.state == .grace ? access.until.map { Timestamp($0) } : nil,
+            price: period.payment.price.map { Money($0) },
+            ownership: Ownership(period.payment.ownership),
+            environment: StoreEnvironment(purchase.environment))
+    }
+}
+
+extension Subscription.Period {
+    fileprivate init(_ period: Timeline.Period) {
+        self.init(from: Timestamp(period.from), until: period.end.map { Timestamp($0) })
+    }
+}
+
+extension OneTimePurchase {
+    fileprivate init(_ payment: Payment) {
+        self.init(
+            productID: payment.product.rawValue, purchasedAt: Timestamp(payment.from),
+            revokedAt: payment.revocation.map { Timestamp($0.at) })
+    }
+}
+
+extension NonRenewing {
+    // The store does not say how long such a term lasts, and the configuration cannot yet: the end is not known.
+    fileprivate init(_ payment: Payment) {
+        self.init(
+            productID: payment.product.rawValue, from: Timestamp(payment.from), until: nil,
+            daysRemaining: nil)
+    }
+}
+
+// MARK: - Words
+
+extension Timestamp {
+    init(_ instant: Instant) { self.init(milliseconds: instant.milliseconds) }
+}
+
+extension PerennialContract.Money {
+    fileprivate init(_ money: Ledger.Money) {
+        self.init(milliunits: money.milliunits, currency: money.currency)
+    }
+}
+
+extension StoreEnvironment {
+    fileprivate init(_ environment: Ledger.Environment) {
+        switch environment {
+        case .production: self = .production
+        case .sandbox: self = .sandbox
+        }
+    }
+}
+
+extension PerennialContract.Ownership {
+    fileprivate init(_ ownership: Ledger.Ownership) {
+        switch ownership {
+        case .purchased: self = .purchased
+        case .familyShared: self = .familyShared
+        case .assigned: self = .assigned
+        }
+    }
+}
+
+extension AccessState {
+    init(_ state: Access.State) {
+        switch state {
+        case .paid: self = .paid
+        case .trial: self = .trial
+        case .offer: self = .offer
+        case .grace: self = .grace
+        case .unconfirmed: self = .unconfirmed
+        case .granted: self = .granted
+        case .owned: self = .owned
+        case .retry: self = .retry
+        case .expired: self = .expired
+        case .refunded: self = .refunded
+        case .revoked: self = .revoked
+        }
+    }
+}

@@ -1,0 +1,32 @@
+import Engine
+import Synchronization
+
+/// Remembers for a short while which key is whose, so that not every request costs a query.
+///
+/// Only keys that exist are remembered: what a stranger makes up takes no room here. A key that is withdrawn works on for at
+/// most `lifeSeconds`.
+final class KeyRing: Sendable {
+    static let keysMax = 1024
+    static let lifeSeconds = 30
+    static let keyBytesMax = 200
+
+    private struct Entry {
+        var holder: KeyHolder
+        var until: ContinuousClock.Instant
+    }
+
+    private let entries = Mutex<[String: Entry]>([:])
+
+    func holder(of key: String, in engine: Engine) async throws(EngineFailure) -> KeyHolder? {
+        guard key.utf8.count <= Self.keyBytesMax else { return nil }
+        // The machine's clock and not the engine's: virtual time may stand still, or jump.
+        let now = ContinuousClock.now
+        if let entry = entries.withLock({ $0[key] }), now < entry.until { return entry.holder }
+        guard let holder = try await engine.keyHolder(key) else { return nil }
+        entries.withLock { entries in
+            if entries.count >= Self.keysMax { entries.removeAll() }
+            entries[key] = Entry(holder: holder, until: now + .seconds(Self.lifeSeconds))
+        }
+        return holder
+    }
+}

@@ -1,0 +1,201 @@
+import PerennialContract
+
+extension OpenAPI {
+    static let schemas = [requestSchemas, customerSchemas, purchaseSchemas, smallSchemas]
+        .joined(separator: ",\n")
+
+    private static let requestSchemas = """
+              "Notification": {
+                "type": "object",
+                "required": ["signedPayload"],
+                "properties": {
+                  "signedPayload": { "type": "string", "description": "A compact JWS." }
+                }
+              },
+              "PurchasesRequest": {
+                "type": "object",
+                "required": ["customer_id"],
+                "properties": {
+                  "customer_id": { "type": "string" },
+                  "signed_transactions": {
+                    "type": "array",
+                    "description": "StoreKit 2's jwsRepresentation of each transaction.",
+                    "items": { "type": "string" }
+                  },
+                  "signed_renewal_infos": {
+                    "type": "array",
+                    "description": "StoreKit 2's jwsRepresentation of renewal information. Each \
+        needs a transaction of the same purchase beside it.",
+                    "items": { "type": "string" }
+                  }
+                }
+              },
+              "AliasRequest": {
+                "type": "object",
+                "required": ["customer_id"],
+                "properties": {
+                  "customer_id": { "type": "string", "description": "The other id." }
+                }
+              }
+        """
+
+    private static let customerSchemas = """
+              "Customer": {
+                "type": "object",
+                "required": ["customer_id", "aliases", "environment", "as_of", "entitlements", \
+        "subscriptions", "non_renewing", "one_time", "wallets"],
+                "properties": {
+                  "customer_id": { "type": "string" },
+                  "aliases": { "type": "array", "items": { "type": "string" } },
+                  "environment": { "$ref": "#/components/schemas/StoreEnvironment" },
+                  "as_of": { "$ref": "#/components/schemas/Timestamp" },
+                  "entitlements": {
+                    "type": "object",
+                    "description": "By name. One that was never had is absent; one that ended is \
+        there, and not active.",
+                    "additionalProperties": { "$ref": "#/components/schemas/Entitlement" }
+                  },
+                  "subscriptions": {
+                    "type": "array",
+                    "items": { "$ref": "#/components/schemas/Subscription" }
+                  },
+                  "non_renewing": {
+                    "type": "array",
+                    "items": { "$ref": "#/components/schemas/NonRenewing" }
+                  },
+                  "one_time": {
+                    "type": "array",
+                    "items": { "$ref": "#/components/schemas/OneTimePurchase" }
+                  },
+                  "wallets": {
+                    "type": "object",
+                    "additionalProperties": { "$ref": "#/components/schemas/Wallet" }
+                  }
+                }
+              },
+              "Entitlement": {
+                "type": "object",
+                "required": ["active", "until", "state", "reason", "will_renew", "product_id", \
+        "purchase_id"],
+                "properties": {
+                  "active": { "type": "boolean" },
+                  "until": {
+                    "description": "Active: where it ends if nothing else happens, null for \
+        never. Else: since when it is over.",
+                    "anyOf": [{ "$ref": "#/components/schemas/Timestamp" }, { "type": "null" }]
+                  },
+                  "state": { "$ref": "#/components/schemas/AccessState" },
+                  "reason": { "type": "string", "description": "One sentence for a person." },
+                  "will_renew": {
+                    "type": ["boolean", "null"],
+                    "description": "Null where the store has not said."
+                  },
+                  "product_id": { "type": "string" },
+                  "purchase_id": { "type": "string" }
+                }
+              }
+        """
+
+    private static let purchaseSchemas = """
+              "Subscription": {
+                "type": "object",
+                "required": ["purchase_id", "product_id", "original_transaction_id", "state", \
+        "period", "will_renew", "renews_to", "grace_until", "price", "ownership", "store", \
+        "environment"],
+                "properties": {
+                  "purchase_id": { "type": "string" },
+                  "product_id": { "type": "string" },
+                  "original_transaction_id": { "type": "string" },
+                  "state": { "$ref": "#/components/schemas/AccessState" },
+                  "period": { "$ref": "#/components/schemas/Period" },
+                  "will_renew": { "type": ["boolean", "null"] },
+                  "renews_to": { "type": ["string", "null"] },
+                  "grace_until": {
+                    "anyOf": [{ "$ref": "#/components/schemas/Timestamp" }, { "type": "null" }]
+                  },
+                  "price": {
+                    "anyOf": [{ "$ref": "#/components/schemas/Money" }, { "type": "null" }]
+                  },
+                  "ownership": { "type": "string", "examples": ["purchased", "family_shared"] },
+                  "store": { "type": "string", "examples": ["app_store"] },
+                  "environment": { "$ref": "#/components/schemas/StoreEnvironment" }
+                }
+              },
+              "Period": {
+                "type": "object",
+                "required": ["from", "until"],
+                "properties": {
+                  "from": { "$ref": "#/components/schemas/Timestamp" },
+                  "until": {
+                    "anyOf": [{ "$ref": "#/components/schemas/Timestamp" }, { "type": "null" }]
+                  }
+                }
+              },
+              "NonRenewing": {
+                "type": "object",
+                "required": ["product_id", "from", "until", "days_remaining"],
+                "properties": {
+                  "product_id": { "type": "string" },
+                  "from": { "$ref": "#/components/schemas/Timestamp" },
+                  "until": {
+                    "anyOf": [{ "$ref": "#/components/schemas/Timestamp" }, { "type": "null" }]
+                  },
+                  "days_remaining": { "type": ["integer", "null"] }
+                }
+              },
+              "OneTimePurchase": {
+                "type": "object",
+                "required": ["product_id", "purchased_at", "revoked_at"],
+                "properties": {
+                  "product_id": { "type": "string" },
+                  "purchased_at": { "$ref": "#/components/schemas/Timestamp" },
+                  "revoked_at": {
+                    "anyOf": [{ "$ref": "#/components/schemas/Timestamp" }, { "type": "null" }]
+                  }
+                }
+              }
+        """
+
+    private static let smallSchemas = """
+              "Wallet": {
+                "type": "object",
+                "required": ["balance"],
+                "properties": { "balance": { "type": "integer" } }
+              },
+              "Money": {
+                "type": "object",
+                "required": ["amount", "currency"],
+                "properties": {
+                  "amount": { "type": "string", "examples": ["9.99"] },
+                  "currency": { "type": "string", "description": "ISO 4217." }
+                }
+              },
+              "Timestamp": {
+                "type": "string",
+                "format": "date-time",
+                "examples": ["2026-11-21T08:30:00.000Z"]
+              },
+              "StoreEnvironment": { "type": "string", "examples": ["production", "sandbox"] },
+              "AccessState": {
+                "type": "string",
+                "examples": ["paid", "trial", "offer", "grace", "unconfirmed", "granted", "owned", \
+        "retry", "expired", "refunded", "revoked"]
+              },
+              "Problem": {
+                "type": "object",
+                "required": ["type", "title", "status", "code", "remedy", "request_id"],
+                "properties": {
+                  "type": { "type": "string", "format": "uri" },
+                  "title": { "type": "string", "description": "What happened, in one sentence." },
+                  "status": { "type": "integer" },
+                  "detail": { "type": "string", "description": "What exactly was found." },
+                  "code": { "type": "string", "examples": [\(codes)] },
+                  "remedy": { "type": "string", "description": "What to do." },
+                  "request_id": { "type": "string" }
+                }
+              }
+        """
+
+    private static let codes = ProblemCode.known.map { "\"\($0.rawValue)\"" }
+        .joined(separator: ", ")
+}

@@ -1,0 +1,80 @@
+import Engine
+import Hummingbird
+import Logging
+import NIOCore
+
+/// The HTTP face of an engine: decodes a request, calls one verb, encodes the answer.
+package struct PerennialServer: Sendable {
+    /// After so long without a request or an answer a connection is closed.
+    package static let idleSeconds: Int64 = 60
+    /// More wait until others have closed.
+    package static let connectionsMax = 4096
+    /// All header fields of one request together.
+    package static let headerBytesMax = 32_768
+
+    let engine: Engine
+    let keys = KeyRing()
+    let counts = RequestCounts()
+    let logger: Logger
+    let startedAt = ContinuousClock.now
+
+    package init(engine: Engine, logger: Logger) {
+        self.engine = engine
+        self.logger = logger
+    }
+
+    /// The routes, with what surrounds each request: id, problems, counts, one line in the log.
+    package func router() -> Router<ServerContext> {
+        let router = Router(context: ServerContext.self, options: .autoGenerateHeadEndpoints)
+        router.add(middleware: RequestFrame(counts: counts))
+        for route in routes { add(route, to: router) }
+        for (path, methods) in Dictionary(grouping: routes, by: \.path).mapValues({
+            $0.map(\.method)
+        }) {
+            refuseOtherMethods(than: methods, at: path, of: router)
+        }
+        return router
+    }
+
+    /// The routes as a service that listens until it is shut down; requests under way are then finished.
+    ///
+    /// - Parameter onListening: told the port, which is of use where 0 was asked for.
+    package func application(
+        host: String, port: Int, onListening: @escaping @Sendable (Int) async -> Void = { _ in }
+    ) -> some ApplicationProtocol {
+        Application(
+            router: router(),
+            server: .http1(
+                configuration: .init(
+                    idleTimeout: .seconds(Self.idleSeconds),
+                    httpDecoderConfiguration: .init(
+                        maxHeaderFieldSize: Self.headerBytesMax,
+                        maxHeaderListSize: Self.headerBytesMax))),
+            configuration: ApplicationConfiguration(
+                address: .hostname(host, port: port),
+                availableConnectionsDelegate: .maximum(Self.connectionsMax, logger: logger)),
+            onServerRunning: { channel in
+                await onListening(channel.localAddress?.port ?? port)
+            },
+            logger: logger)
+    }
+
+    private func add(_ route: Route, to router: Router<ServerContext>) {
+        router.on(RouterPath(route.path), method: route.method) { request, context in
+            context.coreContext.endpointPath.value = route.path
+            return try await route.answer(request, context)
+        }
+    }
+
+    private func refuseOtherMethods(
+        than allowed: [HTTPRequest.Method], at path: String, of router: Router<ServerContext>
+    ) {
+        let others: [HTTPRequest.Method] = [.get, .post, .put, .patch, .delete]
+        for method in others where !allowed.contains(method) {
+            router.on(RouterPath(path), method: method) { _, context -> Response in
+                context.coreContext.endpointPath.value = path
+                throw Refused.method(method, allowed: allowed)
+            }
+        }
+    }
+}

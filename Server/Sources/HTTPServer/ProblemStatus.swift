@@ -1,0 +1,47 @@
+import HTTPTypes
+import PerennialContract
+
+/// Which HTTP status goes with which code: the one table.
+///
+/// A status of 5xx means that the same request may be done later; the App Store then sends its notification again. One of 4xx
+/// means that it never will be.
+enum ProblemStatus {
+    static let retryAfterSeconds = 30
+
+    static let table: [ProblemCode: HTTPResponse.Status] = [
+        .keyMissing: .unauthorized,
+        .keyUnknown: .unauthorized,
+        .bodyNotJSON: .badRequest,
+        .bodyNotUnderstood: .badRequest,
+        .bodyTooLarge: .contentTooLarge,
+        .bodyHasTooMany: .contentTooLarge,
+        .environmentUnknown: .badRequest,
+        .routeUnknown: .notFound,
+        .methodNotAllowed: .methodNotAllowed,
+        .requestNotUnderstood: .badRequest,
+        .notificationNotTrusted: .unprocessableContent,
+        .notificationForAnotherApp: .unprocessableContent,
+        .notificationNotUnderstood: .badRequest,
+        .notificationIncomplete: .unprocessableContent,
+        .purchaseNotTrusted: .unprocessableContent,
+        .purchaseForAnotherApp: .unprocessableContent,
+        .purchaseNotUnderstood: .badRequest,
+        .purchaseIncomplete: .unprocessableContent,
+        .purchasesMissing: .badRequest,
+        .renewalWithoutTransaction: .unprocessableContent,
+        .purchaseBelongsToAnotherCustomer: .conflict,
+        .customerIDMeaningless: .unprocessableContent,
+        .trustUndecided: .serviceUnavailable,
+        .storageUnavailable: .serviceUnavailable,
+        .appNotConfigured: .internalServerError,
+        .serverNotReady: .serviceUnavailable,
+        .serverFailed: .internalServerError,
+    ]
+
+    static func status(of code: ProblemCode) -> HTTPResponse.Status {
+        guard let status = table[code] else {
+            preconditionFailure("\(code.rawValue) has no status: add it to the table.")
+        }
+        return status
+    }
+}

@@ -1,0 +1,113 @@
+import Engine
+import Hummingbird
+import Ledger
+import NIOCore
+import PerennialContract
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// What one request may weigh, in bytes.
+enum BodyLimit {
+    /// Some hundreds of signed transactions.
+    static let purchasesBytesMax = 4_194_304
+    static let aliasBytesMax = 16_384
+}
+
+extension PerennialServer {
+    /// Answers 200 only once the notification is kept durably, or was before.
+    @Sendable func notification(_ request: Request, _ context: ServerContext) async throws
+        -> Response
+    {
+        let body = try await request.bytes(max: Engine.notificationBytesMax)
+        do {
+            let receipt = try await engine.record(notification: Array(body.readableBytesView))
+            context.logger.info(
+                "notification kept",
+                metadata: [
+                    "app": .string(receipt.app.rawValue),
+                    "document": .string(receipt.document.rawValue),
+                    "repeat": .stringConvertible(receipt.isRepeat),
+                ])
+        } catch {
+            throw Refused(error, subject: .notification)
+        }
+        return Answers.text(ByteBuffer(string: "{}"), mediaType: "application/json")
+    }
+
+    @Sendable func purchases(
+        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+    ) async throws -> Response {
+        let posted = try await request.value(
+            PurchasesRequest.self, max: BodyLimit.purchasesBytesMax)
+        let evidence = PurchaseEvidence(
+            signedTransactions: posted.signedTransactions ?? [],
+            signedRenewalInfos: posted.signedRenewalInfos ?? [])
+        guard !evidence.signedTransactions.isEmpty || !evidence.signedRenewalInfos.isEmpty else {
+            throw Refused(
+                .purchasesMissing, "The request holds no purchase.",
+                remedy: "Send at least one of signed_transactions.")
+        }
+        do {
+            let id = CustomerID(rawValue: posted.customerID)
+            return try Answers.ok(
+                Customer(try await engine.record(evidence, of: id, app: holder.app)))
+        } catch let failure as EngineFailure {
+            throw Refused(failure, subject: .purchases)
+        }
+    }
+
+    @Sendable func customer(
+        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+    ) async throws -> Response {
+        let id = try Self.customerID(in: context)
+        let environment = try Self.environment(in: request)
+        do {
+            return try Answers.ok(
+                Customer(
+                    try await engine.customer(id, app: holder.app, environment: environment)))
+        } catch let failure as EngineFailure {
+            throw Refused(failure, subject: .customer)
+        }
+    }
+
+    @Sendable func alias(
+        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+    ) async throws -> Response {
+        let id = try Self.customerID(in: context)
+        let environment = try Self.environment(in: request)
+        let other = try await request.value(AliasRequest.self, max: BodyLimit.aliasBytesMax)
+        do {
+            return try Answers.ok(
+                Customer(
+                    try await engine.alias(
+                        CustomerID(rawValue: other.customerID), to: id, app: holder.app,
+                        environment: environment)))
+        } catch let failure as EngineFailure {
+            throw Refused(failure, subject: .customer)
+        }
+    }
+
+    private static func customerID(in context: ServerContext) throws -> CustomerID {
+        guard let id = context.parameters.get("id")?.removingPercentEncoding else {
+            throw Refused(
+                .requestNotUnderstood, "The customer id in the path cannot be read.",
+                remedy: "Percent-encode it as UTF-8 (RFC 3986).")
+        }
+        return CustomerID(rawValue: id)
+    }
+
+    /// Sandbox only where it is asked for: what was not paid for must not look as if it were.
+    private static func environment(in request: Request) throws -> Ledger.Environment {
+        guard let name = request.uri.queryParameters["environment"] else { return .production }
+        guard let environment = Ledger.Environment(rawValue: String(name)) else {
+            throw Refused(
+                .environmentUnknown, "There is no such environment.",
+                remedy: "Use environment=production or environment=sandbox.")
+        }
+        return environment
+    }
+}

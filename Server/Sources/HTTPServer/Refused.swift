@@ -1,0 +1,105 @@
+import Hummingbird
+import Logging
+import PerennialContract
+
+/// A request that was not done: the problem for whoever asked, and what only the operator is told.
+struct Refused: Error {
+    var problem: Problem
+    /// Logged, never sent.
+    var operatorDetail: String?
+    var headers: HTTPFields = [:]
+
+    init(
+        _ code: ProblemCode, _ title: String, detail: String? = nil, remedy: String,
+        operatorDetail: String? = nil
+    ) {
+        let status = ProblemStatus.status(of: code)
+        problem = Problem(
+            code: code, status: status.code, title: title, detail: detail, remedy: remedy)
+        self.operatorDetail = operatorDetail
+        if status == .serviceUnavailable {
+            headers[.retryAfter] = String(ProblemStatus.retryAfterSeconds)
+        }
+    }
+
+    /// What was thrown anywhere below: ours, Hummingbird's, or something that nobody foresaw.
+    init(anything error: any Error) {
+        switch error {
+        case let refused as Refused: self = refused
+        case let error as HTTPError where error.status == .notFound: self = .routeUnknown
+        case let error as HTTPError:
+            self.init(
+                .requestNotUnderstood, "The request could not be understood.", detail: error.body,
+                remedy: "Compare it with /openapi.json.", operatorDetail: "\(error)")
+        default:
+            self.init(
+                .serverFailed, "The server failed.",
+                remedy: "Try again; if it stays so, tell the operator this request_id.",
+                operatorDetail: "\(type(of: error)): \(error)")
+        }
+    }
+
+    func response(to context: ServerContext) -> Response {
+        log(in: context)
+        var problem = problem
+        problem.requestID = context.requestID
+        var response = Response(status: .init(code: problem.status), headers: headers)
+        response.headers[.contentType] = Problem.mediaType
+        do {
+            response.body = ResponseBody(byteBuffer: try Answers.json(problem))
+        } catch {
+            // Text and one number: cannot happen. The status says enough.
+            context.logger.error("problem not encoded", metadata: ["error": "\(error)"])
+        }
+        return response
+    }
+
+    private func log(in context: ServerContext) {
+        var metadata: Logger.Metadata = ["code": .string(problem.code.rawValue)]
+        if let operatorDetail { metadata["detail"] = .string(operatorDetail) }
+        if let detail = problem.detail { metadata["found"] = .string(detail) }
+        context.logger.log(
+            level: problem.status >= 500 ? .error : .notice, "request refused", metadata: metadata)
+    }
+}
+
+// MARK: - What concerns no verb
+
+extension Refused {
+    static var keyMissing: Refused {
+        var refused = Refused(
+            .keyMissing, "The request has no key.",
+            remedy: "Send the header Authorization: Bearer KEY. `perennial keys create` makes one.")
+        refused.headers[.wwwAuthenticate] = "Bearer"
+        return refused
+    }
+
+    static var keyUnknown: Refused {
+        var refused = Refused(
+            .keyUnknown, "The key is not known here.",
+            remedy: "Look for a key of another server; `perennial keys create` makes a new one.")
+        refused.headers[.wwwAuthenticate] = "Bearer error=\"invalid_token\""
+        return refused
+    }
+
+    static var routeUnknown: Refused {
+        Refused(
+            .routeUnknown, "There is nothing at this path.",
+            remedy: "Look for the path in /openapi.json.")
+    }
+
+    static func method(_ method: HTTPRequest.Method, allowed: [HTTPRequest.Method]) -> Refused {
+        let names = allowed.map(\.rawValue).sorted().joined(separator: ", ")
+        var refused = Refused(
+            .methodNotAllowed, "This path does not take \(method.rawValue).",
+            remedy: "Use \(names).")
+        refused.headers[.allow] = names
+        return refused
+    }
+
+    static func bodyTooLarge(bytesMax: Int) -> Refused {
+        Refused(
+            .bodyTooLarge, "The body is too large.", detail: "At most \(bytesMax) bytes are read.",
+            remedy: "Send less at once.")
+    }
+}

@@ -1,0 +1,25 @@
+import Synchronization
+
+/// How many requests were answered, by method, route and status. Bounded, since routes and methods are ours and few.
+final class RequestCounts: Sendable {
+    struct Label: Hashable, Comparable {
+        var method: String
+        var route: String
+        var status: Int
+
+        static func < (one: Self, other: Self) -> Bool {
+            (one.route, one.method, one.status) < (other.route, other.method, other.status)
+        }
+    }
+
+    private let counts = Mutex<[Label: Int]>([:])
+
+    func add(method: String, route: String, status: Int) {
+        counts.withLock { $0[Label(method: method, route: route, status: status), default: 0] += 1 }
+    }
+
+    /// In a fixed order.
+    var all: [(label: Label, count: Int)] {
+        counts.withLock { $0 }.sorted { $0.key < $1.key }.map { (label: $0.key, count: $0.value) }
+    }
+}

@@ -1,0 +1,92 @@
+import HTTPTypes
+import Hummingbird
+import Logging
+import PerennialContract
+
+/// What surrounds every request: its id, problems for what went wrong, headers, counts, and one line in the log.
+///
+/// The line names the route's pattern and not the path, which can hold a customer's id; and no header.
+struct RequestFrame: RouterMiddleware {
+    static let requestIDCharactersMax = 64
+
+    let counts: RequestCounts
+
+    func handle(
+        _ request: Request, context: ServerContext,
+        next: (Request, ServerContext) async throws -> Response
+    ) async throws -> Response {
+        let start = ContinuousClock.now
+        var context = context
+        context.requestID = Self.requestID(asked: request.headers[.requestID])
+        context.logger[metadataKey: "request_id"] = .string(context.requestID)
+        var response: Response
+        do {
+            response = try await next(request, context)
+        } catch {
+            response = Refused(anything: error).response(to: context)
+        }
+        response.headers[.requestID] = context.requestID
+        response.headers[.xContentTypeOptions] = "nosniff"
+        response.headers[.cacheControl] = "no-store"
+        finish(request, response, context, took: ContinuousClock.now - start)
+        return response
+    }
+
+    private func finish(
+        _ request: Request, _ response: Response, _ context: ServerContext, took: Duration
+    ) {
+        let route = context.endpointPath.flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "unmatched"
+        let method = Self.knownMethods.contains(request.method) ? request.method.rawValue : "OTHER"
+        counts.add(method: method, route: route, status: response.status.code)
+        context.logger.info(
+            "request answered",
+            metadata: [
+                "method": .string(method), "route": .string(route),
+                "status": .stringConvertible(response.status.code),
+                "ms": .stringConvertible(took.wholeMilliseconds),
+            ])
+    }
+
+    // A method can be any word: only those we know become labels, so that the counts stay few.
+    private static let knownMethods: Set<HTTPRequest.Method> = [
+        .get, .head, .post, .put, .patch, .delete, .options,
+    ]
+
+    /// The sender's own, if it is short and plain enough to be written into logs.
+    static func requestID(asked: String?) -> String {
+        if let asked, !asked.isEmpty, asked.utf8.count <= requestIDCharactersMax,
+            asked.utf8.allSatisfy(isPlain)
+        {
+            return asked
+        }
+        let number = UInt64.random(in: .min ... .max)
+        let digits = String(number, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"),
+            UInt8(ascii: "."):
+            true
+        default: false
+        }
+    }
+}
+
+extension Duration {
+    fileprivate var wholeMilliseconds: Int64 {
+        components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
+    }
+}
+
+extension HTTPField.Name {
+    static var requestID: Self { Self(parsed: "x-request-id") }
+
+    /// For names that we wrote ourselves and that are known to be well formed.
+    private init(parsed name: String) {
+        guard let field = Self(name) else { preconditionFailure("\(name) is no header name.") }
+        self = field
+    }
+}

@@ -1,0 +1,69 @@
+import Engine
+import Hummingbird
+import PerennialContract
+
+/// One method at one path.
+struct Route: Sendable {
+    var method: HTTPRequest.Method
+    /// With parameters in braces, as OpenAPI writes it.
+    var path: String
+    var needsKey: Bool
+    var answer: @Sendable (Request, ServerContext) async throws -> Response
+
+    typealias Answer = @Sendable (Request, ServerContext) async throws -> Response
+    typealias KeyedAnswer = @Sendable (Request, ServerContext, KeyHolder) async throws -> Response
+}
+
+extension PerennialServer {
+    var routes: [Route] {
+        [
+            open(.post, Paths.notifications, notification),
+            keyed(.post, Paths.purchases, purchases),
+            keyed(.get, "/v1/customers/{id}", customer),
+            keyed(.post, "/v1/customers/{id}/aliases", alias),
+            open(.get, Paths.health, health),
+            open(.get, Paths.ready, ready),
+            open(.get, Paths.metrics, metrics),
+            open(.get, Paths.openAPI, openAPI),
+        ]
+    }
+
+    private func open(
+        _ method: HTTPRequest.Method, _ path: String, _ answer: @escaping Route.Answer
+    ) -> Route {
+        Route(method: method, path: path, needsKey: false, answer: answer)
+    }
+
+    /// Nothing of the request is read before its key is known.
+    private func keyed(
+        _ method: HTTPRequest.Method, _ path: String, _ answer: @escaping Route.KeyedAnswer
+    ) -> Route {
+        Route(method: method, path: path, needsKey: true) { request, context in
+            try await answer(request, context, holder(of: request))
+        }
+    }
+
+    private func holder(of request: Request) async throws -> KeyHolder {
+        guard let key = BearerKey(request.headers)?.text else { throw Refused.keyMissing }
+        do {
+            guard let holder = try await keys.holder(of: key, in: engine) else {
+                throw Refused.keyUnknown
+            }
+            return holder
+        } catch let failure as EngineFailure {
+            throw Refused(failure, subject: .customer)
+        }
+    }
+}
+
+/// The key of a request, as RFC 6750 sends it. The name of the scheme is not case-sensitive (RFC 9110, 11.1).
+struct BearerKey {
+    var text: String
+
+    init?(_ headers: HTTPFields) {
+        guard let parts = headers[.authorization]?.split(separator: " "), parts.count == 2,
+            parts[0].lowercased() == "bearer"
+        else { return nil }
+        text = String(parts[1])
+    }
+}

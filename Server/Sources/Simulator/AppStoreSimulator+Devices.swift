@@ -1,0 +1,108 @@
+import AppStoreFormats
+
+// What StoreKit shows a device, signed anew at each look.
+
+/// A subscription as a device sees it.
+package struct SignedStatus: Hashable, Sendable {
+    package let originalTransactionID: String
+    package let status: SubscriptionStatus
+    package let signedTransaction: String
+    package let signedRenewalInfo: String
+}
+
+/// What restoring purchases brings.
+package struct RestoredPurchases: Hashable, Sendable {
+    /// Every period of every subscription, and all else but consumables.
+    package let signedTransactions: [String]
+    /// One for each subscription.
+    package let signedRenewalInfos: [String]
+}
+
+extension AppStoreSimulator {
+    /// All transactions of a device's account, oldest first, as they stand now.
+    package func transactions(on deviceID: String) throws -> [String] {
+        try sign(world.transactions(of: world.device(deviceID).account))
+    }
+
+    /// The transactions that entitle to something now: as in StoreKit, without consumables.
+    package func entitlements(on deviceID: String) throws -> [String] {
+        let account = try world.device(deviceID).account
+        let now = clock.now
+        return try sign(world.transactions(of: account).filter { world.entitles($0, at: now) })
+    }
+
+    package func statuses(on deviceID: String) throws -> [SignedStatus] {
+        let account = try world.device(deviceID).account
+        var statuses: [SignedStatus] = []
+        for subscription in world.chains(of: account) {
+            let transaction = world.payload(of: subscription.latest, at: clock.now)
+            let renewal = world.renewalPayload(of: subscription, at: clock.now)
+            statuses.append(
+                SignedStatus(
+                    originalTransactionID: subscription.id, status: subscription.status,
+                    signedTransaction: try authority.sign(transaction.json),
+                    signedRenewalInfo: try authority.sign(renewal.json)))
+        }
+        return statuses
+    }
+
+    /// What a device sends to a server after restoring. Harmless to repeat; every signature is new.
+    package func restore(on deviceID: String) throws -> RestoredPurchases {
+        let account = try world.device(deviceID).account
+        let kept = world.transactions(of: account).filter { $0.product.type != .consumable }
+        return RestoredPurchases(
+            signedTransactions: try sign(kept),
+            signedRenewalInfos: try statuses(on: deviceID).map(\.signedRenewalInfo))
+    }
+
+    /// The signed statement that a device's account has the app.
+    package func appTransaction(on deviceID: String) throws -> String {
+        let key = try world.device(deviceID).account
+        guard let account = world.accounts[key] else {
+            throw StoreProblem.unknownAccount(key.name)
+        }
+        var payload = AppTransactionPayload()
+        payload.receiptType = key.environment.storeEnvironment
+        payload.appAppleId = key.environment == .production ? settings.appAppleID : nil
+        payload.bundleId = settings.bundleID
+        payload.applicationVersion = World.bundleVersion
+        payload.originalApplicationVersion = World.bundleVersion
+        payload.receiptCreationDate = world.signatureDate(at: clock.now)
+        payload.originalPurchaseDate = account.downloaded
+        payload.appTransactionId = account.appTransactionID
+        payload.originalPlatform = .iOS
+        return try authority.sign(payload.json)
+    }
+
+    package func storefront(of deviceID: String) throws(StoreProblem) -> Storefront {
+        try world.device(deviceID).storefront
+    }
+
+    private func sign(_ transactions: [StoreTransaction]) throws -> [String] {
+        try transactions.map { transaction in
+            try authority.sign(world.payload(of: transaction, at: clock.now).json)
+        }
+    }
+}
+
+extension World {
+    fileprivate func chains(of key: Account.Key) -> [Subscription] {
+        let ids = accounts[key]?.chains.values.sorted() ?? []
+        return ids.compactMap { subscriptions[$0] }
+    }
+
+    fileprivate func transactions(of key: Account.Key) -> [StoreTransaction] {
+        let once = accounts[key]?.oneTimePurchases.compactMap { oneTimePurchases[$0] } ?? []
+        let all = chains(of: key).flatMap(\.transactions) + once
+        return all.sorted { ($0.purchased, $0.id) < ($1.purchased, $1.id) }
+    }
+
+    fileprivate func entitles(_ transaction: StoreTransaction, at now: AppStoreDate) -> Bool {
+        if transaction.product.type == .consumable { return false }
+        if transaction.covers(now) { return true }
+        guard let subscription = subscriptions[transaction.originalID],
+            case .grace = subscription.phase
+        else { return false }
+        return transaction.id == subscription.latest.id
+    }
+}

@@ -1,0 +1,215 @@
+import AppStoreFormats
+
+/// The running simulator: owns the world and its clock, signs what the world has to say, and posts it.
+///
+/// Whatever changes the world waits its turn, so that two callers never interleave; and it answers only when everything that fell due
+/// has happened and every attempt to deliver that was due is over. What only reads does not wait, so a server may ask back while a
+/// notification is being posted to it.
+package actor AppStoreSimulator {
+    /// Entries kept; the oldest goes first.
+    static let logEntriesMax = 10_000
+    /// Real time between two looks at a running clock.
+    static let tick = Duration.milliseconds(50)
+
+    package nonisolated let clock: VirtualClock
+    package nonisolated let authority: SigningAuthority
+    private let post: @Sendable (_ url: String, _ body: [UInt8]) async -> PostAnswer
+    private let quiesce: @Sendable () async -> Void
+    private(set) var settings: SimulatorSettings
+    var world: World
+    var faults: Faults
+    private var deliveries: Deliveries
+    /// The moment of the last event: on a running clock the present may be ahead of it.
+    private var settled: AppStoreDate
+    private var entries: [JSON] = []
+    private var isBusy = false
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    /// - Parameters:
+    ///   - post: posts a notification's body and says what came back. It is awaited before time goes on.
+    ///   - quiesce: awaited after each step that posted something, and at the end of each advance: lets the server finish what is
+    ///     due at the new time.
+    package init(
+        _ settings: SimulatorSettings, authority: SigningAuthority,
+        post: @escaping @Sendable (_ url: String, _ body: [UInt8]) async -> PostAnswer,
+        quiesce: @escaping @Sendable () async -> Void = {}
+    ) {
+        self.settings = settings
+        self.authority = authority
+        self.post = post
+        self.quiesce = quiesce
+        clock = VirtualClock(settings.now)
+        world = World(settings)
+        faults = Faults(seed: settings.seed)
+        deliveries = Deliveries(stopsRetryingAt400: settings.stopsRetryingAt400)
+        settled = settings.now
+    }
+
+    /// The certificate to trust.
+    package nonisolated var rootDER: [UInt8] { authority.rootDER }
+
+    /// Every notification made since the last reset, in order.
+    package var notifications: [SentNotification] { deliveries.all }
+
+    /// What happened: requests, notifications and attempts to deliver them.
+    package var log: [JSON] { entries }
+
+    /// Begins a new world; the root stays the same. The clock stands still, and may have gone back.
+    package func reset(_ settings: SimulatorSettings) async {
+        await takeTurn()
+        defer { endTurn() }
+        self.settings = settings
+        world = World(settings)
+        faults = Faults(seed: settings.seed)
+        deliveries = Deliveries(stopsRetryingAt400: settings.stopsRetryingAt400)
+        settled = settings.now
+        entries = []
+        clock.reset(to: settings.now)
+        await quiesce()
+    }
+
+    /// Changes the world by one verb: first everything that is due happens, then the change, then its notifications are posted.
+    func perform<Value: Sendable>(
+        at wished: AppStoreDate? = nil,
+        _ change: (inout World, AppStoreDate) throws(StoreProblem) -> (Value, [Notice])
+    ) async throws -> (Value, [Notice]) {
+        await takeTurn()
+        defer { endTurn() }
+        if let wished { try check(wished) }
+        let now = wished ?? clock.now
+        try await run(until: now)
+        let (value, notices) = try change(&world, now)
+        try send(notices)
+        try await run(until: now)
+        return (value, notices)
+    }
+
+    /// Moves the clock, letting everything due on the way happen in order of time.
+    package func advance(to moment: AppStoreDate) async throws {
+        await takeTurn()
+        defer { endTurn() }
+        try check(moment)
+        try await run(until: moment)
+        await quiesce()
+    }
+
+    /// The same, by a length of time from now.
+    package func advance(by duration: ISODuration) async throws {
+        try await advance(to: world.calendar.moment(clock.now, plus: duration))
+    }
+
+    /// Lets virtual time run at a multiple of real time; 0 stops it.
+    package func setRate(_ rate: Double) async throws {
+        await takeTurn()
+        defer { endTurn() }
+        guard (0...VirtualClock.rateMax).contains(rate) else {
+            throw StoreProblem.badRequest(
+                "The rate is \(rate).", remedy: "Choose 0 to \(Int(VirtualClock.rateMax)).")
+        }
+        clock.run(rate: rate)
+    }
+
+    /// Makes a running clock do its work. Returns when its task is cancelled.
+    package func runClock() async {
+        while !Task.isCancelled {
+            if clock.rate > 0 { await catchUp() }
+            do { try await Task.sleep(for: Self.tick) } catch { return }
+        }
+    }
+
+    private func catchUp() async {
+        await takeTurn()
+        defer { endTurn() }
+        do { try await run(until: clock.now) } catch { note("trouble", [("error", "\(error)")]) }
+    }
+
+    private func check(_ moment: AppStoreDate) throws(StoreProblem) {
+        guard moment >= clock.now, moment <= Self.lastMoment else {
+            throw .badRequest(
+                "The clock stands at \(RFC3339.text(clock.now)) and cannot be set there.",
+                remedy: "Choose a later time (before 2099), or begin anew with POST /_sim/reset.")
+        }
+    }
+
+    /// 2099-01-01, when the certificates end.
+    private static let lastMoment = AppStoreDate(milliseconds: 4_070_908_800_000)
+}
+
+// MARK: - The loop
+
+extension AppStoreSimulator {
+    /// Takes one due thing after another, the earliest first. Of one moment a delivery comes before what the world does next, so a
+    /// notification is posted before anything else happens.
+    private func run(until target: AppStoreDate) async throws(SigningFailure) {
+        while true {
+            let delivery = deliveries.nextDue
+            let event = world.nextDue
+            let due = [delivery, event].compactMap { $0 }.min()
+            guard let due, due <= target else { break }
+            settled = max(settled, due)
+            clock.raise(to: settled)
+            if delivery == due {
+                await attempt(at: settled)
+            } else {
+                try send(world.settleNext(at: settled))
+            }
+        }
+        settled = max(settled, target)
+        clock.raise(to: target)
+    }
+
+    private func attempt(at now: AppStoreDate) async {
+        guard let url = settings.notificationURL,
+            let (due, notification) = deliveries.takeNext(by: now)
+        else { return }
+        let body: JSON = ["signedPayload": .string(notification.signedPayload)]
+        let answer = await post(url, body.bytes)
+        deliveries.note(answer, of: due, at: now)
+        note(
+            "delivery",
+            [
+                ("uuid", .string(notification.notice.uuid)),
+                ("attempt", .integer(Int64(due.attempt))),
+                ("status", answer.status.map { .integer(Int64($0)) } ?? .null),
+                ("error", answer.error.map { .string($0) } ?? .null),
+            ])
+        await quiesce()
+    }
+
+    private func send(_ notices: [Notice]) throws(SigningFailure) {
+        for notice in notices {
+            let payload = try notice.signed(by: authority, settings)
+            let notification = SentNotification(notice: notice, signedPayload: payload)
+            deliveries.add(
+                notification, fate: faults.fate(), isSent: settings.notificationURL != nil)
+            note(
+                "notification",
+                [
+                    ("uuid", .string(notice.uuid)), ("account", .string(notice.account)),
+                    ("type", notice.type.json), ("subtype", notice.subtype?.json ?? .null),
+                ])
+        }
+    }
+
+    /// Adds an entry to the log, at the present.
+    func note(_ what: String, _ members: [(String, JSON)]) {
+        if entries.count >= Self.logEntriesMax { entries.removeFirst() }
+        let head: [(String, JSON)] = [
+            ("at", .string(RFC3339.text(clock.now))), ("what", .string(what)),
+        ]
+        entries.append(.object((head + members).map { JSON.Member($0.0, $0.1) }))
+    }
+
+    private func takeTurn() async {
+        guard isBusy else {
+            isBusy = true
+            return
+        }
+        await withCheckedContinuation { waiting.append($0) }
+    }
+
+    /// Hands the turn to who has waited longest.
+    private func endTurn() {
+        if waiting.isEmpty { isBusy = false } else { waiting.removeFirst().resume() }
+    }
+}

@@ -1,0 +1,90 @@
+import Crypto
+import Foundation
+import SwiftASN1
+import X509
+
+/// Certificates with the extensions that Apple's have, and that strict verifiers (OpenSSL's `X509_STRICT`) demand.
+enum Certificates {
+    /// On the intermediate: Apple Worldwide Developer Relations.
+    static let intermediateMarker: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 2, 1]
+    /// On the leaf: receipt signing.
+    static let leafMarker: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 11, 1]
+
+    // A virtual clock can stand at any time at which the App Store could have sold something, and far ahead. Verifiers check the
+    // chain at the time of signing, so the whole chain must be valid always: from 2013-01-01 to 2099-01-01.
+    static let notBefore = Date(timeIntervalSince1970: 1_356_998_400)
+    static let notAfter = Date(timeIntervalSince1970: 4_070_908_800)
+
+    static func root(_ key: P384.Signing.PrivateKey) throws -> Certificate {
+        let name = try self.name("Perennial Simulator Root CA")
+        let publicKey = Certificate.PublicKey(key.publicKey)
+        let extensions = try Certificate.Extensions {
+            Critical(BasicConstraints.isCertificateAuthority(maxPathLength: nil))
+            Critical(KeyUsage(keyCertSign: true, cRLSign: true))
+            SubjectKeyIdentifier(hash: publicKey)
+        }
+        return try certificate(publicKey, name: name, issuer: name, extensions, signer: key)
+    }
+
+    static func intermediate(
+        _ key: P384.Signing.PrivateKey, under root: Certificate, signer: P384.Signing.PrivateKey
+    ) throws -> Certificate {
+        let publicKey = Certificate.PublicKey(key.publicKey)
+        let extensions = try Certificate.Extensions {
+            Critical(BasicConstraints.isCertificateAuthority(maxPathLength: 0))
+            Critical(KeyUsage(keyCertSign: true, cRLSign: true))
+            SubjectKeyIdentifier(hash: publicKey)
+            identifier(of: root)
+            marker(intermediateMarker)
+        }
+        return try certificate(
+            publicKey, name: name("Perennial Simulator Developer Relations CA"),
+            issuer: root.subject, extensions, signer: signer)
+    }
+
+    static func leaf(
+        _ key: P256.Signing.PrivateKey, under intermediate: Certificate,
+        signer: P384.Signing.PrivateKey
+    ) throws -> Certificate {
+        let publicKey = Certificate.PublicKey(key.publicKey)
+        let extensions = try Certificate.Extensions {
+            Critical(BasicConstraints.notCertificateAuthority)
+            Critical(KeyUsage(digitalSignature: true))
+            SubjectKeyIdentifier(hash: publicKey)
+            identifier(of: intermediate)
+            marker(leafMarker)
+        }
+        return try certificate(
+            publicKey, name: name("Perennial Simulator Receipt Signing"),
+            issuer: intermediate.subject, extensions, signer: signer)
+    }
+
+    private static func name(_ commonName: String) throws -> DistinguishedName {
+        try DistinguishedName {
+            CommonName(commonName)
+            OrganizationName("Perennial Simulator")
+            CountryName("US")
+        }
+    }
+
+    private static func identifier(of issuer: Certificate) -> AuthorityKeyIdentifier {
+        let subject = SubjectKeyIdentifier(hash: issuer.publicKey)
+        return AuthorityKeyIdentifier(keyIdentifier: subject.keyIdentifier)
+    }
+
+    /// An extension whose presence is what counts; its value is an ASN.1 NULL.
+    private static func marker(_ oid: ASN1ObjectIdentifier) -> Certificate.Extension {
+        Certificate.Extension(oid: oid, critical: false, value: [0x05, 0x00])
+    }
+
+    private static func certificate(
+        _ publicKey: Certificate.PublicKey, name: DistinguishedName, issuer: DistinguishedName,
+        _ extensions: Certificate.Extensions, signer: P384.Signing.PrivateKey
+    ) throws -> Certificate {
+        try Certificate(
+            version: .v3, serialNumber: Certificate.SerialNumber(), publicKey: publicKey,
+            notValidBefore: notBefore, notValidAfter: notAfter, issuer: issuer, subject: name,
+            signatureAlgorithm: .ecdsaWithSHA384, extensions: extensions,
+            issuerPrivateKey: Certificate.PrivateKey(signer))
+    }
+}

@@ -1,0 +1,131 @@
+import AppStoreFormats
+
+/// What the server said to a posted notification: a status, or why there was none.
+package struct PostAnswer: Hashable, Sendable {
+    package var status: Int?
+    package var error: String?
+
+    package init(status: Int? = nil, error: String? = nil) {
+        self.status = status
+        self.error = error
+    }
+
+    /// Apple takes 200 to 206 for success.
+    package var isSuccess: Bool { status.map { (200...206).contains($0) } ?? false }
+}
+
+/// A notification that was made, and what became of it.
+package struct SentNotification: Sendable {
+    package struct Attempt: Hashable, Sendable {
+        package let at: AppStoreDate
+        package let answer: PostAnswer
+    }
+
+    package let notice: Notice
+    package let signedPayload: String
+    package internal(set) var attempts: [Attempt] = []
+}
+
+/// The post office: keeps every notification, and knows which is to be posted next and when.
+struct Deliveries: Sendable {
+    /// Hours after an attempt that failed until the next. Production only; the sandbox tries once.
+    static let retryHours: [Int64] = [1, 12, 24, 48, 72]
+    /// Notifications kept to be looked at; the oldest goes first.
+    static let keptMax = 20_000
+
+    /// What follows an attempt.
+    enum Step: Hashable, Sendable {
+        case done
+        case retry(at: AppStoreDate)
+        case giveUp
+    }
+
+    /// One attempt that is to be made: the notification's number, and which attempt it is, from 1.
+    struct Due: Hashable, Sendable {
+        let number: Int
+        let attempt: Int
+    }
+
+    private var kept: [Int: SentNotification] = [:]
+    private var count = 0
+    private var oldest = 0
+    private var queue = DueQueue<Due>()
+    private var held: Int?
+    let stopsRetryingAt400: Bool
+
+    init(stopsRetryingAt400: Bool) { self.stopsRetryingAt400 = stopsRetryingAt400 }
+
+    /// In the order in which they were made.
+    var all: [SentNotification] { (oldest..<count).compactMap { kept[$0] } }
+
+    var nextDue: AppStoreDate? { queue.first?.due }
+
+    /// Takes a notification in. Without a URL nothing is ever due.
+    mutating func add(_ notification: SentNotification, fate: Faults.Fate, isSent: Bool) {
+        let number = count
+        let now = notification.notice.at
+        count += 1
+        kept[number] = notification
+        if count - oldest > Self.keptMax {
+            kept[oldest] = nil
+            oldest += 1
+        }
+        guard isSent else { return }
+        let first = Due(number: number, attempt: 1)
+        switch fate {
+        case .dropped: break
+        case .sent: queue.add(first, due: now)
+        case .duplicated:
+            queue.add(first, due: now)
+            // Beyond the schedule: the copy is not tried again.
+            queue.add(Due(number: number, attempt: Self.retryHours.count + 1), due: now)
+        case .delayed(let milliseconds):
+            queue.add(first, due: AppStoreDate(milliseconds: now.milliseconds + milliseconds))
+        case .reordered:
+            if held == nil {
+                held = number
+                return
+            }
+            queue.add(first, due: now)
+        }
+        release(after: number, at: now)
+    }
+
+    /// Two that are held would wait for one another: the second goes, and the first follows it.
+    private mutating func release(after number: Int, at now: AppStoreDate) {
+        guard let held, held != number else { return }
+        queue.add(Due(number: held, attempt: 1), due: now)
+        self.held = nil
+    }
+
+    /// The attempt that is due by a moment, if any, with what to post. Its outcome is to be told to ``note(_:of:at:)``.
+    mutating func takeNext(by now: AppStoreDate) -> (Due, SentNotification)? {
+        while let due = nextDue, due <= now, let next = queue.removeFirst() {
+            if let notification = kept[next.number] { return (next, notification) }
+        }
+        return nil
+    }
+
+    /// Notes an attempt's outcome and plans the next.
+    mutating func note(_ answer: PostAnswer, of due: Due, at now: AppStoreDate) {
+        guard let notification = kept[due.number] else { return }
+        kept[due.number]?.attempts.append(.init(at: now, answer: answer))
+        let step = Self.step(
+            after: answer, attempt: due.attempt, in: notification.notice.environment,
+            stopsAt400: stopsRetryingAt400, at: now)
+        guard case .retry(let next) = step else { return }
+        queue.add(Due(number: due.number, attempt: due.attempt + 1), due: next)
+    }
+
+    static func step(
+        after answer: PostAnswer, attempt: Int, in environment: SimulatedEnvironment,
+        stopsAt400: Bool, at now: AppStoreDate
+    ) -> Step {
+        if answer.isSuccess { return .done }
+        guard environment == .production, attempt <= retryHours.count,
+            !(stopsAt400 && answer.status == 400)
+        else { return .giveUp }
+        let pause = retryHours[attempt - 1] * 3_600_000
+        return .retry(at: AppStoreDate(milliseconds: now.milliseconds + pause))
+    }
+}

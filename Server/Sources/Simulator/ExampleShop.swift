@@ -1,0 +1,65 @@
+import AppStoreFormats
+
+/// The shop of the first steps: an app about birds with three tiers.
+package enum ExampleShop {
+    package static let bundleID = "com.example.birds"
+    package static let appAppleID: Int64 = 1_234_567_890
+
+    /// The shop as a value.
+    package static func file() throws(StoreKitFileFailure) -> StoreKitFile {
+        try StoreKitFile(parsing: storeKitText.utf8)
+    }
+
+    /// The shop as Xcode would write it.
+    package static var storeKitText: String {
+        let products = [
+            subscription("pro.monthly", "Birds Pro, monthly", "9.99", "P1M", level: 2),
+            subscription(
+                "pro.yearly", "Birds Pro, yearly", "59.99", "P1Y", level: 2, intro: weekFree),
+            subscription("plus.monthly", "Birds Plus, monthly", "4.99", "P1M", level: 3),
+            subscription("premium.monthly", "Birds Premium, monthly", "19.99", "P1M", level: 1),
+        ]
+        return """
+            {
+              "identifier" : "B12D5A0F",
+              "nonRenewingSubscriptions" : [],
+              "products" : [],
+              "settings" : { "_locale" : "en_US", "_storefront" : "USA" },
+              "subscriptionGroups" : [
+                {
+                  "id" : "\(groupID)",
+                  "localizations" : [],
+                  "name" : "Birds Pro",
+                  "subscriptions" : [\(products.joined(separator: ","))]
+                }
+              ],
+              "version" : { "major" : 4, "minor" : 0 }
+            }
+            """
+    }
+
+    private static let groupID = "21400001"
+
+    private static let weekFree = """
+        { "internalID" : "B12D0101", "paymentMode" : "free", "subscriptionPeriod" : "P1W" }
+        """
+
+    private static func subscription(
+        _ id: String, _ name: String, _ price: String, _ period: String, level: Int,
+        intro: String = "null"
+    ) -> String {
+        """
+        {
+          "adHocOffers" : [], "codeOffers" : [], "winbackOffers" : [],
+          "displayPrice" : "\(price)", "familyShareable" : false, "groupNumber" : \(level),
+          "internalID" : "\(id)", "introductoryOffer" : \(intro),
+          "localizations" : [
+            { "description" : "", "displayName" : "\(name)", "locale" : "en_US" }
+          ],
+          "productID" : "\(id)", "recurringSubscriptionPeriod" : "\(period)",
+          "referenceName" : "\(name)", "subscriptionGroupID" : "\(groupID)",
+          "type" : "RecurringSubscription"
+        }
+        """
+    }
+}

@@ -1,0 +1,47 @@
+import AppStoreFormats
+
+/// What a simulated world begins with. Where Apple says nothing, or has several ways, there is a switch here.
+package struct SimulatorSettings: Sendable {
+    /// Everything random comes from it: one seed, one history.
+    package var seed: UInt64
+    package var now: AppStoreDate
+    package var shop: StoreKitFile
+    package var bundleID: String
+    package var appAppleID: Int64
+    /// Where notifications go; nil keeps them without sending.
+    package var notificationURL: String?
+    /// Days of billing grace; 0 switches it off. Apple offers 3, 16 and 28, and gives weekly subscriptions at most 6.
+    package var graceDays = 16
+    /// How long before a period's end its renewal is charged; the period begins at the old one's end all the same.
+    package var renewsEarlySeconds: Int64 = 0
+    /// Whether the answer 400 ends the attempts to deliver a notification, as developers see since March 2026.
+    package var stopsRetryingAt400 = true
+    /// Whether a transaction that was upgraded carries the date of its prorated refund.
+    package var upgradeSetsRevocationDate = true
+
+    /// The days of grace that can be set.
+    package static let graceDaysRange = 0...28
+    /// Apple charges up to a day early.
+    package static let renewsEarlySecondsMax: Int64 = 86_400
+
+    package init(
+        seed: UInt64 = 1, now: AppStoreDate = defaultNow, shop: StoreKitFile,
+        bundleID: String = ExampleShop.bundleID, appAppleID: Int64 = ExampleShop.appAppleID,
+        notificationURL: String? = nil
+    ) {
+        self.seed = seed
+        self.now = now
+        self.shop = shop
+        self.bundleID = bundleID
+        self.appAppleID = appAppleID
+        self.notificationURL = notificationURL
+    }
+
+    /// 2026-01-01T12:00:00Z: far from any change of the clocks.
+    package static let defaultNow = AppStoreDate(milliseconds: 1_767_268_800_000)
+
+    /// Days of grace for a period: 6 at most where it is of days or weeks.
+    func graceDays(for period: BillingPeriod) -> Int {
+        period.months > 0 ? graceDays : min(graceDays, 6)
+    }
+}

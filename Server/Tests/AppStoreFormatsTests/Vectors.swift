@@ -1,0 +1,31 @@
+import Foundation
+
+/// Documents of third parties, which are not part of this repository. Tests that need them say
+/// "skipped: no vectors" where they are absent.
+enum Vectors {
+    static let directory = URL(
+        filePath: ProcessInfo.processInfo.environment["PERENNIAL_VECTORS"] ?? "../shared/vectors",
+        relativeTo: repository)
+
+    static var arePresent: Bool {
+        FileManager.default.fileExists(atPath: directory.appending(path: "apple-library").path)
+    }
+
+    static func bytes(_ path: String) throws -> [UInt8] {
+        Array(try Data(contentsOf: directory.appending(path: path)))
+    }
+
+    private static let repository = (1...4).reduce(URL(filePath: #filePath)) { url, _ in
+        url.deletingLastPathComponent()
+    }
+}
+
+extension Vectors {
+    /// The JSON texts that come with Apple's server library, by file name.
+    static func models() throws -> [(name: String, text: [UInt8])] {
+        let folder = directory.appending(path: "apple-library/models")
+        return try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted().map {
+            ($0, try bytes("apple-library/models/" + $0))
+        }
+    }
+}

@@ -1,0 +1,76 @@
+import AppStoreFormats
+import Testing
+
+@Suite struct WireObjectTests {
+    private func transaction(_ text: String) throws -> TransactionPayload {
+        try TransactionPayload(parsing: text.utf8)
+    }
+
+    @Test func `unknown keys survive, at every depth`() throws {
+        let text = #"{"new":{"deep":[1.50]},"commitmentInfo":{"later":null,"commitmentPrice":5}}"#
+        let payload = try transaction(text)
+        #expect(payload.unknown == [.init("new", ["deep": [.decimal("1.50")]])])
+        #expect(payload.commitmentInfo?.unknown == [.init("later", .null)])
+        #expect(payload.commitmentInfo?.commitmentPrice == 5)
+        #expect(payload.json.sorted == (try JSON(parsing: text.utf8)).sorted)
+    }
+
+    @Test func `unknown values of an enumeration survive`() throws {
+        let payload = try transaction(#"{"environment":"Moon","offerType":99}"#)
+        #expect(payload.environment == StoreEnvironment(rawValue: "Moon"))
+        #expect(payload.offerType == OfferType(rawValue: 99))
+        #expect(payload.unknown.isEmpty)
+        #expect(payload.json == ["offerType": 99, "environment": "Moon"])
+    }
+
+    @Test(arguments: [
+        #"{"price":"10"}"#, #"{"price":1.5}"#, #"{"price":null}"#, #"{"isUpgraded":"true"}"#,
+        #"{"isUpgraded":1}"#, #"{"bundleId":7}"#, #"{"environment":7}"#, #"{"offerType":"1"}"#,
+        #"{"purchaseDate":"2026"}"#, #"{"purchaseDate":1e400}"#, #"{"commitmentInfo":[]}"#,
+        #"{"advancedCommerceInfo":{"items":[{"SKU":1}]}}"#,
+        #"{"advancedCommerceInfo":{"items":[7]}}"#, #"{"price":9223372036854775808}"#,
+    ])
+    func `a known field of another type is kept raw`(text: String) throws {
+        let payload = try transaction(text)
+        #expect(payload.price == nil && payload.isUpgraded == nil && payload.bundleId == nil)
+        #expect(payload.environment == nil && payload.offerType == nil)
+        #expect(payload.purchaseDate == nil && payload.commitmentInfo == nil)
+        #expect(payload.json == (try JSON(parsing: text.utf8)))
+    }
+
+    @Test func `of a repeated key the last is read, and is still the last when written`() throws {
+        let payload = try transaction(#"{"price":1,"price":2}"#)
+        #expect(payload.price == 2)
+        let again = try transaction(payload.json.text)
+        #expect(again == payload)
+        #expect(payload.json["price"] == 2)
+    }
+
+    @Test(
+        arguments: [
+            ("1697679936049.7297", 1_697_679_936_049), ("1697679936049", 1_697_679_936_049),
+            ("-62135769600000", -62_135_769_600_000), ("-0.5", -1), ("1.7e12", 1_700_000_000_000),
+        ] as [(String, Int64)])
+    func `fractions of milliseconds are rounded down`(text: String, milliseconds: Int64) throws {
+        let payload = try transaction(#"{"signedDate":\#(text)}"#)
+        #expect(payload.signedDate == AppStoreDate(milliseconds: milliseconds))
+    }
+
+    @Test(arguments: ["[]", "1", "null", "", "{"])
+    func `what is no object cannot be read`(text: String) {
+        #expect(throws: JSONFailure.self) { try TransactionPayload(parsing: text.utf8) }
+    }
+}
+
+extension JSON {
+    /// The same value with members in the order of their keys.
+    var sorted: JSON {
+        switch self {
+        case .object(let members):
+            .object(
+                members.map { Member($0.key, $0.value.sorted) }.sorted { $0.key < $1.key })
+        case .array(let values): .array(values.map(\.sorted))
+        case .null, .bool, .integer, .decimal, .string: self
+        }
+    }
+}

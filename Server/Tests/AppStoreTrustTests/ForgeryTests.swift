@@ -1,0 +1,167 @@
+import AppStoreFormats
+import AppStoreTrust
+import Crypto
+import Testing
+import X509
+
+@Suite struct ForgeryTests {
+    private func reason(_ jws: [UInt8]) async throws -> Refusal.Reason? {
+        let outcome = try await Cast.verifier().transaction(jws, for: Cast.app, at: Cast.now)
+        #expect(outcome.verified == nil)
+        return outcome.refusal?.reason
+    }
+
+    private func changed(_ header: JSON, _ key: String, _ value: JSON?) -> JSON {
+        let others = (header.members ?? []).filter { $0.key != key }
+        return .object(others + (value.map { [JSON.Member(key, $0)] } ?? []))
+    }
+
+    @Test(
+        arguments: [
+            ("alg", "none", Refusal.Reason.algorithm),
+            ("alg", "HS256", .algorithm),
+            ("alg", "ES384", .algorithm),
+            ("alg", nil, .algorithm),
+            ("x5c", nil, .certificateCount),
+            ("x5c", [], .certificateCount),
+            ("x5c", ["!", "!", "!"], .certificateUnreadable),
+            ("x5c", ["AAAA", "AAAA", "AAAA"], .certificateUnreadable),
+            ("x5c", [1, 2, 3], .certificateCount),
+            ("crit", ["b64"], .criticalHeader),
+            ("kid", "Apple_Xcode_Key", .environmentNeverTrusted),
+        ] as [(String, JSON?, Refusal.Reason)])
+    func `a header that Apple would not write is refused`(
+        key: String, value: JSON?, expected: Refusal.Reason
+    ) async throws {
+        let signer = try Authority.shared.get().signer()
+        let header = changed(signer.header, key, value)
+        #expect(try await reason(signer.jws(Cast.transaction(), header: header)) == expected)
+    }
+
+    @Test(arguments: [1, 2, 4])
+    func `another number of certificates than three is refused`(count: Int) async throws {
+        var signer = try Authority.shared.get().signer()
+        signer.certificates = Array((signer.certificates + signer.certificates).prefix(count))
+        #expect(try await reason(signer.jws(Cast.transaction())) == .certificateCount)
+    }
+
+    @Test func `the third certificate is never looked at`() async throws {
+        var signer = try Authority.shared.get().signer()
+        signer.certificates[2] = Array("no certificate".utf8)
+        let jws = try signer.jws(Cast.transaction())
+        let outcome = try await Cast.verifier().transaction(jws, for: Cast.app, at: Cast.now)
+        #expect(outcome.verified != nil)
+    }
+
+    @Test(arguments: ["", "a", "a.b", "a..c", ".b.c", "a.b.", "a.b.c.d"])
+    func `what is no compact JWS is refused`(text: String) async throws {
+        #expect(try await reason(Array(text.utf8)) == .notAJWS)
+    }
+
+    @Test func `a header that cannot be read is refused`() async throws {
+        let signer = try Authority.shared.get().signer()
+        #expect(try await reason(Array("!.b.c".utf8)) == .headerUnreadable)
+        let broken = try signer.jws(payload: [], header: Array("[]".utf8))
+        #expect(try await reason(Array("e30.".utf8) + broken) == .notAJWS)
+        let list = try signer.jws(payload: Array("{}".utf8), header: Array("[]".utf8))
+        #expect(try await reason(list) == .headerUnreadable)
+    }
+
+    @Test func `more bytes than the limit are refused unread`() async throws {
+        let signer = try Authority.shared.get().signer()
+        let long = JSON.string(String(repeating: "x", count: AppStoreTrust.Verifier.jwsBytesMax))
+        #expect(try await reason(signer.jws(["bundleId": long])) == .tooLong)
+        let header = changed(
+            signer.header, "pad",
+            .string(String(repeating: "x", count: AppStoreTrust.Verifier.headerBytesMax)))
+        #expect(try await reason(signer.jws(Cast.transaction(), header: header)) == .tooLong)
+        var fat = signer
+        fat.certificates[0] = [UInt8](repeating: 48, count: 4097)
+        #expect(try await reason(fat.jws(Cast.transaction())) == .certificateUnreadable)
+    }
+
+    @Test func `a chain to another root of the same name is refused`() async throws {
+        let signer = try Authority().signer()
+        #expect(try await reason(signer.jws(Cast.transaction())) == .untrustedChain)
+    }
+
+    @Test func `a genuine intermediate does not vouch for a stranger's leaf`() async throws {
+        var signer = try Authority().signer()
+        let genuine = try Authority.shared.get().signer()
+        signer.certificates[1...2] = genuine.certificates[1...2]
+        #expect(try await reason(signer.jws(Cast.transaction())) == .untrustedChain)
+    }
+
+    @Test func `genuine certificates do not help who lacks the key`() async throws {
+        var signer = try Authority.shared.get().signer()
+        signer.key = P256.Signing.PrivateKey()
+        #expect(try await reason(signer.jws(Cast.transaction())) == .badSignature)
+    }
+
+    @Test func `a leaf straight under the root is refused`() async throws {
+        let authority = try Authority.shared.get()
+        var signer = try authority.signer()
+        let leaf = try authority.certificateUnderRoot(
+            named: "Leaf", key: .init(signer.key.publicKey))
+        signer.certificates[0] = try leaf.der
+        #expect(try await reason(signer.jws(Cast.transaction())) == .untrustedChain)
+    }
+
+    @Test func `a leaf without Apple's mark, or with another, is refused`() async throws {
+        let authority = try Authority.shared.get()
+        for marker in [nil, Authority.otherMarker] {
+            let jws = try authority.signer(marker: marker).jws(Cast.transaction())
+            #expect(try await reason(jws) == .missingMarker)
+        }
+    }
+
+    @Test func `a leaf whose key is not for signing documents is refused`() async throws {
+        let signer = try Authority.shared.get().signer(usage: KeyUsage(keyAgreement: true))
+        #expect(try await reason(signer.jws(Cast.transaction())) == .wrongKeyUsage)
+    }
+
+    @Test func `a leaf without key usage may sign`() async throws {
+        let jws = try Authority.shared.get().signer(usage: nil).jws(Cast.transaction())
+        let outcome = try await Cast.verifier().transaction(jws, for: Cast.app, at: Cast.now)
+        #expect(outcome.verified != nil)
+    }
+
+    @Test func `a leaf with a key of another curve is refused`() async throws {
+        let authority = try Authority.shared.get()
+        var signer = try authority.signer()
+        signer.certificates[0] = try authority.leaf(for: P384.Signing.PrivateKey().publicKey).der
+        #expect(try await reason(signer.jws(Cast.transaction())) == .algorithm)
+    }
+
+    @Test func `an intermediate that is none of Apple's kind is refused`() async throws {
+        let cases: [(Authority, Refusal.Reason)] = [
+            (try Authority(intermediateMarker: nil), .missingMarker),
+            (try Authority(intermediateMarker: Authority.otherMarker), .missingMarker),
+            (try Authority(intermediateUsage: KeyUsage(digitalSignature: true)), .wrongKeyUsage),
+            (try Authority(intermediateIsAuthority: false), .untrustedChain),
+        ]
+        for (authority, expected) in cases {
+            let verifier = AppStoreTrust.Verifier(roots: try TrustRoots(der: [authority.root.der]))
+            let jws = try authority.signer().jws(Cast.transaction())
+            let outcome = await verifier.transaction(jws, for: Cast.app, at: Cast.now)
+            #expect(outcome.refusal?.reason == expected)
+        }
+    }
+
+    @Test func `no changed byte and no shortened document is ever verified`() async throws {
+        let jws = try Authority.shared.get().signer().jws(Cast.transaction())
+        let verifier = try Cast.verifier()
+        let genuine = await verifier.transaction(jws, for: Cast.app, at: Cast.now)
+        #expect(genuine.verified != nil)
+        let offsets = Array(stride(from: 0, to: jws.count, by: 11)) + [jws.count - 1]
+        for offset in offsets {
+            var changed = jws
+            changed[offset] = changed[offset] == UInt8(ascii: "A") ? UInt8(ascii: "B") : 65
+            let outcome = await verifier.transaction(changed, for: Cast.app, at: Cast.now)
+            #expect(outcome.refusal != nil, "changed at \(offset)")
+            let short = await verifier.transaction(
+                Array(jws[..<offset]), for: Cast.app, at: Cast.now)
+            #expect(short.refusal != nil, "shortened to \(offset)")
+        }
+    }
+}

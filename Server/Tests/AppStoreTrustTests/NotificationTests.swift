@@ -1,0 +1,120 @@
+import AppStoreFormats
+import AppStoreTrust
+import Testing
+
+@Suite struct NotificationTests {
+    private func outcome(_ payload: JSON) async throws -> NotificationOutcome {
+        let jws = try Authority.shared.get().signer().jws(payload)
+        return try await Cast.verifier().notification(jws, for: Cast.app, at: Cast.now)
+    }
+
+    /// A notification whose inner documents are signed by nobody: only the outer signature counts.
+    private func outcome(
+        transaction: JSON?, renewal: JSON?, environment: String = "Production"
+    ) async throws -> NotificationOutcome {
+        let stranger = try Authority().signer()
+        let part = Cast.part(
+            environment: environment,
+            [
+                ("signedTransactionInfo", try transaction.map { .string(try stranger.text($0)) }),
+                ("signedRenewalInfo", try renewal.map { .string(try stranger.text($0)) }),
+            ])
+        return try await outcome(Cast.notification("data", part))
+    }
+
+    @Test func `a notification brings its transaction and renewal information`() async throws {
+        let contents = try await outcome(
+            transaction: Cast.transaction(), renewal: Cast.renewal()
+        ).contents
+        #expect(contents?.notification.payload.notificationUUID == "n-1")
+        #expect(contents?.transaction?.payload.transactionId == "1001")
+        #expect(contents?.renewal?.payload.originalTransactionId == "1000")
+        #expect(contents?.appTransaction == nil)
+    }
+
+    @Test func `an inner document without a date has the notification's`() async throws {
+        let contents = try await outcome(
+            transaction: Cast.transaction(signed: nil), renewal: Cast.renewal(signed: .year2025)
+        ).contents
+        #expect(contents?.transaction?.signedAt == Cast.now)
+        #expect(contents?.renewal?.signedAt == Moment.year2025.onWire)
+    }
+
+    @Test(
+        arguments: [
+            (Cast.transaction(bundle: "com.example.wrong"), nil, Refusal.Reason.wrongBundle),
+            (Cast.transaction(bundle: nil), nil, .fieldMissing),
+            (Cast.transaction(environment: "Sandbox"), nil, .wrongEnvironment),
+            (Cast.transaction(environment: "Xcode"), nil, .environmentNeverTrusted),
+            (nil, Cast.renewal(environment: "Sandbox"), .wrongEnvironment),
+            ([1], nil, .payloadUnreadable),
+        ] as [(JSON?, JSON?, Refusal.Reason)])
+    func `an inner document of another app or environment spoils the notification`(
+        transaction: JSON?, renewal: JSON?, reason: Refusal.Reason
+    ) async throws {
+        let refusal = try await outcome(transaction: transaction, renewal: renewal).refusal
+        #expect(refusal?.reason == reason)
+        #expect(refusal?.subject == (renewal == nil ? .transactionWithin : .renewalWithin))
+    }
+
+    @Test func `renewal information of another purchase is left out`() async throws {
+        let contents = try await outcome(
+            transaction: Cast.transaction(), renewal: Cast.renewal(original: "2000")
+        ).contents
+        #expect(contents?.transaction != nil)
+        #expect(contents?.renewal == nil)
+        let alone = try await outcome(transaction: nil, renewal: Cast.renewal(original: "2000"))
+        #expect(alone.contents?.renewal != nil)
+    }
+
+    @Test(
+        arguments: [
+            (Cast.notification("data", Cast.part()), nil),
+            (Cast.notification("summary", Cast.part()), nil),
+            (Cast.notification("appData", Cast.part()), nil),
+            (Cast.notification("data", Cast.part(bundle: "x")), .wrongBundle),
+            (Cast.notification("summary", Cast.part(bundle: "x")), .wrongBundle),
+            (Cast.notification("appData", Cast.part(bundle: "x")), .wrongBundle),
+            (Cast.notification("data", Cast.part(environment: "Xcode")), .environmentNeverTrusted),
+            (Cast.notification("data", Cast.part(environment: nil)), .fieldMissing),
+            (Cast.notification("data", Cast.part(appAppleID: 1235)), .wrongAppAppleID),
+            (Cast.notification("data", Cast.part(appAppleID: nil)), .wrongAppAppleID),
+            (Cast.notification("data", Cast.part(environment: "Sandbox", appAppleID: 1235)), nil),
+            (Cast.notification("", Cast.part()), .fieldMissing),
+        ] as [(JSON, Refusal.Reason?)])
+    func `each part of a notification binds it to the app`(
+        payload: JSON, reason: Refusal.Reason?
+    ) async throws {
+        let outcome = try await outcome(payload)
+        #expect(outcome.refusal?.reason == reason)
+        #expect((outcome.contents == nil) == (reason != nil))
+    }
+
+    @Test func `a notification of two environments is refused`() async throws {
+        let members =
+            (Cast.notification("data", Cast.part()).members ?? [])
+            + [JSON.Member("summary", Cast.part(environment: "Sandbox"))]
+        #expect(try await outcome(.object(members)).refusal?.reason == .wrongEnvironment)
+    }
+
+    @Test func `a token of an outside purchase tells its environment by its prefix`() async throws {
+        for (id, environment) in [("SANDBOX_1", StoreEnvironment.sandbox), ("1", .production)] {
+            let token = Cast.part(environment: nil, [("externalPurchaseId", .string(id))])
+            let contents = try await outcome(
+                Cast.notification("externalPurchaseToken", token)
+            ).contents
+            #expect(contents?.notification.environment == environment)
+        }
+    }
+
+    @Test func `an app transaction within a notification is checked too`() async throws {
+        let stranger = try Authority().signer()
+        for (id, isGood) in [(Cast.appAppleID, true), (1235, false)] {
+            let inner = try stranger.text(Cast.appTransaction(appAppleID: id))
+            let part = Cast.part([("signedAppTransactionInfo", .string(inner))])
+            let outcome = try await outcome(Cast.notification("appData", part))
+            #expect((outcome.contents?.appTransaction != nil) == isGood)
+            #expect(outcome.refusal?.subject == (isGood ? nil : .appTransactionWithin))
+        }
+    }
+}

@@ -1,0 +1,21 @@
+import Foundation
+
+/// Documents of third parties, which are not part of this repository. Tests that need them say
+/// "skipped: no vectors" where they are absent.
+enum Vectors {
+    static let directory = URL(
+        filePath: ProcessInfo.processInfo.environment["PERENNIAL_VECTORS"] ?? "../shared/vectors",
+        relativeTo: repository)
+
+    static var arePresent: Bool {
+        FileManager.default.fileExists(atPath: directory.appending(path: "apple-library").path)
+    }
+
+    static func bytes(_ path: String) throws -> [UInt8] {
+        Array(try Data(contentsOf: directory.appending(path: path)))
+    }
+
+    private static let repository = (1...4).reduce(URL(filePath: #filePath)) { url, _ in
+        url.deletingLastPathComponent()
+    }
+}

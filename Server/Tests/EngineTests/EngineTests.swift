@@ -1,0 +1,142 @@
+import AppStoreTrust
+import Engine
+import Ledger
+import Logging
+import StorageSQLite
+import Testing
+
+private let now = Instant(milliseconds: 1_700_000_000_000)
+
+/// An engine with one app and an empty database. What needs signed documents is told in Stories.
+private func engine() async throws -> Engine {
+    let app = AppSettings(
+        id: "birds", bundleID: "com.example.birds", entitlements: ["pro": ["pro.monthly"]])
+    let engine = Engine(
+        database: try SQLiteDatabase.inMemory(), apps: [app],
+        verifiers: ["birds": Verifier(roots: .apple)], now: { now },
+        logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    try await engine.prepare()
+    return engine
+}
+
+private func failure<Value>(_ body: () async throws -> Value) async -> EngineFailure? {
+    do {
+        _ = try await body()
+        return nil
+    } catch {
+        return error as? EngineFailure
+    }
+}
+
+@Suite struct EngineTests {
+    @Test func `a customer never heard of has nothing, and asking writes nothing`() async throws {
+        let engine = try await engine()
+        let state = try await engine.customer("anna", app: "birds", environment: .production)
+        #expect(state.entitlements.isEmpty && state.purchases.isEmpty && state.aliases.isEmpty)
+        #expect(state.asOf == now)
+        let united = try await engine.alias(
+            "anna", to: "device-7", app: "birds", environment: .production)
+        #expect(united.aliases == ["anna"], "anna was no customer before: \(united.aliases)")
+    }
+
+    @Test func `aliases hold both ways, and a repeat changes nothing`() async throws {
+        let engine = try await engine()
+        for _ in 0..<2 {
+            _ = try await engine.alias(
+                "device-7", to: "anna", app: "birds", environment: .production)
+        }
+        let anna = try await engine.customer("anna", app: "birds", environment: .production)
+        let device = try await engine.customer("device-7", app: "birds", environment: .production)
+        #expect(anna.aliases == ["device-7"])
+        #expect(device.aliases == ["anna"])
+    }
+
+    @Test func `a customer has a limited number of ids`() async throws {
+        let engine = try await engine()
+        for number in 1..<Engine.idsMax {
+            _ = try await engine.alias(
+                CustomerID(rawValue: "device-\(number)"), to: "anna", app: "birds",
+                environment: .production)
+        }
+        let tooMany = await failure {
+            try await engine.alias("one-more", to: "anna", app: "birds", environment: .production)
+        }
+        #expect(tooMany == .tooMuch(what: "ids of one customer", limit: Engine.idsMax))
+    }
+
+    @Test(arguments: [
+        "", " ", "null", "Guest", "0", "undefined", "a\nb", " anna", "[object Object]",
+        String(repeating: "x", count: 256),
+    ])
+    func `an id that means nobody is refused everywhere`(id: String) async throws {
+        let engine = try await engine()
+        let id = CustomerID(rawValue: id)
+        let expected = EngineFailure.meaninglessCustomerID(id.rawValue)
+        #expect(
+            await failure { try await engine.customer(id, app: "birds", environment: .production) }
+                == expected)
+        #expect(
+            await failure {
+                try await engine.alias(id, to: "anna", app: "birds", environment: .production)
+            } == expected)
+        #expect(
+            await failure {
+                try await engine.record(
+                    PurchaseEvidence(signedTransactions: ["x"]), of: id, app: "birds")
+            } == expected)
+    }
+
+    @Test func `a key opens for the app it was made for, and no other text does`() async throws {
+        let engine = try await engine()
+        #expect(try await engine.hasKeys("birds") == false)
+        let key = try await engine.createKey(app: "birds", kind: .secret, name: "server")
+        #expect(key.hasPrefix("sk_birds_") && key.count == "sk_birds_".count + 48)
+        #expect(try await engine.hasKeys("birds"))
+        #expect(try await engine.keyHolder(key) == KeyHolder(app: "birds", kind: .secret))
+        #expect(try await engine.keyHolder(key + "x") == nil)
+        #expect(try await engine.keyHolder("") == nil)
+    }
+
+    @Test func `two keys are never the same`() async throws {
+        let engine = try await engine()
+        let one = try await engine.createKey(app: "birds", kind: .app, name: "")
+        let other = try await engine.createKey(app: "birds", kind: .app, name: "")
+        #expect(one != other)
+    }
+
+    @Test func `a key for an app that is not configured is not made`() async throws {
+        let engine = try await engine()
+        #expect(
+            await failure { try await engine.createKey(app: "rage", kind: .app, name: "") }
+                == .unknownApp("rage"))
+    }
+
+    @Test(arguments: [
+        "", "{", "[]", "null", "{}", #"{"signedPayload":7}"#, #"{"signedPayload":"a.b"}"#,
+        #"{"signedPayload":"eyJ9.e30.AAAA"}"#,
+    ])
+    func `a body that is no notification is refused and counted`(body: String) async throws {
+        let engine = try await engine()
+        let failure = await failure { try await engine.record(notification: Array(body.utf8)) }
+        switch failure {
+        case .unreadable, .notForAnyApp: break
+        default: Issue.record("\(String(describing: failure)) for \(body)")
+        }
+        #expect(engine.counts.notificationsRefused == 1)
+        #expect(engine.counts.notificationsKept == 0)
+    }
+
+    @Test func `a posting has a limited number of documents`() async throws {
+        let engine = try await engine()
+        let evidence = PurchaseEvidence(
+            signedTransactions: Array(repeating: "x", count: PurchaseEvidence.documentsMax + 1))
+        #expect(
+            await failure { try await engine.record(evidence, of: "anna", app: "birds") }
+                == .tooMuch(what: "documents in a posting", limit: PurchaseEvidence.documentsMax))
+    }
+
+    @Test func `an empty database rebuilds to nothing`() async throws {
+        let report = try await engine().rebuild(verifyOnly: true)
+        #expect(report.isClean && report.documents == 0)
+    }
+}

@@ -1,0 +1,110 @@
+import HTTPTypes
+import PerennialContract
+import Testing
+
+@testable import HTTPServer
+
+/// Bodies that are not what they should be: each is told what is wrong with it, and is never repeated in the answer.
+@Suite struct BodyTests {
+    struct Row: CustomTestStringConvertible, Sendable {
+        var path: String
+        var body: String
+        var status: Int
+        var code: ProblemCode
+        var says: String?
+        var testDescription: String { "\(path) \(body.prefix(60))" }
+    }
+
+    static let rows = [
+        Row(path: Paths.purchases, body: "", status: 400, code: .bodyNotJSON),
+        Row(path: Paths.purchases, body: "no", status: 400, code: .bodyNotJSON),
+        Row(path: Paths.purchases, body: "[]", status: 400, code: .bodyNotJSON),
+        Row(
+            path: Paths.purchases, body: "{}", status: 400, code: .bodyNotUnderstood,
+            says: "customer_id is missing."),
+        Row(
+            path: Paths.purchases, body: #"{"customer_id": 5}"#, status: 400,
+            code: .bodyNotUnderstood, says: "customer_id is not text."),
+        Row(
+            path: Paths.purchases,
+            body: #"{"customer_id": "anna", "signed_transactions": ["a", 5]}"#, status: 400,
+            code: .bodyNotUnderstood, says: "signed_transactions[1] is not text."),
+        Row(
+            path: Paths.purchases, body: #"{"customer_id": "anna"}"#, status: 400,
+            code: .purchasesMissing),
+        Row(
+            path: Paths.purchases,
+            body: #"{"customer_id": "anna", "signed_transactions": ["secret"]}"#, status: 422,
+            code: .purchaseNotTrusted),
+        Row(
+            path: Paths.purchases,
+            body: #"{"customer_id": "null", "signed_transactions": ["secret"]}"#, status: 422,
+            code: .customerIDMeaningless),
+        Row(path: Paths.notifications, body: "no", status: 400, code: .notificationNotUnderstood),
+        Row(path: Paths.notifications, body: "{}", status: 400, code: .notificationNotUnderstood),
+        Row(
+            path: Paths.notifications, body: #"{"signedPayload": "secret"}"#, status: 400,
+            code: .notificationNotUnderstood),
+        Row(
+            path: Paths.notifications, body: #"{"signedPayload": "\#(Self.otherApp)"}"#,
+            status: 422, code: .notificationForAnotherApp, says: "It is for com.example.rage."),
+        Row(
+            path: Paths.notifications, body: #"{"signedPayload": "\#(Self.forged)"}"#,
+            status: 422, code: .notificationNotTrusted),
+        Row(
+            path: Paths.aliases(of: "anna"), body: #"{"customer_id": null}"#, status: 400,
+            code: .bodyNotUnderstood),
+    ]
+
+    /// `{"alg":"none"}` and a notification's outline, for a bundle that is not ours and for ours.
+    static let otherApp = unsigned(for: "com.example.rage")
+    static let forged = unsigned(for: "com.example.birds")
+
+    @Test(arguments: rows)
+    func `a body that is not right is refused with its reason`(row: Row) async throws {
+        try await TestServer.run { server in
+            let answer = try await server.send(.post, row.path, body: row.body)
+            #expect(answer.status == row.status, "\(answer.text)")
+            let problem = try answer.problem
+            #expect(problem.code == row.code)
+            #expect(problem.status == row.status)
+            #expect(!problem.title.isEmpty && !problem.remedy.isEmpty)
+            if let says = row.says { #expect(problem.detail == says) }
+            #expect(!answer.text.contains("secret"))
+        }
+    }
+
+    @Test(arguments: [
+        (Paths.notifications, 262_145), (Paths.purchases, 4_194_305),
+        (Paths.aliases(of: "anna"), 16_385),
+    ])
+    func `a body over the limit is refused`(path: String, bytes: Int) async throws {
+        try await TestServer.run { server in
+            let answer = try await server.send(
+                .post, path, body: String(repeating: " ", count: bytes))
+            #expect(answer.status == 413)
+            #expect(try answer.problem.code == .bodyTooLarge)
+            let within = try await server.send(
+                .post, path, body: String(repeating: " ", count: bytes - 1))
+            #expect(within.status == 400)
+        }
+    }
+
+    @Test func `more documents than the limit are refused`() async throws {
+        try await TestServer.run { server in
+            let body = try Answers.json(
+                PurchasesRequest(
+                    customerID: "anna", signedTransactions: Array(repeating: "a.b.c", count: 201)))
+            let answer = try await server.send(.post, Paths.purchases, body: String(buffer: body))
+            #expect(answer.status == 413)
+            #expect(try answer.problem.code == .bodyHasTooMany)
+        }
+    }
+
+    @Test func `a notification needs no key`() async throws {
+        try await TestServer.run { server in
+            let answer = try await server.send(.post, Paths.notifications, key: nil, body: "no")
+            #expect(answer.status == 400)
+        }
+    }
+}

@@ -1,0 +1,93 @@
+import Ledger
+import PerennialContract
+import Testing
+
+@testable import Engine
+@testable import HTTPServer
+
+/// A customer's purchases in the contract's words.
+@Suite struct CustomerAnswerTests {
+    static let now = TestServer.now
+    static let monthAgo = now - .days(10)
+    static let monthEnd = now + .days(20)
+
+    private func answer(_ facts: [Ledger.Fact.Statement], at now: Instant = now) -> Customer {
+        let purchase = PurchaseID("2000001", in: .production)
+        let timeline = Timeline(
+            of: purchase,
+            facts.map { Fact(about: purchase, attestedAt: Self.monthAgo, $0) })
+        let access = timeline.access(at: now)
+        return Customer(
+            CustomerState(
+                id: "anna", aliases: ["device-1"], environment: .production, asOf: now,
+                entitlements: access.map { ["pro": $0] } ?? [:],
+                purchases: [PurchaseState(timeline: timeline, access: access)]))
+    }
+
+    private func month(
+        _ revocation: Revocation? = nil, kind: ProductKind = .autoRenewable
+    ) -> Payment {
+        Payment(
+            transaction: "2000001", product: "pro.monthly", kind: kind, from: Self.monthAgo,
+            until: kind == .autoRenewable ? Self.monthEnd : nil,
+            price: Ledger.Money(milliunits: 9990, currency: "USD"), revocation: revocation)
+    }
+
+    @Test func `a paid month is an active entitlement and a subscription`() throws {
+        let renewal = Renewal(willRenew: true, renewsTo: "pro.yearly")
+        let customer = answer([.payment(month()), .renewal(renewal)])
+        let pro = try #require(customer.entitlements["pro"])
+        #expect(pro.active && pro.state == .paid && pro.willRenew == true)
+        #expect(pro.until == Timestamp(Self.monthEnd))
+        #expect(pro.purchaseID == "production:2000001")
+        let subscription = try #require(customer.subscriptions.first)
+        #expect(subscription.originalTransactionID == "2000001")
+        #expect(subscription.period.from == Timestamp(Self.monthAgo))
+        #expect(subscription.renewsTo == "pro.yearly")
+        #expect(subscription.price?.amount == "9.99")
+        #expect(subscription.graceUntil == nil)
+    }
+
+    @Test func `what will not renew renews to nothing`() {
+        let renewal = Renewal(willRenew: false, renewsTo: "pro.monthly")
+        let customer = answer([.payment(month()), .renewal(renewal)])
+        #expect(customer.subscriptions.first?.renewsTo == nil)
+        #expect(customer.subscriptions.first?.willRenew == false)
+    }
+
+    @Test func `grace says until when`() {
+        let grace = Self.monthEnd + .days(16)
+        let renewal = Renewal(willRenew: true, isRetrying: true, graceUntil: grace)
+        let later = answer([.payment(month()), .renewal(renewal)], at: Self.monthEnd + .days(1))
+        #expect(later.subscriptions.first?.state == .grace)
+        #expect(later.subscriptions.first?.graceUntil == Timestamp(grace))
+        #expect(later.subscriptions.first?.period.until == Timestamp(Self.monthEnd))
+        let before = answer([.payment(month()), .renewal(renewal)])
+        #expect(before.subscriptions.first?.graceUntil == nil)
+    }
+
+    @Test func `a refund shuts the entitlement and leaves it in the answer`() {
+        let refund = Revocation(at: Self.now - .days(1), kind: .refund)
+        let customer = answer([.payment(month(refund))])
+        #expect(customer.entitlements["pro"]?.active == false)
+        #expect(customer.entitlements["pro"]?.state == .refunded)
+        #expect(customer.entitlements["pro"]?.reason.hasPrefix("Refunded") == true)
+    }
+
+    @Test func `what was bought once is no subscription`() {
+        let refund = Revocation(at: Self.now, kind: .refund)
+        let kept = answer([.payment(month(kind: .nonConsumable))])
+        #expect(kept.subscriptions.isEmpty)
+        #expect(kept.oneTime.first?.purchasedAt == Timestamp(Self.monthAgo))
+        #expect(kept.oneTime.first?.revokedAt == nil)
+        let refunded = answer([.payment(month(refund, kind: .consumable))])
+        #expect(refunded.oneTime.first?.revokedAt == Timestamp(Self.now))
+        let season = answer([.payment(month(kind: .nonRenewing))])
+        #expect(season.nonRenewing.count == 1 && season.oneTime.isEmpty)
+    }
+
+    @Test func `every state and every ownership has its word`() {
+        let states = Set(Access.State.allCases.map { AccessState($0).rawValue })
+        #expect(states == Set(Access.State.allCases.map(\.rawValue)))
+    }
+}

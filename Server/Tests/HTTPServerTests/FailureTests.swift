@@ -1,0 +1,39 @@
+import Engine
+import Ledger
+import Testing
+
+@testable import HTTPServer
+
+@Suite struct FailureTests {
+    @Test func `trouble with the database is ours, to be sent again, and its detail stays here`() {
+        for subject in [Refused.Subject.notification, .purchases, .customer] {
+            let refused = Refused(EngineFailure.storage("disk full at /var"), subject: subject)
+            #expect(refused.problem.status == 503)
+            #expect(refused.headers[.retryAfter] == "30")
+            #expect(refused.problem.detail == nil)
+            #expect(refused.operatorDetail == "disk full at /var")
+        }
+    }
+
+    @Test func `a purchase of somebody else is a conflict`() {
+        let purchase = PurchaseID("1", in: .production)
+        let refused = Refused(.belongsToAnotherCustomer(purchase), subject: .purchases)
+        #expect(refused.problem.status == 409)
+        #expect(refused.headers[.retryAfter] == nil)
+    }
+
+    @Test func `the apps of this server are not told to a stranger`() {
+        let failure = EngineFailure.notForAnyApp(found: "com.a", known: ["com.secret"])
+        let refused = Refused(failure, subject: .notification)
+        #expect(refused.problem.detail == "It is for com.a.")
+        #expect(refused.operatorDetail == "expected one of com.secret")
+    }
+
+    @Test func `an error that nobody foresaw is a 500 without its text`() {
+        struct Surprise: Error { let text = "inner" }
+        let refused = Refused(anything: Surprise())
+        #expect(refused.problem.status == 500)
+        #expect(refused.operatorDetail?.contains("inner") == true)
+        #expect(refused.problem.detail == nil)
+    }
+}

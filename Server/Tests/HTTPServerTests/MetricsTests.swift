@@ -1,0 +1,40 @@
+import HTTPTypes
+import PerennialContract
+import Testing
+
+@testable import HTTPServer
+
+@Suite struct MetricsTests {
+    @Test func `requests are counted by route and status, never by customer`() async throws {
+        try await TestServer.run { server in
+            _ = try await server.send(.get, Paths.customer("anna"))
+            _ = try await server.send(.get, Paths.customer("ben"))
+            _ = try await server.send(.get, Paths.customer("ben"), key: nil)
+            _ = try await server.send(.get, "/made/up/by/a/stranger")
+            _ = try await server.send(.post, Paths.notifications, body: "no")
+            let lines = try await server.send(.get, Paths.metrics, key: nil).text
+                .split(separator: "\n").map(String.init)
+            let route = #"method="GET",route="/v1/customers/{id}""#
+            #expect(lines.contains(#"perennial_http_requests_total{\#(route),status="200"} 2"#))
+            #expect(lines.contains(#"perennial_http_requests_total{\#(route),status="401"} 1"#))
+            #expect(
+                lines.contains(
+                    #"perennial_http_requests_total{method="GET",route="unmatched",status="404"} 1"#
+                ))
+            #expect(lines.contains(#"perennial_notifications_total{result="refused"} 1"#))
+            #expect(lines.contains("perennial_customers_answered_total 2"))
+            #expect(lines.contains { $0.hasPrefix("perennial_uptime_seconds ") })
+            #expect(!lines.contains { $0.contains("anna") || $0.contains("stranger") })
+        }
+    }
+
+    @Test func `a method that somebody made up becomes no label of its own`() async throws {
+        try await TestServer.run { server in
+            let method = try #require(HTTPRequest.Method(rawValue: "BREW"))
+            _ = try await server.send(method, Paths.health)
+            let text = try await server.send(.get, Paths.metrics).text
+            #expect(text.contains(#"method="OTHER""#))
+            #expect(!text.contains("BREW"))
+        }
+    }
+}

@@ -1,0 +1,140 @@
+import Foundation
+import HTTPTypes
+import PerennialContract
+import Testing
+
+@testable import HTTPServer
+
+/// What the server says of itself is what it does.
+@Suite struct OpenAPITests {
+    private func document(of server: TestServer) async throws -> [String: Any] {
+        let text = try await server.send(.get, Paths.openAPI, key: nil).text
+        return try #require(
+            JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
+    }
+
+    private func operations(
+        in document: [String: Any]
+    ) throws -> [(method: HTTPRequest.Method, path: String, operation: [String: Any])] {
+        let paths = try #require(document["paths"] as? [String: [String: [String: Any]]])
+        return try paths.flatMap { path, operations in
+            try operations.map { name, operation in
+                let method = try #require(HTTPRequest.Method(rawValue: name.uppercased()))
+                return (method: method, path: path, operation: operation)
+            }
+        }
+    }
+
+    @Test func `every route is described, and every description is a route`() async throws {
+        try await TestServer.run { server in
+            let described = try operations(in: await document(of: server)).map {
+                "\($0.method) \($0.path) \($0.operation["security"] != nil)"
+            }
+            let routes = PerennialServer(engine: server.engine, logger: .init(label: "test")).routes
+                .map { "\($0.method) \($0.path) \($0.needsKey)" }
+            #expect(Set(described) == Set(routes))
+            #expect(described.count == routes.count)
+        }
+    }
+
+    @Test func `every described route answers as it says`() async throws {
+        try await TestServer.run { server in
+            for (method, path, operation) in try operations(in: await document(of: server)) {
+                let real = path.replacing("{id}", with: "anna")
+                let answer = try await server.send(
+                    method, real, body: method == .post ? #"{"customer_id": "cleo"}"# : nil)
+                let responses = try #require(operation["responses"] as? [String: Any])
+                #expect(![404, 405, 500].contains(answer.status), "\(method) \(path)")
+                #expect(
+                    responses["\(answer.status)"] != nil || responses["default"] != nil,
+                    "\(method) \(path) answered \(answer.status)")
+                let withoutKey = try await server.send(method, real, key: nil, body: "{}")
+                #expect((withoutKey.status == 401) == (operation["security"] != nil), "\(path)")
+            }
+        }
+    }
+
+    @Test func `every reference leads somewhere`() async throws {
+        try await TestServer.run { server in
+            let text = try await server.send(.get, Paths.openAPI).text
+            let document = try await document(of: server)
+            let references = text.matches(of: /"\$ref": "#\/([^"]+)"/).map { String($0.1) }
+            #expect(references.count > 20)
+            for reference in Set(references) {
+                let target = reference.split(separator: "/").reduce(document as Any?) {
+                    ($0 as? [String: Any])?[String($1)]
+                }
+                #expect(target != nil, "\(reference)")
+            }
+        }
+    }
+
+    @Test func `the schemas have exactly the members of the contract`() async throws {
+        try await TestServer.run { server in
+            let components = try #require(
+                try await document(of: server)["components"] as? [String: Any])
+            let schemas = try #require(components["schemas"] as? [String: [String: Any]])
+            for (name, value) in try Self.samples() {
+                let properties = try #require(schemas[name]?["properties"] as? [String: Any])
+                #expect(Set(properties.keys) == Set(value.keys), "\(name)")
+            }
+        }
+    }
+
+    @Test func `every code has one status, and no status is left over`() {
+        #expect(Set(ProblemStatus.table.keys) == Set(ProblemCode.known))
+        #expect(Set(ProblemCode.known).count == ProblemCode.known.count)
+    }
+
+    /// One of each structure with nothing left out, as JSON.
+    private static func samples() throws -> [(String, [String: Any])] {
+        let now = Timestamp(TestServer.now)
+        let values: [(String, any Encodable)] = [
+            (
+                "PurchasesRequest",
+                PurchasesRequest(
+                    customerID: "a", signedTransactions: [], signedRenewalInfos: [])
+            ),
+            ("AliasRequest", AliasRequest(customerID: "a")),
+            ("Customer", Customer(customerID: "a", environment: .sandbox, asOf: now)),
+            (
+                "Entitlement",
+                Entitlement(
+                    active: true, until: nil, state: .paid, reason: "", willRenew: nil,
+                    productID: "p",
+                    purchaseID: "1")
+            ),
+            (
+                "Subscription",
+                Subscription(
+                    purchaseID: "1", productID: "p", originalTransactionID: "1", state: .paid,
+                    period: .init(from: now, until: nil), willRenew: nil, renewsTo: nil,
+                    graceUntil: nil, price: nil, ownership: .purchased, environment: .sandbox)
+            ),
+            ("Period", Subscription.Period(from: now, until: nil)),
+            (
+                "NonRenewing",
+                NonRenewing(
+                    productID: "p", from: now, until: nil, daysRemaining: nil)
+            ),
+            (
+                "OneTimePurchase",
+                OneTimePurchase(
+                    productID: "p", purchasedAt: now, revokedAt: nil)
+            ),
+            ("Wallet", Wallet(balance: 1)),
+            ("Money", Money(milliunits: 1, currency: "USD")),
+            (
+                "Problem",
+                Problem(
+                    code: .keyMissing, status: 401, title: "t", detail: "d", remedy: "r",
+                    requestID: "i")
+            ),
+        ]
+        return try values.map { name, value in
+            let encoded = try JSONEncoder().encode(value)
+            let object = try JSONSerialization.jsonObject(with: encoded)
+            return (name, try #require(object as? [String: Any]))
+        }
+    }
+}

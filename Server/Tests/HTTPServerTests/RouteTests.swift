@@ -1,0 +1,138 @@
+import HTTPTypes
+import PerennialContract
+import Testing
+
+@testable import HTTPServer
+
+@Suite struct RouteTests {
+    @Test func `a request without a key is told how to send one`() async throws {
+        try await TestServer.run { server in
+            let answer = try await server.send(.get, "/v1/customers/anna", key: nil)
+            #expect(answer.status == 401)
+            #expect(answer.headers[.wwwAuthenticate] == "Bearer")
+            #expect(answer.headers[.contentType] == Problem.mediaType)
+            #expect(try answer.problem.code == .keyMissing)
+        }
+    }
+
+    @Test func `a key that was never made opens nothing`() async throws {
+        try await TestServer.run { server in
+            for key in ["pk_wrong", String(repeating: "x", count: 5000)] {
+                let answer = try await server.send(.get, "/v1/customers/anna", key: key)
+                #expect(answer.status == 401)
+                #expect(try answer.problem.code == .keyUnknown)
+                #expect(!answer.text.contains(key))
+            }
+        }
+    }
+
+    @Test func `the name of the authorization scheme may be written in any case`() async throws {
+        try await TestServer.run { server in
+            let answer = try await server.send(
+                .get, "/v1/customers/anna", key: nil,
+                headers: [.authorization: "bearer \(TestServer.key)"])
+            #expect(answer.status == 200)
+        }
+    }
+
+    @Test func `a customer never heard of has nothing, and asking writes nothing`() async throws {
+        try await TestServer.run { server in
+            let answer = try await server.send(.get, Paths.customer("an/na ü"))
+            #expect(answer.status == 200)
+            let customer = try answer.decoded(Customer.self)
+            #expect(customer.customerID == "an/na ü")
+            #expect(customer.entitlements.isEmpty && customer.subscriptions.isEmpty)
+            #expect(customer.asOf == Timestamp(TestServer.now))
+            #expect(customer.environment == .production)
+            let report = try await server.engine.rebuild(verifyOnly: true)
+            #expect(report.documents == 0 && report.isClean)
+            let again = try await server.send(.get, Paths.customer("an/na ü"))
+            #expect(again.text == answer.text)
+        }
+    }
+
+    @Test func `the environment is the one asked for, and must exist`() async throws {
+        try await TestServer.run { server in
+            let sandbox = try await server.send(.get, "/v1/customers/anna?environment=sandbox")
+            #expect(try sandbox.decoded(Customer.self).environment == .sandbox)
+            let wrong = try await server.send(.get, "/v1/customers/anna?environment=Sandbox")
+            #expect(wrong.status == 400)
+            #expect(try wrong.problem.code == .environmentUnknown)
+        }
+    }
+
+    @Test(arguments: ["null", "%20", "guest", "0"])
+    func `an id that names nobody is refused`(id: String) async throws {
+        try await TestServer.run { server in
+            let answer = try await server.send(.get, "/v1/customers/\(id)")
+            #expect(answer.status == 422)
+            #expect(try answer.problem.code == .customerIDMeaningless)
+        }
+    }
+
+    @Test func `an id that is not UTF-8 is refused`() async throws {
+        try await TestServer.run { server in
+            let answer = try await server.send(.get, "/v1/customers/%FF%FE")
+            #expect(answer.status == 400)
+            #expect(try answer.problem.code == .requestNotUnderstood)
+        }
+    }
+
+    @Test func `two ids become one customer, and saying it again changes nothing`() async throws {
+        try await TestServer.run { server in
+            for _ in 1...2 {
+                let answer = try await server.send(
+                    .post, Paths.aliases(of: "anna"), body: #"{"customer_id": "device-1"}"#)
+                #expect(answer.status == 200)
+                #expect(try answer.decoded(Customer.self).aliases == ["device-1"])
+            }
+            let other = try await server.send(.get, Paths.customer("device-1"))
+            #expect(try other.decoded(Customer.self).aliases == ["anna"])
+        }
+    }
+
+    @Test func `an unknown path and a wrong method are problems too`() async throws {
+        try await TestServer.run { server in
+            let unknown = try await server.send(.get, "/v2/everything")
+            #expect(unknown.status == 404)
+            #expect(try unknown.problem.code == .routeUnknown)
+            let wrong = try await server.send(.put, Paths.purchases)
+            #expect(wrong.status == 405)
+            #expect(wrong.headers[.allow] == "POST")
+            #expect(try wrong.problem.code == .methodNotAllowed)
+        }
+    }
+
+    @Test func `a request id that is plain comes back, any other is replaced`() async throws {
+        try await TestServer.run { server in
+            let name = try HTTPField.Name.requestID
+            let kept = try await server.send(.get, "/nowhere", headers: [name: "abc-1_2.3"])
+            #expect(kept.headers[name] == "abc-1_2.3")
+            #expect(try kept.problem.requestID == "abc-1_2.3")
+            for bad in ["", "a b", "x\"y", String(repeating: "a", count: 65)] {
+                let made = try await server.send(.get, Paths.health, headers: [name: bad])
+                let id = try #require(made.headers[name])
+                #expect(id != bad && id.count == 16)
+            }
+        }
+    }
+
+    @Test func `no answer is cached or taken for another type`() async throws {
+        try await TestServer.run { server in
+            for path in [Paths.health, "/nowhere", Paths.customer("anna")] {
+                let answer = try await server.send(.get, path)
+                #expect(answer.headers[.cacheControl] == "no-store")
+                #expect(answer.headers[.xContentTypeOptions] == "nosniff")
+            }
+        }
+    }
+
+    @Test func `the server says that it lives and that it is ready`() async throws {
+        try await TestServer.run { server in
+            for path in [Paths.health, Paths.ready] {
+                let answer = try await server.send(.get, path, key: nil)
+                #expect(answer.status == 200)
+            }
+        }
+    }
+}

@@ -1,0 +1,68 @@
+import AppStoreTrust
+import Engine
+import Foundation
+import HTTPServer
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import Ledger
+import Logging
+import PerennialContract
+import StorageSQLite
+import Testing
+
+/// A server over a database in memory, with one app and one key, at a moment that does not move.
+struct TestServer {
+    static let now = Instant(milliseconds: 1_795_248_000_000)
+    static let key = "pk_test_birds"
+
+    let client: any TestClientProtocol
+    let engine: Engine
+
+    static func run(_ body: @escaping @Sendable (TestServer) async throws -> Void) async throws {
+        let birds = AppSettings(
+            id: "birds", bundleID: "com.example.birds", entitlements: ["pro": ["pro.monthly"]])
+        var logger = Logger(label: "test")
+        logger.logLevel = .critical
+        let engine = Engine(
+            database: try SQLiteDatabase.inMemory(), apps: [birds],
+            verifiers: ["birds": Verifier(roots: .apple)], now: { now }, logger: logger)
+        try await engine.prepare()
+        try await engine.keep(key: key, app: "birds", kind: .app, name: "test")
+        let server = PerennialServer(engine: engine, logger: logger)
+        try await server.application(host: "127.0.0.1", port: 0).test(.router) { client in
+            try await body(TestServer(client: client, engine: engine))
+        }
+    }
+
+    func send(
+        _ method: HTTPRequest.Method, _ path: String, key: String? = Self.key, body: String? = nil,
+        headers: HTTPFields = [:]
+    ) async throws -> Answer {
+        var headers = headers
+        if let key { headers[.authorization] = "Bearer \(key)" }
+        let response = try await client.execute(
+            uri: path, method: method, headers: headers, body: body.map { ByteBuffer(string: $0) })
+        return Answer(
+            status: response.status.code, headers: response.headers,
+            text: String(buffer: response.body))
+    }
+
+    struct Answer {
+        var status: Int
+        var headers: HTTPFields
+        var text: String
+
+        func decoded<Value: Decodable>(_ type: Value.Type = Value.self) throws -> Value {
+            try JSONDecoder().decode(type, from: Data(text.utf8))
+        }
+
+        var problem: Problem { get throws { try decoded() } }
+    }
+}
+
+extension HTTPField.Name {
+    static var requestID: Self {
+        get throws { try #require(Self("x-request-id")) }
+    }
+}

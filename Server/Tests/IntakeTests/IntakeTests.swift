@@ -1,0 +1,152 @@
+import AppStoreFormats
+import Intake
+import Ledger
+import Testing
+
+private let signed = AppStoreDate(milliseconds: 1_700_000_000_500)
+
+private struct Unexpected: Error {}
+
+private let whole: JSON = [
+    "transactionId": "2", "originalTransactionId": "1", "webOrderLineItemId": "77",
+    "bundleId": "com.example.birds", "productId": "pro.monthly",
+    "subscriptionGroupIdentifier": "G", "purchaseDate": 1_700_000_000_000,
+    "expiresDate": 1_702_592_000_000, "quantity": 1, "type": "Auto-Renewable Subscription",
+    "appAccountToken": "ABCDEF00-0000-4000-8000-000000000001", "inAppOwnershipType": "PURCHASED",
+    "environment": "Production", "storefront": "USA", "transactionReason": "RENEWAL",
+    "price": 9990, "currency": "USD",
+]
+
+/// A transaction as Apple would word it, with some fields different or (null) absent.
+private func transaction(_ changes: [String: JSON] = [:]) throws -> TransactionPayload {
+    var members = try #require(whole.members).filter { changes[$0.key] == nil }
+    members += changes.filter { $0.value != .null }.map { JSON.Member($0.key, $0.value) }
+    return try #require(TransactionPayload(json: .object(members)))
+}
+
+private func payment(_ changes: [String: JSON] = [:]) throws -> Payment {
+    let fact = try Intake.fact(of: try transaction(changes), signedAt: signed)
+    guard case .payment(let payment) = fact.statement else {
+        throw Unexpected()
+    }
+    return payment
+}
+
+private func renewal(_ fields: JSON) throws -> Renewal {
+    let payload = try #require(RenewalPayload(json: fields))
+    guard case .renewal(let renewal) = try Intake.fact(of: payload, signedAt: signed).statement
+    else {
+        throw Unexpected()
+    }
+    return renewal
+}
+
+@Suite struct IntakeTests {
+    @Test func `a transaction attests a payment, as of its signing`() throws {
+        let fact = try Intake.fact(of: try transaction(), signedAt: signed)
+        #expect(fact.purchase == PurchaseID("1", in: .production))
+        #expect(fact.attestedAt == Instant(milliseconds: 1_700_000_000_500))
+        let expected = Payment(
+            transaction: "2", line: "77", product: "pro.monthly",
+            from: Instant(milliseconds: 1_700_000_000_000),
+            until: Instant(milliseconds: 1_702_592_000_000),
+            price: Money(milliunits: 9990, currency: "USD"), isRenewal: true,
+            accountToken: "abcdef00-0000-4000-8000-000000000001", group: "G", storefront: "USA")
+        #expect(fact.statement == .payment(expected))
+    }
+
+    @Test func `the sandbox is another place for purchases`() throws {
+        let fact = try Intake.fact(
+            of: try transaction(["environment": "Sandbox"]), signedAt: signed)
+        #expect(fact.purchase == PurchaseID("1", in: .sandbox))
+    }
+
+    @Test(arguments: [
+        (Int64(1), "FREE_TRIAL", Terms.trial), (1, "PAY_AS_YOU_GO", .offer),
+        (1, "PAY_UP_FRONT", .offer),
+        (2, "FREE_TRIAL", .offer), (3, "PAY_UP_FRONT", .offer), (99, "NOBODY_KNOWS", .offer),
+    ])
+    func `only a free introductory period is a trial`(
+        type: Int64, discount: String, terms: Terms
+    ) throws {
+        let payment = try payment([
+            "offerType": .integer(type), "offerDiscountType": .string(discount),
+        ])
+        #expect(payment.terms == terms)
+    }
+
+    @Test(arguments: [
+        ("REFUND_FULL", "PURCHASED", Revocation.Kind.refund),
+        ("REFUND_PRORATED", "FAMILY_SHARED", .refund),
+        ("FAMILY_REVOKE", "FAMILY_SHARED", .sharingEnded),
+        ("ASSIGNMENT_REVOKE", "ASSIGNED", .sharingEnded), ("", "PURCHASED", .refund),
+        ("", "FAMILY_SHARED", .sharingEnded),
+    ])
+    func `money given back is one thing, sharing that ended another`(
+        type: String, ownership: String, kind: Revocation.Kind
+    ) throws {
+        let payment = try payment([
+            "revocationDate": 1_700_500_000_000, "inAppOwnershipType": .string(ownership),
+            "revocationType": type.isEmpty ? .null : .string(type),
+        ])
+        #expect(payment.revocation?.kind == kind)
+        #expect(payment.revocation?.at == Instant(milliseconds: 1_700_500_000_000))
+    }
+
+    @Test func `a product type nobody knows is kept and opens nothing`() throws {
+        #expect(try payment(["type": "Lifetime Lease"]).kind == .unknown)
+    }
+
+    @Test(arguments: [
+        "transactionId", "originalTransactionId", "productId", "purchaseDate", "environment",
+    ])
+    func `without this field there is no payment`(field: String) throws {
+        let lacking = try transaction([field: .null])
+        #expect(throws: IntakeFailure.self) { try Intake.fact(of: lacking, signedAt: signed) }
+    }
+
+    @Test func `a field of the wrong type is as good as absent`() throws {
+        let odd = try transaction(["purchaseDate": "yesterday"])
+        let failure = #expect(throws: IntakeFailure.self) {
+            try Intake.fact(of: odd, signedAt: signed)
+        }
+        #expect(failure?.field == "purchaseDate")
+    }
+
+    @Test func `renewal information attests what the store means to do`() throws {
+        let renewal = try renewal([
+            "originalTransactionId": "1", "productId": "pro.monthly", "environment": "Production",
+            "autoRenewProductId": "plus.monthly", "autoRenewStatus": 1,
+            "isInBillingRetryPeriod": true, "gracePeriodExpiresDate": 1_702_600_000_000,
+            "expirationIntent": 2, "renewalDate": 1_702_592_000_000, "renewalPrice": 4990,
+            "currency": "USD",
+        ])
+        let expected = Renewal(
+            willRenew: true, renewsTo: "plus.monthly", isRetrying: true,
+            graceUntil: Instant(milliseconds: 1_702_600_000_000), ending: .billing,
+            renewsAt: Instant(milliseconds: 1_702_592_000_000),
+            price: Money(milliunits: 4990, currency: "USD"))
+        #expect(renewal == expected)
+    }
+
+    @Test(arguments: [
+        (Int64(1), Renewal.Ending.cancelled), (2, .billing), (3, .priceNotAgreed),
+        (4, .productUnavailable),
+        (5, .other), (77, .other),
+    ])
+    func `why it ends, also for a cause nobody knows`(intent: Int64, ending: Renewal.Ending) throws
+    {
+        let renewal = try renewal([
+            "originalTransactionId": "1", "environment": "Sandbox", "autoRenewStatus": 0,
+            "expirationIntent": .integer(intent),
+        ])
+        #expect(renewal.ending == ending)
+        #expect(!renewal.willRenew)
+    }
+
+    @Test func `without a renewal status nothing is said`() throws {
+        #expect(throws: IntakeFailure.self) {
+            _ = try renewal(["originalTransactionId": "1", "environment": "Production"])
+        }
+    }
+}

@@ -1,0 +1,274 @@
+import Ledger
+import Testing
+
+private let start = Instant(milliseconds: 1_700_000_000_000)
+private let end = start + .days(30)
+private let purchase = PurchaseID("1000", in: .production)
+private let minute = Duration.seconds(60)
+
+/// anna's month, with what else is said of it.
+private func timeline(
+    terms: Terms = .full, revokedAt: Instant? = nil, isUpgraded: Bool = false,
+    renewal: (Renewal, at: Instant)? = nil, more: [Fact] = []
+) -> Timeline {
+    let payment = Payment(
+        transaction: "1", line: "a", product: "pro.monthly", from: start, until: end, terms: terms,
+        isUpgraded: isUpgraded, revocation: revokedAt.map { Revocation(at: $0, kind: .refund) })
+    var facts = more + [Fact(about: purchase, attestedAt: start, .payment(payment))]
+    if let renewal {
+        facts.append(Fact(about: purchase, attestedAt: renewal.at, .renewal(renewal.0)))
+    }
+    return Timeline(of: purchase, facts)
+}
+
+private func renewed(from: Instant, product: ProductID = "pro.monthly") -> Fact {
+    Fact(
+        about: purchase, attestedAt: from,
+        .payment(
+            Payment(
+                transaction: "2", line: "b", product: product, from: from, until: from + .days(30),
+                isRenewal: true)))
+}
+
+private let on = Renewal(willRenew: true)
+private let off = Renewal(willRenew: false, ending: .cancelled)
+private let retrying = Renewal(willRenew: true, isRetrying: true, ending: .billing)
+private let grace = Renewal(
+    willRenew: true, isRetrying: true, graceUntil: end + .days(16), ending: .billing)
+
+@Suite struct AccessTests {
+    struct Row: CustomTestStringConvertible, Sendable {
+        var claim: String
+        var timeline: Timeline
+        var now: Instant
+        var state: Access.State
+        var until: Instant?
+        var testDescription: String { claim }
+    }
+
+    static let rows: [Row] = [
+        Row(claim: "paid at once", timeline: timeline(), now: start, state: .paid, until: end),
+        Row(
+            claim: "paid to the last millisecond", timeline: timeline(),
+            now: Instant(milliseconds: end.milliseconds - 1), state: .paid, until: end),
+        Row(
+            claim: "a trial", timeline: timeline(terms: .trial), now: start, state: .trial,
+            until: end),
+        Row(
+            claim: "an offer", timeline: timeline(terms: .offer), now: start, state: .offer,
+            until: end),
+        Row(
+            claim: "renewed early: paid to the end of the next period",
+            timeline: timeline(more: [renewed(from: end)]), now: end - minute, state: .paid,
+            until: end + .days(30)),
+        Row(
+            claim: "cancelled runs to its end",
+            timeline: timeline(renewal: (off, start + .days(2))),
+            now: end - minute, state: .paid, until: end),
+        Row(
+            claim: "cancelled is shut at its end",
+            timeline: timeline(renewal: (off, start + .days(2))),
+            now: end, state: .expired, until: end),
+        Row(
+            claim: "no news at the end is held open", timeline: timeline(renewal: (on, start)),
+            now: end, state: .unconfirmed, until: end + .hours(24)),
+        Row(
+            claim: "nothing ever said of renewal is held open too", timeline: timeline(), now: end,
+            state: .unconfirmed, until: end + .hours(24)),
+        Row(
+            claim: "the hold has an end", timeline: timeline(renewal: (on, start)),
+            now: end + .hours(24), state: .expired, until: end),
+        Row(
+            claim: "news of renewal without the renewal holds until the next date",
+            timeline: timeline(
+                renewal: (Renewal(willRenew: true, renewsAt: end + .days(30)), end + minute)),
+            now: end + .days(5), state: .unconfirmed, until: end + .days(30)),
+        Row(
+            claim: "grace is open", timeline: timeline(renewal: (grace, end)), now: end + .days(1),
+            state: .grace, until: end + .days(16)),
+        Row(
+            claim: "grace over is shut", timeline: timeline(renewal: (grace, end)),
+            now: end + .days(16), state: .retry, until: end + .days(16)),
+        Row(
+            claim: "a failed charge before the end changes nothing before the end",
+            timeline: timeline(renewal: (retrying, end - .hours(5))), now: end - minute,
+            state: .paid,
+            until: end),
+        Row(
+            claim: "retry without grace is shut", timeline: timeline(renewal: (retrying, end)),
+            now: end, state: .retry, until: end),
+        Row(
+            claim: "retry ends after sixty days", timeline: timeline(renewal: (retrying, end)),
+            now: end + .days(60), state: .expired, until: end),
+        Row(
+            claim: "a grace date of an earlier period is stale",
+            timeline: timeline(
+                renewal: (Renewal(willRenew: true, graceUntil: start), end)),
+            now: end + minute, state: .unconfirmed, until: end + .hours(24)),
+        Row(
+            claim: "what was said before a period began says nothing about its end",
+            timeline: timeline(renewal: (grace, start - .days(1))), now: end, state: .unconfirmed,
+            until: end + .hours(24)),
+        Row(
+            claim: "a refund shuts at the moment of the refund",
+            timeline: timeline(revokedAt: start + .days(3)), now: start + .days(3),
+            state: .refunded,
+            until: start + .days(3)),
+        Row(
+            claim: "before the refund it was open", timeline: timeline(revokedAt: start + .days(3)),
+            now: start + .days(3) - minute, state: .paid, until: start + .days(3)),
+        Row(
+            claim: "a refund of a past period leaves the current one open",
+            timeline: timeline(revokedAt: end + .days(2), more: [renewed(from: end)]),
+            now: end + .days(3), state: .paid, until: end + .days(30)),
+        Row(
+            claim: "a refund of the renewal paid ahead leaves the current period open",
+            timeline: timeline(more: [revokedRenewal]), now: end - minute, state: .paid, until: end),
+        Row(
+            claim: "and shuts when it would have begun", timeline: timeline(more: [revokedRenewal]),
+            now: end, state: .refunded, until: end),
+        Row(
+            claim: "upgraded, and the new product not heard of: held open",
+            timeline: timeline(isUpgraded: true), now: start + .days(1), state: .unconfirmed,
+            until: end),
+        Row(
+            claim: "upgraded: the new product is open",
+            timeline: timeline(
+                isUpgraded: true, more: [renewed(from: start + .days(9), product: "premium")]),
+            now: start + .days(9), state: .paid, until: start + .days(39)),
+        Row(
+            claim: "a clock somewhat behind the store's shuts nobody out", timeline: timeline(),
+            now: start - minute, state: .paid, until: end),
+    ]
+
+    private static let revokedRenewal: Fact = {
+        var payment = Payment(
+            transaction: "2", line: "b", product: "pro.monthly", from: end, until: end + .days(30))
+        payment.revocation = Revocation(at: end - .hours(2), kind: .refund)
+        return Fact(about: purchase, attestedAt: end - .hours(2), .payment(payment))
+    }()
+
+    @Test(arguments: rows)
+    func `access follows from periods, renewal and the time`(row: Row) throws {
+        let access = try #require(row.timeline.access(at: row.now))
+        #expect(access.state == row.state, "\(row.claim): \(access.reason.sentence)")
+        #expect(access.until == row.until, "\(row.claim): \(access.reason.sentence)")
+    }
+
+    @Test func `before anything began there is no access to speak of`() {
+        #expect(timeline().access(at: start - .days(1)) == nil)
+    }
+
+    @Test func `consumables and terms without an end open nothing by themselves`() {
+        for kind in [ProductKind.consumable, .nonRenewing, .unknown] {
+            let payment = Payment(
+                transaction: "1", product: "gems", kind: kind, from: start, until: nil)
+            let facts = [Fact(about: purchase, attestedAt: start, .payment(payment))]
+            #expect(Timeline(of: purchase, facts).access(at: start + .days(1)) == nil)
+        }
+    }
+
+    @Test func `a non-consumable is owned until it is taken back`() throws {
+        var payment = Payment(
+            transaction: "1", product: "map", kind: .nonConsumable, from: start, until: nil)
+        let bought = Fact(about: purchase, attestedAt: start, .payment(payment))
+        payment.revocation = Revocation(at: start + .days(2), kind: .sharingEnded)
+        let ended = Fact(about: purchase, attestedAt: start + .days(2), .payment(payment))
+        let owned = try #require(Timeline(of: purchase, [bought]).access(at: start + .days(900)))
+        #expect(owned.state == .owned)
+        #expect(owned.until == nil)
+        let lost = try #require(
+            Timeline(of: purchase, [bought, ended]).access(at: start + .days(3)))
+        #expect(lost.state == .revoked)
+    }
+
+    @Test func `the hold is as long as the rules say`() throws {
+        let rules = AccessRules(unconfirmedHold: .hours(1))
+        let open = try #require(timeline().access(at: end + minute, rules: rules))
+        #expect(open.isOpen)
+        let shut = try #require(timeline().access(at: end + .hours(1), rules: rules))
+        #expect(!shut.isOpen)
+    }
+
+    @Test func `every reason is one sentence`() throws {
+        for row in Self.rows {
+            let sentence = try #require(row.timeline.access(at: row.now)).reason.sentence
+            #expect(sentence.hasSuffix(".") && !sentence.contains("  "), "\(sentence)")
+            #expect(sentence.first?.isUppercase == true, "\(sentence)")
+        }
+    }
+}
+
+@Suite struct EntitlementTests {
+    private func access(
+        _ products: Set<ProductID>, _ timelines: [Timeline], at now: Instant
+    ) -> Access? {
+        Entitlement.access(through: products, of: timelines, at: now, rules: AccessRules())
+    }
+
+    private func other(_ product: ProductID, until: Instant) -> Timeline {
+        let id = PurchaseID(TransactionID(rawValue: product.rawValue), in: .production)
+        let payment = Payment(transaction: "x", product: product, from: start, until: until)
+        let off = Fact(about: id, attestedAt: start, .renewal(off))
+        return Timeline(of: id, [Fact(about: id, attestedAt: start, .payment(payment)), off])
+    }
+
+    @Test func `what was never had is absent`() {
+        #expect(access(["gold"], [timeline()], at: start) == nil)
+    }
+
+    @Test func `open beats shut, whatever the order`() throws {
+        let shut = other("pro.weekly", until: start + .days(7))
+        for timelines in [[shut, timeline()], [timeline(), shut]] {
+            let found = try #require(
+                access(["pro.weekly", "pro.monthly"], timelines, at: start + .days(8)))
+            #expect(found.isOpen)
+        }
+    }
+
+    @Test func `of two that are open the one that lasts longer answers`() throws {
+        let longer = other("pro.yearly", until: start + .days(365))
+        let found = try #require(
+            access(["pro.yearly", "pro.monthly"], [longer, timeline()], at: start + .days(1)))
+        #expect(found.product == "pro.yearly")
+    }
+
+    @Test func `of two that are shut the one shut last answers`() throws {
+        let earlier = other("pro.weekly", until: start + .days(7))
+        let later = other("pro.yearly", until: start + .days(9))
+        let found = try #require(
+            access(["pro.yearly", "pro.weekly"], [earlier, later], at: start + .days(20)))
+        #expect(found.product == "pro.yearly")
+    }
+
+    @Test func `a chain that moved to another product gives no more through the one it left`()
+        throws
+    {
+        let moved = timeline(more: [renewed(from: start + .days(9), product: "premium")])
+        let left = try #require(access(["pro.monthly"], [moved], at: start + .days(10)))
+        #expect(!left.isOpen)
+        #expect(left.reason.sentence.hasPrefix("Changed to premium on "))
+        let now = try #require(access(["premium"], [moved], at: start + .days(10)))
+        #expect(now.isOpen)
+    }
+}
+
+@Suite struct InstantTests {
+    @Test(arguments: [
+        (0, "1970-01-01T00:00:00.000Z"), (-1, "1969-12-31T23:59:59.999Z"),
+        (951_782_400_000, "2000-02-29T00:00:00.000Z"),
+        (4_107_542_399_999, "2100-02-28T23:59:59.999Z"),
+        (4_107_542_400_000, "2100-03-01T00:00:00.000Z"),
+        (1_795_250_096_789, "2026-11-21T08:34:56.789Z"),
+    ])
+    func `an instant is written as RFC 3339 in UTC`(milliseconds: Int64, text: String) {
+        #expect(Instant(milliseconds: milliseconds).description == text)
+    }
+
+    @Test func `durations move an instant by whole milliseconds`() {
+        let instant = Instant(milliseconds: 1000)
+        #expect((instant + .seconds(1.5)).milliseconds == 2500)
+        #expect((instant - .hours(1)).milliseconds == -3_599_000)
+        #expect((instant + .days(1)) - instant == .hours(24))
+    }
+}

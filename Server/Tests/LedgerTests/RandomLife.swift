@@ -1,0 +1,76 @@
+import Ledger
+
+/// Dice that fall the same for the same seed.
+struct Dice: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    /// SplitMix64.
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ mixed >> 31
+    }
+}
+
+/// Facts about one purchase as a life might leave them: renewals, upgrades, refunds that are reversed, the same period under two
+/// numbers, everything attested several times, some of it in the same millisecond.
+enum RandomLife {
+    static let purchase = PurchaseID("1000", in: .production)
+
+    static func facts(_ dice: inout Dice) -> [Fact] {
+        var facts: [Fact] = []
+        var start = Instant(milliseconds: 1_700_000_000_000)
+        for number in 0..<Int.random(in: 1...8, using: &dice) {
+            let until = start + .days(30)
+            let isUpgrade = Int.random(in: 0..<5, using: &dice) == 0
+            facts += snapshots(number, from: start, until: until, &dice)
+            facts += (0..<Int.random(in: 0...2, using: &dice)).map { _ in
+                renewal(at: moment(between: start, and: until, &dice), end: until, &dice)
+            }
+            start = isUpgrade ? start + .days(7) : until
+        }
+        return facts
+    }
+
+    private static func snapshots(
+        _ number: Int, from: Instant, until: Instant, _ dice: inout Dice
+    ) -> [Fact] {
+        (0..<Int.random(in: 1...4, using: &dice)).map { _ in
+            let isAlias = Int.random(in: 0..<4, using: &dice) == 0
+            let isRevoked = Int.random(in: 0..<4, using: &dice) == 0
+            let attested = moment(between: from, and: until, &dice)
+            return Fact(
+                about: purchase, attestedAt: attested,
+                .payment(
+                    Payment(
+                        transaction: TransactionID(rawValue: "\(isAlias ? 9000 : 1000 + number)"),
+                        line: "line-\(number)",
+                        product: number % 3 == 2 ? "pro.yearly" : "pro.monthly",
+                        from: from, until: until, terms: number == 0 ? .trial : .full,
+                        isUpgraded: Int.random(in: 0..<6, using: &dice) == 0,
+                        revocation: isRevoked ? Revocation(at: attested, kind: .refund) : nil)))
+        }
+    }
+
+    private static func renewal(at: Instant, end: Instant, _ dice: inout Dice) -> Fact {
+        let isRetrying = Bool.random(using: &dice)
+        return Fact(
+            about: purchase, attestedAt: at,
+            .renewal(
+                Renewal(
+                    willRenew: Bool.random(using: &dice), isRetrying: isRetrying,
+                    graceUntil: isRetrying && Bool.random(using: &dice) ? end + .days(16) : nil,
+                    ending: Renewal.Ending.allCases.randomElement(using: &dice))))
+    }
+
+    /// One of few moments, so that several facts are often attested in the same millisecond.
+    private static func moment(
+        between from: Instant, and until: Instant, _ dice: inout Dice
+    ) -> Instant {
+        from + .days(10 * Int.random(in: 0...3, using: &dice))
+    }
+}

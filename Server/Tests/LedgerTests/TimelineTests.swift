@@ -1,0 +1,100 @@
+import Foundation
+import Ledger
+import Testing
+
+private let start = Instant(milliseconds: 1_700_000_000_000)
+private let purchase = PurchaseID("1000", in: .production)
+
+private func payment(
+    _ transaction: TransactionID, line: String? = nil, product: ProductID = "pro.monthly",
+    from: Instant = start, days: Int = 30, revokedAt: Instant? = nil, isUpgraded: Bool = false
+) -> Payment {
+    Payment(
+        transaction: transaction, line: line, product: product, from: from,
+        until: from + .days(days), isUpgraded: isUpgraded,
+        revocation: revokedAt.map { Revocation(at: $0, kind: .refund) })
+}
+
+private func fact(_ payment: Payment, at: Instant) -> Fact {
+    Fact(about: purchase, attestedAt: at, .payment(payment))
+}
+
+@Suite struct TimelineTests {
+    @Test(arguments: seeds())
+    func `any order and any repetition of a life's facts gives the same timeline`(seed: UInt64) {
+        var dice = Dice(seed: seed)
+        let facts = RandomLife.facts(&dice)
+        let expected = Timeline(of: RandomLife.purchase, facts)
+        for _ in 0..<20 {
+            var told = facts + facts.filter { _ in Bool.random(using: &dice) }
+            told.shuffle(using: &dice)
+            #expect(Timeline(of: RandomLife.purchase, told) == expected, "seed \(seed)")
+            #expect(Timeline(of: RandomLife.purchase, Set(told)) == expected, "seed \(seed)")
+            var grown = Timeline(of: RandomLife.purchase, [])
+            while !told.isEmpty {
+                let count = Int.random(in: 1...min(3, told.count), using: &dice)
+                grown = grown.adding(told.prefix(count))
+                told.removeFirst(count)
+            }
+            #expect(grown == expected, "seed \(seed), told bit by bit")
+        }
+    }
+
+    @Test func `of two snapshots of a transaction the one signed later holds`() {
+        let refunded = fact(payment("1", revokedAt: start + .days(3)), at: start + .days(4))
+        let before = fact(payment("1"), at: start)
+        let reversed = fact(payment("1"), at: start + .days(5))
+        #expect(Timeline(of: purchase, [refunded, before]).periods[0].payment.revocation != nil)
+        #expect(
+            Timeline(of: purchase, [reversed, refunded, before]).periods[0].payment.revocation
+                == nil)
+    }
+
+    @Test func `one line under two transaction numbers is one period`() {
+        let facts = [
+            fact(payment("1", line: "a"), at: start),
+            fact(payment("7", line: "a"), at: start + .days(1)),
+        ]
+        #expect(Timeline(of: purchase, facts).periods.map(\.payment.transaction) == ["7"])
+    }
+
+    @Test func `a period ends where the next one takes its place`() {
+        let facts = [
+            fact(payment("1"), at: start),
+            fact(payment("2", product: "premium", from: start + .days(10)), at: start + .days(10)),
+        ]
+        let timeline = Timeline(of: purchase, facts)
+        #expect(timeline.periods.map(\.end) == [start + .days(10), start + .days(40)])
+        #expect(timeline.periods.map(\.isReplaced) == [true, false])
+    }
+
+    @Test func `a renewal charged early leaves the period before it whole`() {
+        let facts = [
+            fact(payment("1"), at: start),
+            fact(payment("2", from: start + .days(30)), at: start + .days(29)),
+        ]
+        #expect(Timeline(of: purchase, facts).periods[0].end == start + .days(30))
+    }
+
+    @Test func `of two periods that begin together the upgraded one comes first`() {
+        let facts = [
+            fact(payment("5", product: "premium"), at: start),
+            fact(payment("9", isUpgraded: true), at: start),
+        ]
+        #expect(Timeline(of: purchase, facts).periods.map(\.payment.transaction) == ["9", "5"])
+    }
+
+    @Test func `facts about another purchase are left out`() {
+        let other = Fact(
+            about: PurchaseID("1000", in: .sandbox), attestedAt: start, .payment(payment("1")))
+        #expect(Timeline(of: purchase, [other]).periods.isEmpty)
+    }
+
+    /// One seed by hand (`PERENNIAL_SEED`), or two hundred.
+    private static func seeds() -> [UInt64] {
+        if let seed = ProcessInfo.processInfo.environment["PERENNIAL_SEED"].flatMap(UInt64.init) {
+            return [seed]
+        }
+        return Array(1...200)
+    }
+}

@@ -1,0 +1,98 @@
+import Ledger
+import Storage
+import Testing
+
+private let app: AppID = "birds"
+private let now = Instant(milliseconds: 1_700_000_000_000)
+private let purchase = PurchaseID("1000", in: .production)
+
+@Suite struct CustomerRowsTests {
+    @Test(arguments: Driver.allCases)
+    func `an id means the same customer ever after`(driver: Driver) async throws {
+        try await driver.withStore { store in
+            let first = try await store.transaction { try $0.customer("anna", in: app, at: now) }
+            let again = try await store.transaction {
+                try $0.customer("anna", in: app, at: now + .days(1))
+            }
+            let unknown = try await store.reading { try $0.customer(known: "ben", in: app) }
+            #expect(first == again)
+            #expect(unknown == nil)
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `merged customers share every id and every purchase`(driver: Driver) async throws {
+        try await driver.withStore { store in
+            try await store.transaction { tx in
+                _ = try tx.customer("anna", in: app, at: now)
+                _ = try tx.customer("device-7", in: app, at: now + .seconds(1))
+                try tx.link(purchase, to: "device-7", by: .device, in: app, at: now)
+                try tx.merge("device-7", into: "anna", in: app)
+            }
+            let merged = try await store.reading { try $0.customer(known: "device-7", in: app) }
+            let link = try await store.reading { try $0.link(of: purchase, in: app) }
+            #expect(merged == StoredCustomer(customer: "anna", ids: ["anna", "device-7"]))
+            #expect(link == Link(customer: "anna", evidence: .device, since: now))
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `a purchase belongs to one customer at most`(driver: Driver) async throws {
+        try await driver.withStore { store in
+            try await store.transaction { tx in
+                _ = try tx.customer("anna", in: app, at: now)
+                _ = try tx.customer("ben", in: app, at: now)
+                try tx.link(purchase, to: "anna", by: .device, in: app, at: now)
+            }
+            await #expect(throws: StorageFailure.self) {
+                try await store.transaction { tx in
+                    try tx.link(purchase, to: "ben", by: .device, in: app, at: now)
+                }
+            }
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `apps do not see one another's customers`(driver: Driver) async throws {
+        try await driver.withStore { store in
+            let found = try await store.transaction { tx in
+                _ = try tx.customer("anna", in: app, at: now)
+                return try tx.customer(known: "anna", in: "rage")
+            }
+            #expect(found == nil)
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `an id is text, whatever it looks like`(driver: Driver) async throws {
+        try await driver.withStore { store in
+            let nasty: CustomerID = "x'; DROP TABLE customers; --"
+            let count = try await store.transaction { tx in
+                _ = try tx.customer(nasty, in: app, at: now)
+                return try tx.customer(known: nasty, in: app)?.ids.count
+            }
+            #expect(count == 1)
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `a key is found by its hash alone`(driver: Driver) async throws {
+        try await driver.withStore { store in
+            let hash = [UInt8](repeating: 7, count: 32)
+            try await store.transaction { tx in
+                for _ in 0..<2 {
+                    try tx.addKey(hash: hash, app: app, kind: .secret, name: "server", at: now)
+                }
+            }
+            let found = try await store.reading { try $0.key(hash: hash) }
+            let other = try await store.reading {
+                try $0.key(hash: [UInt8](repeating: 8, count: 32))
+            }
+            let count = try await store.reading { try $0.keyCount(of: app) }
+            #expect(found?.app == app)
+            #expect(found?.kind == .secret)
+            #expect(other == nil)
+            #expect(count == 1)
+        }
+    }
+}

@@ -1,0 +1,222 @@
+import Foundation
+import Ledger
+import Storage
+import StorageSQLite
+import Testing
+
+/// Every engine that the store runs on. The suite below runs on each.
+enum Driver: CaseIterable {
+    case sqliteFile
+    case sqliteMemory
+
+    /// A store with its tables made, gone when the body returns.
+    func withStore(_ body: (Store) async throws -> Void) async throws {
+        switch self {
+        case .sqliteMemory: try await Self.prepared(SQLiteDatabase.inMemory(), body)
+        case .sqliteFile:
+            let folder = FileManager.default.temporaryDirectory.appending(
+                path: "perennial-\(UUID().uuidString)")
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            defer { try? FileManager.default.removeItem(at: folder) }
+            let path = folder.appending(path: "store.sqlite").path
+            try await Self.prepared(try SQLiteDatabase(path: path), body)
+        }
+    }
+
+    private static func prepared(
+        _ database: SQLiteDatabase, _ body: (Store) async throws -> Void
+    ) async throws {
+        let store = Store(database)
+        try await store.migrate(at: 0)
+        try await body(store)
+        try database.close()
+    }
+}
+
+private struct Interrupted: Error {}
+
+private let app: AppID = "birds"
+private let now = Instant(milliseconds: 1_700_000_000_000)
+private let purchase = PurchaseID("1000", in: .production)
+
+private func document(_ number: UInt8, signedAt: Instant = now) -> StoredDocument {
+    StoredDocument(
+        app: app, id: [UInt8](repeating: number, count: 32), kind: .notification,
+        environment: .production, source: .notification, signedAt: signedAt, receivedAt: now,
+        parts: [0, 3, number, 0, 255],
+        headers: [
+            StoredDocument.Header(digest: [UInt8](repeating: 200, count: 32), segment: [1, 2, 3])
+        ])
+}
+
+private func fact(_ transaction: TransactionID, attestedAt: Instant = now) -> Fact {
+    let payment = Payment(
+        transaction: transaction, line: "l-\(transaction)", product: "pro.monthly", from: now,
+        until: now + .days(30), terms: .offer, offer: "spring",
+        price: Money(milliunits: -1, currency: "JPY"), ownership: .familyShared, isRenewal: true,
+        isUpgraded: true,
+        revocation: Revocation(at: now + .days(2), kind: .sharingEnded, percentage: 50_000),
+        accountToken: "token", group: "G", storefront: "DEU")
+    return Fact(about: purchase, attestedAt: attestedAt, .payment(payment))
+}
+
+private let renewal = Fact(
+    about: purchase, attestedAt: now + .days(1),
+    .renewal(
+        Renewal(
+            willRenew: true, renewsTo: "plus", isRetrying: true, graceUntil: now + .days(46),
+            ending: .priceNotAgreed, renewsAt: now + .days(30),
+            price: Money(milliunits: 4990, currency: "EUR"))))
+
+@Suite struct StoreTests {
+    @Test(arguments: Driver.allCases)
+    func `a document comes back as it was kept, and is kept once`(driver: Driver) async throws {
+        try await driver.withStore { store in
+            let first = try await store.transaction { try $0.add(document(1)) }
+            let again = try await store.transaction { try $0.add(document(1)) }
+            #expect(first && !again)
+            let kept = try await store.reading { try $0.documents(after: .start, limit: 10) }
+            #expect(kept == [document(1)])
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `a walk passes every document once, in the order of signing`(driver: Driver) async throws {
+        try await driver.withStore { store in
+            let all = (1...7).map { document($0, signedAt: now - .seconds(Int($0 / 2))) }
+            try await store.transaction { tx in for document in all { _ = try tx.add(document) } }
+            var seen: [StoredDocument] = []
+            var position = DocumentPosition.start
+            while true {
+                let from = position
+                let batch = try await store.reading { try $0.documents(after: from, limit: 2) }
+                guard let last = batch.last else { break }
+                seen += batch
+                position = DocumentPosition(after: last)
+            }
+            #expect(
+                seen.map(\.id)
+                    == all.sorted { ($0.signedAt, $0.id[0]) < ($1.signedAt, $1.id[0]) }.map(\.id))
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `facts and the timeline they make come back whole`(driver: Driver) async throws {
+        try await driver.withStore { store in
+            let facts = [fact("1"), renewal]
+            try await store.transaction { tx in
+                _ = try tx.add(document(1))
+                try tx.add(facts, from: document(1))
+            }
+            let stored = try await store.reading { try $0.facts(about: purchase, in: app) }
+            #expect(stored.map(\.fact) == facts)
+            #expect(stored.allSatisfy { $0.document == document(1).id })
+            let timeline = try await store.reading { try $0.timeline(of: purchase, in: app) }
+            #expect(timeline == Timeline(of: purchase, facts))
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `facts of several documents fold into one timeline`(driver: Driver) async throws {
+        try await driver.withStore { store in
+            let batches = [
+                [fact("1")], [renewal, fact("2")], [fact("1", attestedAt: now + .days(3))],
+            ]
+            for (number, facts) in batches.enumerated() {
+                try await store.transaction { tx in
+                    _ = try tx.add(document(UInt8(number)))
+                    try tx.add(facts, from: document(UInt8(number)))
+                }
+            }
+            let timeline = try await store.reading { try $0.timeline(of: purchase, in: app) }
+            #expect(timeline == Timeline(of: purchase, batches.flatMap { $0 }))
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `there is no fact without its document`(driver: Driver) async throws {
+        try await driver.withStore { store in
+            await #expect(throws: StorageFailure.self) {
+                try await store.transaction { try $0.add([fact("1")], from: document(9)) }
+            }
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `a transaction that throws leaves nothing`(driver: Driver) async throws {
+        try await driver.withStore { store in
+            await #expect(throws: Interrupted.self) {
+                try await store.transaction { tx in
+                    _ = try tx.add(document(1))
+                    throw Interrupted()
+                }
+            }
+            let count = try await store.reading { try $0.documentCount() }
+            #expect(count == 0)
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `migrating again changes nothing`(driver: Driver) async throws {
+        try await driver.withStore { store in
+            _ = try await store.transaction { try $0.add(document(1)) }
+            try await store.migrate(at: 5)
+            let count = try await store.reading { try $0.documentCount() }
+            #expect(count == 1)
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `a database of a later program is left alone`(driver: Driver) async throws {
+        try await driver.withStore { store in
+            try await store.database.write { connection in
+                _ = try connection.run(
+                    "INSERT INTO schema_versions (version, applied_at_ms) VALUES ($1, $2)",
+                    [.integer(9999), .integer(0)])
+            }
+            await #expect(throws: StorageFailure.self) { try await store.migrate(at: 0) }
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `a damaged stored value is told, not believed`(driver: Driver) async throws {
+        try await driver.withStore { store in
+            try await store.transaction { tx in
+                _ = try tx.add(document(1))
+                try tx.add([fact("1")], from: document(1))
+            }
+            for damaged: [UInt8] in [[], [99], [2, 2, 200], [2, 2, 1, 9]] {
+                try await store.database.write { connection in
+                    _ = try connection.run("UPDATE purchases SET timeline = $1", [.bytes(damaged)])
+                }
+                await #expect(throws: StorageFailure.self, "\(damaged)") {
+                    try await store.reading { try $0.timeline(of: purchase, in: app) }
+                }
+            }
+        }
+    }
+}
+
+@Suite struct SQLiteDatabaseTests {
+    @Test func `a commit is synced to the disk before it returns`() async throws {
+        try await Driver.sqliteFile.withStore { store in
+            let pragmas = try await store.database.write { connection in
+                [
+                    try connection.rows("PRAGMA synchronous", [])[0],
+                    try connection.rows("PRAGMA foreign_keys", [])[0],
+                ]
+            }
+            #expect(pragmas.map(\.values) == [[.integer(2)], [.integer(1)]])
+            let journal = try await store.database.read {
+                try $0.rows("PRAGMA journal_mode", [])[0].values
+            }
+            #expect(journal == [.text("wal")])
+        }
+    }
+
+    @Test func `a file that cannot be opened is a clear failure`() {
+        #expect(throws: StorageFailure.self) {
+            try SQLiteDatabase(path: "/nowhere/at/all/store.sqlite")
+        }
+    }
+}

@@ -1,0 +1,154 @@
+/// Who may import whom. SwiftPM does not enforce it: an undeclared import of a sibling compiles.
+enum Arrows {
+    // What often goes together, so that a row below stays one line of sense.
+    private static let foundation: Set = ["Foundation", "FoundationEssentials"]
+    private static let locks: Set = ["Synchronization"]
+    private static let system: Set = ["Dispatch", "os", "Glibc", "Musl", "Darwin"]
+    private static let web: Set = [
+        "Hummingbird", "HTTPTypes", "NIOCore", "NIOFoundationCompat", "Logging",
+    ]
+    private static let certificates: Set = ["X509", "SwiftASN1", "Crypto"]
+
+    /// What each target may import. What is not listed is forbidden, and so is a target without a
+    /// row.
+    static let table: [String: Set<String>] = sources.merging(tests) { one, _ in one }
+
+    private static let sources: [String: Set<String>] = [
+        "PerennialContract": [],
+        "Perennial": foundation.union([
+            "PerennialContract", "StoreKit", "Observation", "FoundationNetworking",
+        ]),
+        "StoreKit": foundation.union(["FoundationNetworking"]),
+        "Ledger": [],
+        "Intake": ["Ledger", "AppStoreFormats"],
+        "Reports": ["Ledger"],
+        "AppStoreFormats": foundation,
+        "AppStoreTrust": foundation.union(certificates).union(locks).union(["AppStoreFormats"]),
+        "AppStoreClient": foundation.union([
+            "AppStoreFormats", "AppStoreTrust", "AsyncHTTPClient", "NIOCore", "HTTPTypes",
+        ]),
+        "Courier": foundation.union(["Crypto", "AsyncHTTPClient", "NIOCore"]),
+        "Storage": foundation.union(["Ledger", "Reports"]),
+        "StorageSQLite": foundation.union(system).union(locks).union(["Storage", "GRDB"]),
+        "StoragePostgres": foundation.union(system).union(locks).union(["Storage", "CLibPQ"]),
+        "Engine": foundation.union(locks).union([
+            "Ledger", "Intake", "Reports", "AppStoreFormats", "AppStoreTrust", "AppStoreClient",
+            "Storage", "Crypto", "Logging",
+        ]),
+        "Dashboard": foundation.union(["PerennialContract"]),
+        "HTTPServer": foundation.union(web).union(locks).union([
+            "Engine", "Ledger", "PerennialContract", "Dashboard",
+        ]),
+        "Simulator": foundation.union(web).union(certificates).union(locks).union([
+            "AppStoreFormats"
+        ]),
+        // The wiring: it may see everything, and nobody imports it but its tests and the stories.
+        "Program": everything,
+    ]
+
+    /// Every module we wrote, and every product that Server/Package.swift names.
+    private static let everything: Set<String> =
+        foundation.union(locks).union(system).union(web).union(certificates).union([
+            "PerennialContract", "Ledger", "Intake", "Reports", "AppStoreFormats", "AppStoreTrust",
+            "AppStoreClient", "Courier", "Storage", "StorageSQLite", "StoragePostgres", "Engine",
+            "Dashboard", "HTTPServer", "Simulator", "AsyncHTTPClient", "GRDB", "ArgumentParser",
+            "Configuration", "ServiceLifecycle", "UnixSignals", "Yams", "NIOPosix", "NIOHTTP1",
+            "SystemPackage",
+        ])
+
+    /// A target's tests see their target, and what its claims are made with.
+    private static let tests: [String: Set<String>] = [
+        "PerennialContractTests": testing(["PerennialContract"]),
+        "PerennialTests": testing(["Perennial", "PerennialContract", "StoreKit"]),
+        "LedgerTests": testing(["Ledger"]),
+        "IntakeTests": testing(["Intake", "Ledger", "AppStoreFormats"]),
+        "ReportsTests": testing(["Reports", "Ledger"]),
+        "AppStoreFormatsTests": testing(["AppStoreFormats"]),
+        "AppStoreTrustTests": testing(["AppStoreTrust", "AppStoreFormats"]).union(certificates),
+        "AppStoreClientTests": testing(["AppStoreClient", "AppStoreFormats", "AppStoreTrust"])
+            .union(certificates).union(web),
+        "CourierTests": testing(["Courier", "Crypto"]).union(web),
+        "StorageTests": testing([
+            "Storage", "StorageSQLite", "StoragePostgres", "Ledger", "Reports",
+        ]),
+        "EngineTests": testing([
+            "Engine", "StorageSQLite", "Storage", "Ledger", "Intake", "AppStoreFormats",
+            "AppStoreTrust", "Logging",
+        ]).union(certificates),
+        "DashboardTests": testing(["Dashboard", "PerennialContract"]),
+        "HTTPServerTests": testing([
+            "HTTPServer", "HummingbirdTesting", "Engine", "Ledger", "PerennialContract",
+            "Storage", "StorageSQLite", "AppStoreFormats", "AppStoreTrust",
+        ]).union(web).union(certificates),
+        "SimulatorTests": testing([
+            "Simulator", "HummingbirdTesting", "AppStoreFormats", "AsyncHTTPClient",
+        ]).union(web).union(certificates),
+        "ProgramTests": testing(["Program"]).union(everything.subtracting(["Simulator"])),
+        "Stories": testing(["Program", "HummingbirdTesting"]).union(everything),
+        "TidyTests": testing([]),
+    ]
+
+    private static func testing(_ modules: Set<String>) -> Set<String> {
+        foundation.union(locks).union(system).union(modules).union(["Testing"])
+    }
+
+    /// Imports that the table does not allow, and targets that it does not know.
+    static func violations(in file: SourceFile) -> [Violation] {
+        guard file.isSwift, let target = file.target else { return [] }
+        guard let allowed = table[target] else {
+            return [
+                Violation(
+                    path: file.path, line: 1, what: "The target \(target) is not in the table.",
+                    remedy: "give it a row in Arrows.table, and in ARCHITECTURE.md where it is new."
+                )
+            ]
+        }
+        return imports(of: file).filter { !allowed.contains($0.module) }.map { line, module in
+            Violation(
+                path: file.path, line: line, what: "\(target) may not import \(module).",
+                remedy: "move the code to a target that may, or pass what you need as an argument;"
+                    + " a new arrow is a change of Arrows.table, with its reason.")
+        }
+    }
+
+    /// Only Stories may see Simulator and Engine together: anywhere else the one could lean on the
+    /// other.
+    static func meetings(in files: [SourceFile]) -> [Violation] {
+        let apart: Set = ["Simulator", "Engine"]
+        let byTarget = Dictionary(grouping: files.filter(\.isSwift)) { $0.target ?? "" }
+        return byTarget.keys.sorted().compactMap { target -> Violation? in
+            guard !["Stories", "Program"].contains(target), let files = byTarget[target],
+                let last = files.last(where: { !apart.isDisjoint(with: modules(of: $0)) }),
+                apart.isSubset(of: files.reduce(into: []) { $0.formUnion(modules(of: $1)) })
+            else { return nil }
+            return Violation(
+                path: last.path, line: 1, what: "\(target) imports both Simulator and Engine.",
+                remedy: "move the test to Stories, or let it make its documents by itself.")
+        }
+    }
+
+    private static func modules(of file: SourceFile) -> Set<String> {
+        Set(imports(of: file).map(\.module))
+    }
+
+    /// The imports of a file, with their lines. Finds every spelling: attributes, access, kinds,
+    /// submodules.
+    static func imports(of file: SourceFile) -> [(line: Int, module: String)] {
+        file.codeLines.enumerated().compactMap { index, line in
+            var words = line.split { " \t;".contains($0) }.map(String.init)
+            while let word = words.first, word.hasPrefix("@") || accessWords.contains(word) {
+                words.removeFirst()
+            }
+            guard words.first == "import", words.count > 1 else { return nil }
+            let name = kindWords.contains(words[1]) && words.count > 2 ? words[2] : words[1]
+            return name.split(separator: ".").first.map { (index + 1, String($0)) }
+        }
+    }
+
+    private static let accessWords: Set = [
+        "public", "package", "internal", "fileprivate", "private",
+    ]
+    private static let kindWords: Set = [
+        "struct", "class", "enum", "protocol", "func", "var", "let", "typealias", "actor",
+    ]
+}

@@ -1,0 +1,73 @@
+import Testing
+
+/// Each check of the arrows, seen failing on a bad sample.
+@Suite struct ArrowsTests {
+    private func file(_ path: String, _ text: String) -> SourceFile {
+        SourceFile(path: path, text: text)
+    }
+
+    @Test func `an import that the table does not list is a violation, with file and line`() {
+        let bad = file("Server/Sources/Ledger/Access.swift", "// why\nimport Foundation\n")
+        let found = Arrows.violations(in: bad)
+        #expect(found.map(\.line) == [2])
+        #expect(found.first?.description.contains("Server/Sources/Ledger/Access.swift:2:") == true)
+        #expect(found.first?.description.contains("Ledger may not import Foundation") == true)
+    }
+
+    @Test(arguments: [
+        "import Engine", "@testable import Engine", "package import Engine",
+        "@_spi(X) import Engine", "import struct Engine.Recorder", "@preconcurrency import Engine",
+        "    import Engine // inside #if", "import Engine.Sub",
+    ])
+    func `every spelling of an import is seen`(line: String) {
+        let bad = file("Server/Sources/Simulator/World.swift", line)
+        #expect(Arrows.violations(in: bad).count == 1)
+    }
+
+    @Test(arguments: ["// import Engine", "let text = \"import Engine\"", "importEngine()"])
+    func `what only looks like an import is none`(line: String) {
+        let good = file("Server/Sources/Simulator/World.swift", line)
+        #expect(Arrows.violations(in: good).isEmpty)
+    }
+
+    @Test func `a listed import is allowed`() {
+        let good = file(
+            "Server/Sources/Intake/Intake.swift", "import AppStoreFormats\nimport Ledger")
+        #expect(Arrows.violations(in: good).isEmpty)
+    }
+
+    @Test func `a target without a row is a violation`() {
+        let bad = file("Server/Sources/Cellar/Wine.swift", "")
+        #expect(Arrows.violations(in: bad).count == 1)
+    }
+
+    @Test func `simulator and engine in two files of one target are a violation`() {
+        let engine = "import Engine"
+        let simulator = "import Simulator"
+        func meetings(_ target: String) -> Int {
+            Arrows.meetings(in: [
+                file("Server/Tests/\(target)/A.swift", engine),
+                file("Server/Tests/\(target)/B.swift", simulator),
+            ]).count
+        }
+        #expect(meetings("EngineTests") == 1)
+        #expect(meetings("Stories") == 0)
+    }
+
+    @Test func `a dependency of the manifest that is no arrow is a violation`() {
+        let manifest = """
+            let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
+            targets: [
+                library("Ledger"),
+                library("Reports", ["Ledger", crypto]),
+                tests(
+                    "Cellar",
+                    ["Ledger"]),
+            ]
+            """
+        let found = Manifest.violations(in: file("Server/Package.swift", manifest))
+        #expect(found.map(\.line) == [4, 5])
+        #expect(found.first?.what.contains("Reports depends on Crypto") == true)
+        #expect(found.last?.what.contains("Cellar is not in the table") == true)
+    }
+}

@@ -1,0 +1,63 @@
+import Testing
+
+/// The checks, over every file of this repository.
+@Suite struct HouseTests {
+    @Test func `every import is an arrow of the table`() {
+        expectNone(Repository.files.flatMap(Arrows.violations))
+    }
+
+    @Test func `only the stories see the simulator and the engine together`() {
+        expectNone(Arrows.meetings(in: Repository.files))
+    }
+
+    @Test func `the manifest declares no dependency that is not an arrow`() throws {
+        let manifest = try #require(
+            Repository.files.first { $0.path == "Server/Package.swift" })
+        #expect(!Manifest.targets(in: manifest).isEmpty)
+        expectNone(Manifest.violations(in: manifest))
+    }
+
+    @Test func `no name is empty of meaning`() {
+        expectNone(Repository.files.flatMap(Names.violations))
+    }
+
+    @Test func `no banned word stands in any file`() {
+        expectNone(Repository.files.flatMap(Words.violations))
+    }
+
+    @Test func `no line, function, file or page is over its limit`() {
+        expectNone(Repository.files.flatMap(Limits.violations))
+    }
+
+    @Test func `every link leads somewhere`() {
+        expectNone(
+            Repository.files.flatMap { Pages.violations(in: $0, places: Repository.places) })
+    }
+
+    @Test func `every page of the documentation can be reached`() {
+        expectNone(Pages.orphans(among: Repository.files))
+    }
+
+    @Test func `every problem code is explained to callers`() throws {
+        let codes = try #require(
+            Repository.files.first { $0.path == "Sources/PerennialContract/ProblemCode.swift" })
+        let page = try #require(Repository.files.first { $0.path == "docs/api.md" })
+        #expect(codes.text.contains("rawValue: \"key_missing\""))
+        expectNone(Pages.unexplained(codes: codes, page: page))
+    }
+
+    @Test func `the repository is found, with its sources and its pages`() {
+        #expect(Repository.files.contains { $0.path == "Server/Tests/TidyTests/HouseTests.swift" })
+        #expect(Repository.files.contains { $0.path == "README.md" })
+        #expect(Repository.files.allSatisfy { !$0.path.contains(".build/") })
+    }
+}
+
+/// One failure for each violation, with its place and its remedy.
+private func expectNone(
+    _ violations: [Violation], sourceLocation: SourceLocation = #_sourceLocation
+) {
+    for violation in violations {
+        Issue.record(Comment(rawValue: violation.description), sourceLocation: sourceLocation)
+    }
+}

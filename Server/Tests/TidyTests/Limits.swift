@@ -1,0 +1,117 @@
+/// The outer limits of size. They only go down.
+enum Limits {
+    static let columnsMax = 100
+    static let fileLinesMax = 400
+    static let functionLinesMax = 60
+    /// Pages that are read in one sitting.
+    static let pageLinesMax = ["README.md": 100, "ARCHITECTURE.md": 120]
+
+    static func violations(in file: SourceFile) -> [Violation] {
+        if let most = pageLinesMax[file.path] {
+            return tooLong(file, most: most, remedy: "move the rest to docs/.")
+        }
+        guard file.isSwift else { return [] }
+        return tooWide(file) + longFunctions(in: file)
+            + tooLong(file, most: fileLinesMax, remedy: "give a type of it a file of its own.")
+    }
+
+    private static func tooLong(_ file: SourceFile, most: Int, remedy: String) -> [Violation] {
+        let count = file.lines.count
+        guard count > most else { return [] }
+        return [
+            Violation(
+                path: file.path, line: most + 1, what: "\(count) lines; at most \(most).",
+                remedy: remedy)
+        ]
+    }
+
+    private static func tooWide(_ file: SourceFile) -> [Violation] {
+        file.lines.enumerated().compactMap { index, line in
+            guard line.count > columnsMax else { return nil }
+            return Violation(
+                path: file.path, line: index + 1,
+                what: "\(line.count) columns; at most \(columnsMax).",
+                remedy: "break the line; a comment too.")
+        }
+    }
+
+    private static func longFunctions(in file: SourceFile) -> [Violation] {
+        functions(in: file).filter { $0.lines > functionLinesMax }.map { function in
+            Violation(
+                path: file.path, line: function.line,
+                what: "A body of \(function.lines) lines; at most \(functionLinesMax).",
+                remedy: "let one function hold the branches, and its helpers the straight lines.")
+        }
+    }
+
+    struct Function: Equatable {
+        let line: Int
+        /// Between the braces.
+        let lines: Int
+    }
+
+    /// Functions and initialisers that have a body.
+    static func functions(in file: SourceFile) -> [Function] {
+        let lines = file.codeLines.map { Array($0) }
+        return lines.indices.compactMap { index in
+            guard let column = signatureColumn(in: lines[index]) else { return nil }
+            var walk = BodyWalk()
+            for row in index..<lines.count {
+                let start = row == index ? column : 0
+                if let end = walk.end(in: lines[row][start...], row: row) {
+                    return end.map { Function(line: index + 1, lines: $0) }
+                }
+            }
+            return nil
+        }
+    }
+
+    /// Where a declaration's parameters or name begin; nil where the line declares no function.
+    private static func signatureColumn(in line: [Character]) -> Int? {
+        let text = String(line)
+        let declared = #/(^|\s)(func\s+\S|init[?!]?\s*[<(])/#
+        guard let match = text.firstMatch(of: declared) else { return nil }
+        return text.distance(from: text.startIndex, to: match.range.lowerBound)
+    }
+}
+
+/// Walks from a signature to the end of its body.
+///
+/// Counts parentheses until the first brace outside of them: that opens the body. It ends where its
+/// braces are even. A declaration without a body ends at a closing brace, or where the next
+/// declaration begins, and has no length.
+private struct BodyWalk {
+    private var depth = 0
+    private var braces = 0
+    private var firstRow: Int?
+    private var isFirstLine = true
+
+    /// Nil: walk on. Otherwise the number of lines between the braces, or nil within for no body.
+    mutating func end(in line: ArraySlice<Character>, row: Int) -> Int?? {
+        defer { isFirstLine = false }
+        if firstRow == nil, depth == 0, !isFirstLine, beginsDeclaration(line) {
+            return .some(nil)
+        }
+        for character in line {
+            switch character {
+            case "(", "[": depth += 1
+            case ")", "]": depth -= 1
+            case "{" where depth == 0 || firstRow != nil:
+                braces += 1
+                firstRow = firstRow ?? row
+            case "}" where firstRow != nil:
+                braces -= 1
+                if braces == 0, let firstRow { return max(0, row - firstRow - 1) }
+            case "}" where depth == 0: return .some(nil)
+            default: break
+            }
+        }
+        return nil
+    }
+
+    private func beginsDeclaration(_ line: ArraySlice<Character>) -> Bool {
+        let words = String(line).split { " \t(".contains($0) }
+        let starts: Set = ["func", "var", "let", "init", "static", "mutating", "package", "case"]
+        return words.first.map { starts.contains(String($0)) } ?? true
+    }
+}

@@ -1,0 +1,61 @@
+import Testing
+
+/// Each limit, seen exceeded by one and kept exactly.
+@Suite struct LimitsTests {
+    private func violations(_ text: String, path: String = "X.swift") -> [Violation] {
+        Limits.violations(in: SourceFile(path: path, text: text))
+    }
+
+    private func lines(_ count: Int) -> String { String(repeating: "a\n", count: count) }
+
+    private func function(bodyLines: Int, opening: String = "func x() {") -> String {
+        "struct X {\n    \(opening)\n" + lines(bodyLines) + "    }\n}\n"
+    }
+
+    @Test func `a line of 101 columns is a violation, one of 100 is none`() {
+        let wide = String(repeating: "x", count: Limits.columnsMax)
+        #expect(violations("\n// a\n" + wide + "x").map(\.line) == [3])
+        #expect(violations(wide).isEmpty)
+        #expect(violations(String(repeating: "é", count: Limits.columnsMax)).isEmpty)
+    }
+
+    @Test func `a file of 401 lines is a violation, one of 400 is none`() {
+        #expect(violations(lines(Limits.fileLinesMax + 1)).count == 1)
+        #expect(violations(lines(Limits.fileLinesMax)).isEmpty)
+    }
+
+    @Test(arguments: [
+        "func x() {", "init?(y: Int) throws {", "func x(\n        y: () -> Int = { 1 }\n    ) {",
+        "func x<Y>() -> [Y]\n    where Y: Z\n    {",
+    ])
+    func `a body of 61 lines is a violation, one of 60 is none`(opening: String) {
+        let most = Limits.functionLinesMax
+        let found = violations(function(bodyLines: most + 1, opening: opening))
+        #expect(found.map(\.line) == [2])
+        #expect(violations(function(bodyLines: most, opening: opening)).isEmpty)
+    }
+
+    @Test func `a requirement without a body has no length`() {
+        let text = "protocol P {\n    func x() throws\n    var y: Int { get }\n}\n" + lines(70)
+        #expect(Limits.functions(in: SourceFile(path: "X.swift", text: text)).isEmpty)
+    }
+
+    @Test func `braces in strings and comments are not counted`() {
+        let text = "func x() {\n    let a = \"}\" // }\n    let b = \"\\(c(\"}\"))}\"\n}\n"
+        let found = Limits.functions(in: SourceFile(path: "X.swift", text: text))
+        #expect(found == [Limits.Function(line: 1, lines: 2)])
+    }
+
+    @Test func `a call of an initialiser is no declaration`() {
+        let text = "struct X {\n    let y = Y.init(1)\n    let z = self.init()\n}\n"
+        #expect(Limits.functions(in: SourceFile(path: "X.swift", text: text)).isEmpty)
+    }
+
+    @Test func `a long README is a violation, and so is a long architecture`() {
+        for (path, most) in Limits.pageLinesMax {
+            #expect(violations(lines(most + 1), path: path).count == 1)
+            #expect(violations(lines(most), path: path).isEmpty)
+        }
+        #expect(violations(lines(500), path: "docs/api.md").isEmpty)
+    }
+}

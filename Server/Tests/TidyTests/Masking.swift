@@ -1,0 +1,122 @@
+/// Blanks what is not code in Swift text: comments, strings, and names in backticks.
+///
+/// Walks the characters once. At each it is either in code, where it looks for an opening mark and
+/// masks up to the closing one, or it copies. What a string interpolates is masked with it. Regex
+/// literals are not known: write `Regex` in checks of the house. Ends at the end of the text, also
+/// where a mark is never closed.
+enum Masking {
+    static func masked(_ text: String) -> String {
+        var masker = Masker(text)
+        masker.run()
+        return String(masker.out)
+    }
+}
+
+private struct Masker {
+    let characters: [Character]
+    var position = 0
+    var out: [Character] = []
+
+    init(_ text: String) {
+        characters = Array(text)
+        out.reserveCapacity(characters.count)
+    }
+
+    mutating func run() {
+        while position < characters.count {
+            if sees("//") {
+                blank(until: "\n", keepsEnd: false)
+            } else if sees("/*") {
+                blankComment()
+            } else if sees("`") {
+                blank(until: "`", keepsEnd: true)
+            } else if let hashes = hashesBeforeQuote {
+                blankString(hashes: hashes)
+            } else {
+                copy()
+            }
+        }
+    }
+
+    func sees(_ mark: String) -> Bool {
+        let mark = Array(mark)
+        guard position + mark.count <= characters.count else { return false }
+        return zip(mark, characters[position...]).allSatisfy { $0 == $1 }
+    }
+
+    /// The number of `#` before the quote that opens a string here; nil where none does.
+    var hashesBeforeQuote: Int? {
+        let hashes = characters[position...].prefix { $0 == "#" }.count
+        let quote = position + hashes
+        return quote < characters.count && characters[quote] == "\"" ? hashes : nil
+    }
+
+    mutating func copy() {
+        out.append(characters[position])
+        position += 1
+    }
+
+    mutating func blank(_ count: Int = 1) {
+        for _ in 0..<count where position < characters.count {
+            out.append(characters[position] == "\n" ? "\n" : " ")
+            position += 1
+        }
+    }
+
+    /// The opening mark itself is copied where the closing one is: both are one character.
+    mutating func blank(until end: String, keepsEnd: Bool) {
+        if keepsEnd { copy() } else { blank() }
+        while position < characters.count, !sees(end) { blank() }
+        if keepsEnd, position < characters.count { copy() }
+    }
+
+    mutating func blankComment() {
+        var depth = 0
+        repeat {
+            if sees("/*") {
+                depth += 1
+                blank(2)
+            } else if sees("*/") {
+                depth -= 1
+                blank(2)
+            } else {
+                blank()
+            }
+        } while depth > 0 && position < characters.count
+    }
+
+    mutating func blankString(hashes: Int, isNested: Bool = false) {
+        let fence = String(repeating: "#", count: hashes)
+        let start = position
+        blank(hashes)
+        let quote = sees("\"\"\"") ? "\"\"\"" : "\""
+        blank(quote.count)
+        let escape = "\\" + fence
+        while position < characters.count, !sees(quote + fence) {
+            if sees(escape + "(") {
+                blank(escape.count + 1)
+                blankInterpolation()
+            } else if sees(escape) {
+                blank(escape.count + 1)
+            } else {
+                blank()
+            }
+        }
+        blank(quote.count + hashes)
+        // A quote stays as a mark: a string is something, and what stands before it is not alone.
+        if !isNested { out[start] = "\"" }
+    }
+
+    mutating func blankInterpolation() {
+        var depth = 1
+        while position < characters.count, depth > 0 {
+            if let hashes = hashesBeforeQuote {
+                blankString(hashes: hashes, isNested: true)
+                continue
+            }
+            if characters[position] == "(" { depth += 1 }
+            if characters[position] == ")" { depth -= 1 }
+            blank()
+        }
+    }
+}

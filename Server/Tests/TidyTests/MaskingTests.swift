@@ -1,0 +1,28 @@
+import Testing
+
+/// What the other checks stand on: only code is left, at its place.
+@Suite struct MaskingTests {
+    @Test(arguments: [
+        ("a // b", "a"), ("a /* b /* c */ d */ e", "a e"), ("a \"b\" c", "a \" c"),
+        ("a \"\\\"b\" c", "a \" c"), ("a #\"b\" c\"# d", "a \" d"),
+        ("a \"\"\"\nb \" c\n\"\"\" d", "a \" d"), ("a \"\\(b(\")\"))\" c", "a \" c"),
+        ("func `b c`() {}", "func ` `() {}"), ("a // b\nc", "a c"),
+    ])
+    func `comments, strings and quoted names are blank`(text: String, code: String) {
+        let words = Masking.masked(text).split(whereSeparator: \.isWhitespace)
+        #expect(words.joined(separator: " ") == code)
+    }
+
+    @Test(arguments: ["\"never closed", "/* never closed", "`never", "\"\\(never", "#\"x", "\"\\"])
+    func `text that ends too early ends the masking, and keeps its length`(text: String) {
+        #expect(Masking.masked(text).count == text.count)
+    }
+
+    @Test func `lines and columns stay where they are`() {
+        let text = "let a = \"x\ny\" /* \n */ let b"
+        let masked = Masking.masked(text)
+        #expect(masked.count == text.count)
+        #expect(masked.hasSuffix(" let b"))
+        #expect(masked.filter { $0 == "\n" }.count == 2)
+    }
+}

@@ -1,0 +1,87 @@
+/// Names that say nothing, and prefixes that hide what a function returns.
+enum Names {
+    /// Anywhere in a name.
+    private static let emptyWords: Set = ["Manager", "Helper", "Helpers", "Util", "Utils", "Impl"]
+    /// As the last word of a name of ours.
+    private static let emptyEndings: Set = ["Base", "Info", "Data", "Item", "Record", "Service"]
+    private static let emptyPrefixes: Set = ["get", "compute", "handle"]
+    /// Where Apple's words are spoken, Apple's names stay as they are.
+    private static let foldersOfApplesWords = [
+        "Server/Sources/AppStoreFormats/", "Server/Sources/Simulator/", "Sources/StoreKit/",
+    ]
+
+    static func violations(in file: SourceFile) -> [Violation] {
+        guard file.isSwift else { return [] }
+        return declarations(in: file).compactMap { declaration in
+            complaint(about: declaration, in: file.path).map { what, remedy in
+                Violation(path: file.path, line: declaration.line, what: what, remedy: remedy)
+            }
+        }
+    }
+
+    struct Declaration: Equatable {
+        let line: Int
+        let kind: String
+        let name: String
+    }
+
+    static func declarations(in file: SourceFile) -> [Declaration] {
+        // `class func` declares a function: a kind is not the name of another.
+        let declared =
+            #/\b(func|var|let|struct|class|enum|actor|protocol)\s+(?!func\b|var\b)([A-Za-z_]\w*)/#
+        return file.codeLines.enumerated().flatMap { index, line in
+            line.matches(of: declared).map { match in
+                Declaration(line: index + 1, kind: String(match.1), name: String(match.2))
+            }
+        }
+    }
+
+    private static func complaint(
+        about declaration: Declaration, in path: String
+    ) -> (what: String, remedy: String)? {
+        let words = words(of: declaration.name)
+        if let word = words.first(where: emptyWords.contains) {
+            return (
+                "The name \(declaration.name) holds the word \(word).",
+                "name the thing for what it is or does."
+            )
+        }
+        if declaration.kind == "func", words.count > 1,
+            emptyPrefixes.contains(declaration.name.leadingWord)
+        {
+            return (
+                "The function \(declaration.name) begins with \(declaration.name.leadingWord).",
+                "name it for what it returns, access(at:), or for what it does, deliver()."
+            )
+        }
+        let isType = declaration.name.first?.isUppercase == true
+        let isApples = foldersOfApplesWords.contains { path.hasPrefix($0) }
+        if isType, !isApples, let last = words.last, emptyEndings.contains(last) {
+            return (
+                "The type \(declaration.name) ends with the word \(last).",
+                "take the word from the table in ARCHITECTURE.md, or one that says more."
+            )
+        }
+        return nil
+    }
+
+    /// The words of a name in camel case, each with a capital: `appStoreURL` → App, Store, URL.
+    static func words(of name: String) -> [String] {
+        var words: [String] = []
+        var wasUppercase = false
+        for character in name where character != "_" {
+            if character.isUppercase && !wasUppercase || words.isEmpty {
+                words.append(String(character).uppercased())
+            } else {
+                words[words.count - 1].append(character)
+            }
+            wasUppercase = character.isUppercase
+        }
+        return words
+    }
+}
+
+extension String {
+    /// The letters before the first capital.
+    fileprivate var leadingWord: String { String(prefix { $0.isLowercase }) }
+}

@@ -1,0 +1,75 @@
+/// The pages of the repository: every one can be reached, and every link leads somewhere.
+enum Pages {
+    static let entrances: Set = ["README.md", "docs/README.md"]
+
+    /// Relative links of a page that lead nowhere. `places` are the files and folders that exist.
+    static func violations(in file: SourceFile, places: Set<String>) -> [Violation] {
+        guard file.isPage else { return [] }
+        return links(of: file).compactMap { line, link in
+            guard let place = place(of: link, from: file.path) else { return nil }
+            guard !places.contains(place) else { return nil }
+            return Violation(
+                path: file.path, line: line, what: "The link \(link) leads nowhere.",
+                remedy: "write the path from this page's folder, or take the link out.")
+        }
+    }
+
+    /// Pages under docs/ that neither README.md nor docs/README.md links.
+    static func orphans(among files: [SourceFile]) -> [Violation] {
+        let linked = Set(
+            files.filter { entrances.contains($0.path) }.flatMap { page in
+                links(of: page).compactMap { place(of: $0.link, from: page.path) }
+            })
+        return files.filter {
+            $0.path.hasPrefix("docs/") && !entrances.contains($0.path) && !linked.contains($0.path)
+        }.map {
+            Violation(
+                path: $0.path, line: 1, what: "No entrance links this file.",
+                remedy: "link it from docs/README.md, or from README.md.")
+        }
+    }
+
+    /// Problem codes that the page for callers does not name.
+    static func unexplained(codes: SourceFile, page: SourceFile) -> [Violation] {
+        codes.text.matches(of: #/rawValue: "([a-z_]+)"/#).compactMap { match in
+            guard !page.text.contains("`\(match.1)`") else { return nil }
+            let line = codes.text[..<match.range.lowerBound].count { $0 == "\n" } + 1
+            return Violation(
+                path: codes.path, line: line, what: "\(page.path) does not name \(match.1).",
+                remedy: "add the code to its table, with its status and when it is told.")
+        }
+    }
+
+    /// Links in Markdown and in HTML, outside fenced code, with their lines.
+    static func links(of page: SourceFile) -> [(line: Int, link: String)] {
+        var isFenced = false
+        var found: [(Int, String)] = []
+        for (index, line) in page.lines.enumerated() {
+            if line.trimmingPrefix(while: \.isWhitespace).hasPrefix("```") { isFenced.toggle() }
+            guard !isFenced else { continue }
+            let markdown = line.matches(of: #/\]\(([^)\s]+)[^)]*\)/#).map { String($0.1) }
+            let html = line.matches(of: #/(?:src|href|srcset)="([^"]+)"/#).map { String($0.1) }
+            found += (markdown + html).map { (index + 1, $0) }
+        }
+        return found
+    }
+
+    /// The path that a link means, from the repository's root; nil for a link to elsewhere or
+    /// within the page.
+    static func place(of link: String, from page: String) -> String? {
+        let path = link.prefix { $0 != "#" && $0 != "?" }
+        guard !path.isEmpty, !link.contains(":") else { return nil }
+        var parts = page.split(separator: "/").dropLast().map(String.init)
+        for part in path.split(separator: "/") {
+            switch part {
+            case ".": break
+            case "..":
+                // Above the root nothing is ours: such a link leads nowhere.
+                guard !parts.isEmpty else { return "../" + path }
+                parts.removeLast()
+            default: parts.append(String(part))
+            }
+        }
+        return parts.joined(separator: "/")
+    }
+}

@@ -1,0 +1,43 @@
+import Testing
+
+/// Each check of pages, seen failing on a bad sample.
+@Suite struct PagesTests {
+    private let places: Set = ["README.md", "docs", "docs/README.md", "docs/api.md"]
+
+    private func violations(_ text: String, path: String = "docs/api.md") -> [Violation] {
+        Pages.violations(in: SourceFile(path: path, text: text), places: places)
+    }
+
+    @Test(arguments: [
+        "[x](missing.md)", "see [x](../docs/none.md#part)", "<img src=\"images/none.svg\">",
+        "[x](../../elsewhere.md)", "[x](api.md) and [y](none.md)",
+    ])
+    func `a link that leads nowhere is a violation, with its line`(line: String) {
+        #expect(violations("# Title\n\n" + line).map(\.line) == [3])
+    }
+
+    @Test(arguments: [
+        "[x](api.md)", "[x](../README.md)", "[x](README.md#here)", "[x](#here)", "[x](.)",
+        "[x](https://example.com/none)", "```\n[x](none.md)\n```", "[x](../docs/)",
+    ])
+    func `a link that leads somewhere is none`(text: String) {
+        #expect(violations(text).isEmpty)
+    }
+
+    @Test func `a page that no entrance links is a violation`() {
+        let entrance = SourceFile(path: "docs/README.md", text: "[api](api.md)")
+        let linked = SourceFile(path: "docs/api.md", text: "[other](other.md)")
+        let orphan = SourceFile(path: "docs/other.md", text: "")
+        #expect(Pages.orphans(among: [entrance, linked]).isEmpty)
+        #expect(
+            Pages.orphans(among: [entrance, linked, orphan]).map(\.path) == ["docs/other.md"])
+    }
+
+    @Test func `a problem code that the page does not name is a violation`() {
+        let codes = SourceFile(
+            path: "Codes.swift",
+            text: "let a = Self(rawValue: \"key_missing\")\nlet b = Self(rawValue: \"key_old\")\n")
+        let page = SourceFile(path: "docs/api.md", text: "| `key_missing` | 401 |")
+        #expect(Pages.unexplained(codes: codes, page: page).map(\.line) == [2])
+    }
+}

@@ -1,0 +1,49 @@
+import Foundation
+
+/// The files of this repository, found from where this file lies.
+enum Repository {
+    /// Folders that hold products, not sources.
+    private static let foldersLeftOut: Set = [".build", ".git", ".perennial", ".swiftpm", "venv"]
+    /// Larger files are nobody's prose or code.
+    private static let fileBytesMax = 1_000_000
+
+    static let root = URL(filePath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().standardizedFileURL
+
+    /// Every text file, sorted by path. Reads the disk once.
+    static let files: [SourceFile] = paths(in: root, prefix: "").sorted().compactMap(file)
+
+    /// Files and folders, as links may name both.
+    static let places: Set<String> = Set(files.flatMap { ancestors(of: $0.path) })
+
+    private static func ancestors(of path: String) -> [String] {
+        var parts = path.split(separator: "/")
+        var found: [String] = []
+        while !parts.isEmpty {
+            found.append(parts.joined(separator: "/"))
+            parts.removeLast()
+        }
+        return found
+    }
+
+    private static func paths(in folder: URL, prefix: String) -> [String] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+        return names.flatMap { name -> [String] in
+            let url = folder.appending(path: name)
+            let isFolder = (try? url.resourceValues(forKeys: [.isDirectoryKey]))?.isDirectory
+            guard isFolder == true else { return [prefix + name] }
+            guard !foldersLeftOut.contains(name) else { return [] }
+            return paths(in: url, prefix: prefix + name + "/")
+        }
+    }
+
+    private static func file(_ path: String) -> SourceFile? {
+        guard !path.hasSuffix("Package.resolved"),
+            let bytes = try? Data(contentsOf: root.appending(path: path)),
+            bytes.count <= fileBytesMax,
+            let text = String(data: bytes, encoding: .utf8)
+        else { return nil }
+        return SourceFile(path: path, text: text)
+    }
+}

@@ -1,0 +1,45 @@
+/// A file of the repository as text. The checks take these and nothing else, so that each can be
+/// fed a bad sample.
+struct SourceFile: Sendable {
+    /// From the repository's root, with slashes.
+    let path: String
+    let text: String
+    /// The text without the content of comments, strings and backticks; same lines, same columns.
+    let code: String
+
+    init(path: String, text: String) {
+        self.path = path
+        self.text = text
+        code = path.hasSuffix(".swift") ? Masking.masked(text) : text
+    }
+
+    var lines: [Substring] { Self.lines(of: text) }
+    var codeLines: [Substring] { Self.lines(of: code) }
+    var isSwift: Bool { path.hasSuffix(".swift") }
+    var isPage: Bool { path.hasSuffix(".md") }
+
+    /// The folder of a target: `Ledger` for `Server/Sources/Ledger/Access.swift`; nil elsewhere.
+    var target: String? {
+        var parts = path.split(separator: "/").map(String.init)
+        if parts.first == "Server" { parts.removeFirst() }
+        guard parts.count > 2, ["Sources", "Tests"].contains(parts[0]) else { return nil }
+        return parts[1]
+    }
+
+    private static func lines(of text: String) -> [Substring] {
+        var lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        if lines.last == "" { lines.removeLast() }
+        return lines
+    }
+}
+
+/// What is not as the house wants it, where, and how to mend it.
+struct Violation: Hashable, Sendable, CustomStringConvertible {
+    let path: String
+    /// From 1.
+    let line: Int
+    let what: String
+    let remedy: String
+
+    var description: String { "\(path):\(line): \(what) Remedy: \(remedy)" }
+}

@@ -1,0 +1,92 @@
+/// Words that must not stand in the text of the repository.
+enum Words {
+    static func violations(in file: SourceFile) -> [Violation] {
+        var found = everywhere.flatMap { matches(of: $0, in: file.lines, of: file) }
+        if !file.isPage { found += matches(of: leftOver, in: file.lines, of: file) }
+        if file.isSwift {
+            found += inCode.flatMap { matches(of: $0, in: file.codeLines, of: file) }
+            found += emptyCatches(in: file)
+        }
+        if file.path.hasPrefix("Server/Sources/") {
+            found += matches(of: publicWord, in: file.codeLines, of: file)
+        }
+        return found
+    }
+
+    private struct Ban {
+        let pattern: Regex<AnyRegexOutput>
+        let what: String
+        let remedy: String
+
+        init(_ pattern: Regex<some Any>, _ what: String, remedy: String) {
+            (self.pattern, self.what, self.remedy) = (Regex(pattern), what, remedy)
+        }
+    }
+
+    private static func matches(
+        of ban: Ban, in lines: [Substring], of file: SourceFile
+    ) -> [Violation] {
+        lines.enumerated().compactMap { index, line in
+            guard line.contains(ban.pattern) else { return nil }
+            return Violation(
+                path: file.path, line: index + 1, what: ban.what, remedy: ban.remedy)
+        }
+    }
+
+    private static func emptyCatches(in file: SourceFile) -> [Violation] {
+        file.code.matches(of: /\bcatch\b[^\{\}\n]*\{\s*\}/).map { match in
+            let line = file.code[..<match.range.lowerBound].count { $0 == "\n" } + 1
+            return Violation(
+                path: file.path, line: line, what: "An empty catch swallows an error.",
+                remedy: "throw it on, turn it into a value, or log it with what it means.")
+        }
+    }
+
+    // The lists are computed, as a Regex is not Sendable. Each pattern has one letter in brackets,
+    // so that this file does not hold what it looks for.
+
+    private static var everywhere: [Ban] {
+        [
+            Ban(
+                #/\/(w[o]rk|f[a]rm)/|/tmp/(b[a]sh_jobs|pl[a]n/)/#,
+                "A path of the machine it was written on.",
+                remedy: "write a path from the repository's root."),
+            Ban(
+                #/opt/swift-p[a]ckages|f[a]rm-(studio|bench)|\.l[i]brary/|\bp[b]uild\b/#,
+                "A tool of the machine it was written on.",
+                remedy: "name a command that everybody has: bin/test, swift build."),
+            Ban(
+                #/\b[Ii]ssue #?[0-9]+\b|\(#[0-9]+\)/#,
+                "A number of an issue.",
+                remedy: "say the reason itself; the number means nothing to a reader."),
+        ]
+    }
+
+    private static var leftOver: Ban {
+        Ban(
+            #/\b(T[O]DO|F[I]XME|X[X]X|H[A]CK|not impleme[n]ted|unimpleme[n]ted)\b/#,
+            "Something left over.",
+            remedy: "finish it, or take it out and say in the closing note what is missing.")
+    }
+
+    private static var inCode: [Ban] {
+        [
+            Ban(
+                #/\btry[!]/#, "try followed by an exclamation mark ends the program.",
+                remedy: "let the error through with try; in a test too, as a test may throw."),
+            Ban(
+                #/\bfatalError\s*[(]/#, "fatalError hides whose fault it was.",
+                remedy: "the world fails: throw. We fail: precondition with a sentence."),
+            Ban(
+                #/\bas[!]/#, "A forced cast ends the program.",
+                remedy: "use as? with guard, or a type that needs no cast."),
+        ]
+    }
+
+    private static var publicWord: Ban {
+        Ban(
+            #/^\s*(@\w+(\([^)]*\))? +)*(public|open)\s/#,
+            "The server has no public declarations.",
+            remedy: "write package, or nothing.")
+    }
+}

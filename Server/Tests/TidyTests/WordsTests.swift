@@ -1,0 +1,84 @@
+import Testing
+
+/// Each check of words and names, seen failing on a bad sample.
+@Suite struct WordsTests {
+    private func violations(_ text: String, in path: String = "Server/Sources/X/Y.swift") -> Int {
+        Words.violations(in: SourceFile(path: path, text: text)).count
+    }
+
+    private func complaints(_ text: String, in path: String = "Server/Sources/X/Y.swift") -> Int {
+        Names.violations(in: SourceFile(path: path, text: text)).count
+    }
+
+    @Test(arguments: [
+        "let x = try! read()", "fatalError(\"no\")", "let y = x as! String",
+        "do { try read() } catch {}", "do { try read() } catch let error {\n    // nothing\n}",
+        "public struct X {}", "    @frozen public let x = 1", "open class X {}",
+    ])
+    func `a trap or a public declaration is a violation`(line: String) {
+        #expect(violations(line) == 1)
+    }
+
+    @Test(arguments: [
+        "// try! is banned", "let text = \"fatalError(\"", "let x = y as? String", "try? read()",
+        "do { try read() } catch { throw Problem(error) }", "func publication() {}",
+        "let x = opens ? 1 : 2",
+    ])
+    func `what only looks like a trap is none`(line: String) {
+        #expect(violations(line) == 0)
+    }
+
+    @Test(arguments: [
+        "// TO" + "DO: later", "// FIX" + "ME", "let x = 1 // HA" + "CK", "// not imple" + "mented",
+    ])
+    func `what was left over is a violation, but in a page`(line: String) {
+        #expect(violations(line) == 1)
+        #expect(violations(line, in: "STYLE.md") == 0)
+    }
+
+    @Test(arguments: [
+        "see /wo" + "rk/main", "cd /fa" + "rm/x", "/tmp/ba" + "sh_jobs.0", "run pbu" + "ild",
+        "as iss" + "ue 12 says", "Mend it (#" + "12)",
+    ])
+    func `what only one machine or one board knows is a violation in every file`(line: String) {
+        #expect(violations(line, in: "docs/x.md") == 1)
+        #expect(violations("// " + line) == 1)
+    }
+
+    @Test func `public may stand in the SDK, and a trap may not stand in a test`() {
+        #expect(violations("public struct X {}", in: "Sources/Perennial/X.swift") == 0)
+        #expect(violations("let x = try! read()", in: "Server/Tests/X/Y.swift") == 1)
+    }
+
+    @Test(arguments: [
+        "struct PurchaseManager {}", "enum StringUtils {}", "final class StoreImpl {}",
+        "let urlHelper = 1", "func getAccess() {}", "func computeAccess() {}",
+        "func handleRefund() {}", "class func getX() {}", "struct CustomerInfo {}",
+        "struct ReceiptData {}", "actor BillingService {}", "class ViewBase {}",
+    ])
+    func `an empty name is a violation`(line: String) {
+        #expect(complaints(line) == 1)
+    }
+
+    @Test(arguments: [
+        "func access() {}", "func getaway() {}", "let baseURL = 1", "enum Base64 {}",
+        "func handle() {}", "router.get(\"/x\")", "// struct PurchaseManager", "struct Database {}",
+        "func `get the thing`() {}", "let signedRenewalInfo = 1",
+    ])
+    func `a name that says something is none`(line: String) {
+        #expect(complaints(line) == 0)
+    }
+
+    @Test func `Apple's words stay where Apple is spoken`() {
+        let text = "struct NotificationData {}"
+        #expect(complaints(text, in: "Server/Sources/AppStoreFormats/X.swift") == 0)
+        #expect(complaints(text, in: "Server/Sources/Ledger/X.swift") == 1)
+    }
+
+    @Test func `a complaint names the line and the remedy`() {
+        let file = SourceFile(path: "A/B.swift", text: "\n\nlet x = try! y()")
+        let text = Words.violations(in: file).first?.description ?? ""
+        #expect(text.hasPrefix("A/B.swift:3: "))
+        #expect(text.contains("Remedy: let the error through"))
+    }
+}

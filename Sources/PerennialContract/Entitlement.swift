@@ -1,0 +1,48 @@
+/// A right that products give, such as `pro`: open or not, until when, and why.
+public struct Entitlement: Hashable, Sendable, Codable {
+    public var active: Bool
+    /// Active: where it ends if nothing else happens, nil for never. Else: since when it is over.
+    public var until: Timestamp?
+    public var state: AccessState
+    /// One sentence for a person.
+    public var reason: String
+    /// Nil where the store has not said.
+    public var willRenew: Bool?
+    public var productID: String
+    public var purchaseID: String
+
+    public init(
+        active: Bool, until: Timestamp?, state: AccessState, reason: String, willRenew: Bool?,
+        productID: String, purchaseID: String
+    ) {
+        self.active = active
+        self.until = until
+        self.state = state
+        self.reason = reason
+        self.willRenew = willRenew
+        self.productID = productID
+        self.purchaseID = purchaseID
+    }
+
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case active
+        case until
+        case state
+        case reason
+        case willRenew = "will_renew"
+        case productID = "product_id"
+        case purchaseID = "purchase_id"
+    }
+
+    // Written by hand so that what is not known is an explicit null and not a missing member.
+    public func encode(to encoder: any Encoder) throws {
+        var members = encoder.container(keyedBy: CodingKeys.self)
+        try members.encode(active, forKey: .active)
+        try members.encode(until, forKey: .until)
+        try members.encode(state, forKey: .state)
+        try members.encode(reason, forKey: .reason)
+        try members.encode(willRenew, forKey: .willRenew)
+        try members.encode(productID, forKey: .productID)
+        try members.encode(purchaseID, forKey: .purchaseID)
+    }
+}

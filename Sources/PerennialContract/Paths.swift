@@ -1,0 +1,39 @@
+/// Where everything is, below the server's address.
+public struct Paths: Sendable {
+    private init() {}
+
+    public static let notifications = "/apple/notifications"
+    public static let purchases = "/v1/purchases"
+    public static let health = "/health"
+    public static let ready = "/ready"
+    public static let metrics = "/metrics"
+    public static let openAPI = "/openapi.json"
+
+    public static func customer(_ id: String) -> String { "/v1/customers/\(percentEncoded(id))" }
+
+    public static func aliases(of id: String) -> String { "\(customer(id))/aliases" }
+
+    /// Everything but RFC 3986's unreserved characters is encoded, so that an id can hold anything, a slash too.
+    static func percentEncoded(_ segment: String) -> String {
+        let digits = Array("0123456789ABCDEF".utf8)
+        var encoded: [UInt8] = []
+        for byte in segment.utf8 {
+            if isUnreserved(byte) {
+                encoded.append(byte)
+            } else {
+                encoded += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            }
+        }
+        return String(decoding: encoded, as: UTF8.self)
+    }
+
+    private static func isUnreserved(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
+            UInt8(ascii: "_"), UInt8(ascii: "~"):
+            true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,42 @@
+/// Why a request was not done, as RFC 9457 writes it (`application/problem+json`), with what to do.
+public struct Problem: Error, Hashable, Sendable, Codable {
+    /// The code as a URI.
+    public var type: String
+    /// One sentence that says what happened.
+    public var title: String
+    /// The HTTP status.
+    public var status: Int
+    /// What exactly was found, where it helps whoever asked.
+    public var detail: String?
+    /// For programs: never changes its meaning.
+    public var code: ProblemCode
+    /// What to do.
+    public var remedy: String
+    /// Names this request in the server's logs.
+    public var requestID: String?
+
+    public init(
+        code: ProblemCode, status: Int, title: String, detail: String? = nil, remedy: String,
+        requestID: String? = nil
+    ) {
+        type = "urn:perennial:problem:\(code.rawValue)"
+        self.title = title
+        self.status = status
+        self.detail = detail
+        self.code = code
+        self.remedy = remedy
+        self.requestID = requestID
+    }
+
+    public static let mediaType = "application/problem+json"
+
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case type
+        case title
+        case status
+        case detail
+        case code
+        case remedy
+        case requestID = "request_id"
+    }
+}

@@ -1,0 +1,55 @@
+/// What happened, for programs. A code keeps its meaning for ever and is never used again for another.
+public struct ProblemCode: RawRepresentable, Hashable, Sendable, Codable {
+    public let rawValue: String
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    // Keys
+    public static let keyMissing = Self(rawValue: "key_missing")
+    public static let keyUnknown = Self(rawValue: "key_unknown")
+
+    // The shape of a request
+    public static let bodyNotJSON = Self(rawValue: "body_not_json")
+    public static let bodyNotUnderstood = Self(rawValue: "body_not_understood")
+    public static let bodyTooLarge = Self(rawValue: "body_too_large")
+    public static let bodyHasTooMany = Self(rawValue: "body_has_too_many")
+    public static let environmentUnknown = Self(rawValue: "environment_unknown")
+    public static let routeUnknown = Self(rawValue: "route_unknown")
+    public static let methodNotAllowed = Self(rawValue: "method_not_allowed")
+    public static let requestNotUnderstood = Self(rawValue: "request_not_understood")
+
+    // Documents
+    public static let notificationNotTrusted = Self(rawValue: "notification_not_trusted")
+    public static let notificationForAnotherApp = Self(rawValue: "notification_for_another_app")
+    public static let notificationNotUnderstood = Self(rawValue: "notification_not_understood")
+    public static let notificationIncomplete = Self(rawValue: "notification_incomplete")
+    public static let purchaseNotTrusted = Self(rawValue: "purchase_not_trusted")
+    public static let purchaseForAnotherApp = Self(rawValue: "purchase_for_another_app")
+    public static let purchaseNotUnderstood = Self(rawValue: "purchase_not_understood")
+    public static let purchaseIncomplete = Self(rawValue: "purchase_incomplete")
+    public static let purchasesMissing = Self(rawValue: "purchases_missing")
+    public static let renewalWithoutTransaction = Self(rawValue: "renewal_without_transaction")
+    public static let purchaseBelongsToAnotherCustomer = Self(
+        rawValue: "purchase_belongs_to_another_customer")
+
+    // Customers
+    public static let customerIDMeaningless = Self(rawValue: "customer_id_meaningless")
+
+    // Our own troubles: the same request may succeed later.
+    public static let trustUndecided = Self(rawValue: "trust_undecided")
+    public static let storageUnavailable = Self(rawValue: "storage_unavailable")
+    public static let appNotConfigured = Self(rawValue: "app_not_configured")
+    public static let serverNotReady = Self(rawValue: "server_not_ready")
+    public static let serverFailed = Self(rawValue: "server_failed")
+
+    /// All that this version of the server says.
+    public static let known: [ProblemCode] = [
+        keyMissing, keyUnknown, bodyNotJSON, bodyNotUnderstood, bodyTooLarge, bodyHasTooMany,
+        environmentUnknown, routeUnknown, methodNotAllowed, requestNotUnderstood,
+        notificationNotTrusted, notificationForAnotherApp, notificationNotUnderstood,
+        notificationIncomplete, purchaseNotTrusted, purchaseForAnotherApp, purchaseNotUnderstood,
+        purchaseIncomplete, purchasesMissing, renewalWithoutTransaction,
+        purchaseBelongsToAnotherCustomer,
+        customerIDMeaningless, trustUndecided, storageUnavailable, appNotConfigured,
+        serverNotReady, serverFailed,
+    ]
+}

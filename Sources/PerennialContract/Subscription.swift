@@ -1,0 +1,92 @@
+/// A chain of renewals, and the period that counts at the time of the answer.
+public struct Subscription: Hashable, Sendable, Codable {
+    public var purchaseID: String
+    public var productID: String
+    public var originalTransactionID: String
+    public var state: AccessState
+    public var period: Period
+    /// Nil where the store has not said.
+    public var willRenew: Bool?
+    /// The product of the next period; nil where there will be none, or the store has not said.
+    public var renewsTo: String?
+    /// Set while the store grants access although it could not collect the renewal.
+    public var graceUntil: Timestamp?
+    /// Nil where the store does not say, as for what a family member paid.
+    public var price: Money?
+    public var ownership: Ownership
+    public var store: StoreName
+    public var environment: StoreEnvironment
+
+    /// A stretch of time, its end not included.
+    public struct Period: Hashable, Sendable, Codable {
+        public var from: Timestamp
+        public var until: Timestamp?
+
+        public init(from: Timestamp, until: Timestamp?) {
+            self.from = from
+            self.until = until
+        }
+
+        enum CodingKeys: String, CodingKey, CaseIterable {
+            case from
+            case until
+        }
+
+        public func encode(to encoder: any Encoder) throws {
+            var members = encoder.container(keyedBy: CodingKeys.self)
+            try members.encode(from, forKey: .from)
+            try members.encode(until, forKey: .until)
+        }
+    }
+
+    public init(
+        purchaseID: String, productID: String, originalTransactionID: String, state: AccessState,
+        period: Period, willRenew: Bool?, renewsTo: String?, graceUntil: Timestamp?, price: Money?,
+        ownership: Ownership, store: StoreName = .appStore, environment: StoreEnvironment
+    ) {
+        self.purchaseID = purchaseID
+        self.productID = productID
+        self.originalTransactionID = originalTransactionID
+        self.state = state
+        self.period = period
+        self.willRenew = willRenew
+        self.renewsTo = renewsTo
+        self.graceUntil = graceUntil
+        self.price = price
+        self.ownership = ownership
+        self.store = store
+        self.environment = environment
+    }
+
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case purchaseID = "purchase_id"
+        case productID = "product_id"
+        case originalTransactionID = "original_transaction_id"
+        case state
+        case period
+        case willRenew = "will_renew"
+        case renewsTo = "renews_to"
+        case graceUntil = "grace_until"
+        case price
+        case ownership
+        case store
+        case environment
+    }
+
+    // Written by hand so that what is not known is an explicit null and not a missing member.
+    public func encode(to encoder: any Encoder) throws {
+        var members = encoder.container(keyedBy: CodingKeys.self)
+        try members.encode(purchaseID, forKey: .purchaseID)
+        try members.encode(productID, forKey: .productID)
+        try members.encode(originalTransactionID, forKey: .originalTransactionID)
+        try members.encode(state, forKey: .state)
+        try members.encode(period, forKey: .period)
+        try members.encode(willRenew, forKey: .willRenew)
+        try members.encode(renewsTo, forKey: .renewsTo)
+        try members.encode(graceUntil, forKey: .graceUntil)
+        try members.encode(price, forKey: .price)
+        try members.encode(ownership, forKey: .ownership)
+        try members.encode(store, forKey: .store)
+        try members.encode(environment, forKey: .environment)
+    }
+}

@@ -1,0 +1,142 @@
+/// A moment, as RFC 3339 text in UTC with milliseconds: `2026-11-21T08:30:00.000Z`.
+public struct Timestamp: Hashable, Comparable, Sendable {
+    /// Since 1970-01-01 UTC.
+    public var milliseconds: Int64
+
+    public init(milliseconds: Int64) { self.milliseconds = milliseconds }
+
+    public static func < (one: Self, other: Self) -> Bool { one.milliseconds < other.milliseconds }
+
+    /// Reads RFC 3339, with any offset and any number of decimals; what is finer than a millisecond is cut off. Nil for
+    /// anything else, a day that the month does not have among it.
+    public init?(_ text: some StringProtocol) {
+        var rest = Substring(text)
+        guard let year = rest.takeNumber(digits: 4), rest.take("-"),
+            let month = rest.takeNumber(digits: 2), rest.take("-"),
+            let day = rest.takeNumber(digits: 2), rest.take("T") || rest.take("t"),
+            let hour = rest.takeNumber(digits: 2), rest.take(":"),
+            let minute = rest.takeNumber(digits: 2), rest.take(":"),
+            let second = rest.takeNumber(digits: 2), let fraction = rest.takeFraction(),
+            let offset = rest.takeOffset(), rest.isEmpty,
+            month >= 1, month <= 12, day >= 1, hour < 24, minute < 60, second < 60
+        else { return nil }
+        let dayNumber = Self.dayNumber(year: year, month: month, day: day)
+        guard Self.date(dayNumber: dayNumber) == (year, month, day) else { return nil }
+        let minutes = dayNumber * 1440 + hour * 60 + minute - offset
+        milliseconds = (minutes * 60 + second) * 1000 + fraction
+    }
+}
+
+extension Timestamp: CustomStringConvertible {
+    public var description: String {
+        let dayNumber = Self.floorDivided(milliseconds, by: 86_400_000)
+        let millisecond = milliseconds - dayNumber * 86_400_000
+        let (year, month, day) = Self.date(dayNumber: dayNumber)
+        let date = "\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))"
+        let second = millisecond / 1000
+        let time = "\(padded(second / 3600, 2)):\(padded(second / 60 % 60, 2))"
+        return "\(date)T\(time):\(padded(second % 60, 2)).\(padded(millisecond % 1000, 3))Z"
+    }
+}
+
+extension Timestamp: Codable {
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        let text = try container.decode(String.self)
+        guard let timestamp = Timestamp(text) else {
+            throw DecodingError.dataCorruptedError(
+                in: container, debugDescription: "Not a time as RFC 3339 writes it: \(text)")
+        }
+        self = timestamp
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(description)
+    }
+}
+
+// MARK: - The Gregorian calendar
+
+// Without Foundation, which would be a heavy thing to bring for eight lines. Years begin in March here, so that the leap day is
+// the last; eras of 400 years repeat exactly.
+extension Timestamp {
+    private static func floorDivided(_ value: Int64, by divisor: Int64) -> Int64 {
+        value >= 0 ? value / divisor : -((divisor - 1 - value) / divisor)
+    }
+
+    /// Counted from 1970-01-01.
+    private static func dayNumber(year: Int64, month: Int64, day: Int64) -> Int64 {
+        let marchYear = month <= 2 ? year - 1 : year
+        let era = floorDivided(marchYear, by: 400)
+        let yearOfEra = marchYear - era * 400
+        let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
+        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+            - 719_468
+    }
+
+    private static func date(dayNumber: Int64) -> (Int64, Int64, Int64) {
+        let era = floorDivided(dayNumber + 719_468, by: 146_097)
+        let dayOfEra = dayNumber + 719_468 - era * 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let marchMonth = (5 * dayOfYear + 2) / 153
+        let month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9
+        let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+        return (year, month, dayOfYear - (153 * marchMonth + 2) / 5 + 1)
+    }
+}
+
+private func padded(_ number: Int64, _ width: Int) -> String {
+    let digits = String(number)
+    return String(repeating: "0", count: max(0, width - digits.count)) + digits
+}
+
+// MARK: - Reading
+
+extension Substring {
+    fileprivate mutating func take(_ character: Character) -> Bool {
+        guard first == character else { return false }
+        removeFirst()
+        return true
+    }
+
+    fileprivate mutating func takeDigit() -> Int64? {
+        guard let digit = utf8.first, (48...57).contains(digit) else { return nil }
+        removeFirst()
+        return Int64(digit) - 48
+    }
+
+    fileprivate mutating func takeNumber(digits: Int) -> Int64? {
+        var number: Int64 = 0
+        for _ in 0..<digits {
+            guard let digit = takeDigit() else { return nil }
+            number = number * 10 + digit
+        }
+        return number
+    }
+
+    /// Milliseconds; zero where there is no point.
+    fileprivate mutating func takeFraction() -> Int64? {
+        guard take(".") else { return 0 }
+        guard let first = takeDigit() else { return nil }
+        var milliseconds = first * 100
+        var weight: Int64 = 10
+        while let digit = takeDigit() {
+            milliseconds += digit * weight
+            weight /= 10
+        }
+        return milliseconds
+    }
+
+    /// Minutes east of Greenwich.
+    fileprivate mutating func takeOffset() -> Int64? {
+        if take("Z") || take("z") { return 0 }
+        let sign: Int64
+        if take("+") { sign = 1 } else if take("-") { sign = -1 } else { return nil }
+        guard let hours = takeNumber(digits: 2), take(":"), let minutes = takeNumber(digits: 2),
+            hours < 24, minutes < 60
+        else { return nil }
+        return sign * (hours * 60 + minutes)
+    }
+}

@@ -1,0 +1,47 @@
+// Words of the contract. They are open: a server that is newer than its client may say one that the client does not know,
+// and the client keeps it as it is.
+
+/// Why access is as it is, in one word.
+public struct AccessState: RawRepresentable, Hashable, Sendable, Codable {
+    public let rawValue: String
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    public static let paid = Self(rawValue: "paid")
+    public static let trial = Self(rawValue: "trial")
+    public static let offer = Self(rawValue: "offer")
+    public static let grace = Self(rawValue: "grace")
+    public static let unconfirmed = Self(rawValue: "unconfirmed")
+    public static let granted = Self(rawValue: "granted")
+    public static let owned = Self(rawValue: "owned")
+    public static let retry = Self(rawValue: "retry")
+    public static let expired = Self(rawValue: "expired")
+    public static let refunded = Self(rawValue: "refunded")
+    public static let revoked = Self(rawValue: "revoked")
+}
+
+/// Where a purchase was made.
+public struct StoreEnvironment: RawRepresentable, Hashable, Sendable, Codable {
+    public let rawValue: String
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    public static let production = Self(rawValue: "production")
+    public static let sandbox = Self(rawValue: "sandbox")
+}
+
+/// Who paid.
+public struct Ownership: RawRepresentable, Hashable, Sendable, Codable {
+    public let rawValue: String
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    public static let purchased = Self(rawValue: "purchased")
+    public static let familyShared = Self(rawValue: "family_shared")
+    public static let assigned = Self(rawValue: "assigned")
+}
+
+/// Which store sold it.
+public struct StoreName: RawRepresentable, Hashable, Sendable, Codable {
+    public let rawValue: String
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    public static let appStore = Self(rawValue: "app_store")
+}

@@ -1,0 +1,88 @@
+import Foundation
+import PerennialContract
+import Testing
+
+/// What goes over the wire, compared with files that other programs are written against.
+@Suite struct GoldenTests {
+    static let until = Timestamp(milliseconds: 1_798_286_400_000)
+
+    static let anna = Customer(
+        customerID: "anna", aliases: ["device-1"], environment: .production,
+        asOf: Timestamp(milliseconds: 1_795_694_400_000),
+        entitlements: [
+            "pro": Entitlement(
+                active: true, until: until, state: .paid, reason: "Paid until then.",
+                willRenew: true, productID: "pro.monthly", purchaseID: "production:2000001"),
+            "archive": Entitlement(
+                active: true, until: nil, state: .owned, reason: "Bought, to keep.",
+                willRenew: nil, productID: "archive", purchaseID: "production:2000009"),
+        ],
+        subscriptions: [
+            Subscription(
+                purchaseID: "production:2000001", productID: "pro.monthly",
+                originalTransactionID: "2000001", state: .paid,
+                period: .init(from: Timestamp(milliseconds: 1_795_694_400_000), until: until),
+                willRenew: true, renewsTo: "pro.monthly", graceUntil: nil,
+                price: Money(milliunits: 9990, currency: "USD"), ownership: .purchased,
+                environment: .production)
+        ],
+        nonRenewing: [
+            NonRenewing(
+                productID: "season", from: Timestamp(milliseconds: 1_795_694_400_000), until: nil,
+                daysRemaining: nil)
+        ],
+        oneTime: [
+            OneTimePurchase(
+                productID: "archive", purchasedAt: Timestamp(milliseconds: 1_795_694_400_000),
+                revokedAt: nil)
+        ],
+        wallets: ["gems": Wallet(balance: 40)])
+
+    static let nobody = Customer(
+        customerID: "nobody", environment: .sandbox, asOf: Timestamp(milliseconds: 0))
+
+    static let problem = Problem(
+        code: .keyMissing, status: 401, title: "The request has no key.",
+        remedy: "Send the header Authorization: Bearer KEY.", requestID: "r-1")
+
+    static let purchases = PurchasesRequest(
+        customerID: "anna", signedTransactions: ["a.b.c"], signedRenewalInfos: ["d.e.f"])
+
+    @Test func `a customer with everything is written as the golden file`() throws {
+        try check(Self.anna, against: "customer")
+    }
+
+    @Test func `a customer with nothing has every list, and each is empty`() throws {
+        try check(Self.nobody, against: "customer-empty")
+    }
+
+    @Test func `a problem is written as the golden file`() throws {
+        try check(Self.problem, against: "problem")
+    }
+
+    @Test func `the requests are written as the golden files`() throws {
+        try check(Self.purchases, against: "purchases-request")
+        try check(AliasRequest(customerID: "anna@example.com"), against: "alias-request")
+    }
+
+    @Test func `words and members of a later version do not break a reader`() throws {
+        let later = """
+            {"active": true, "until": null, "state": "borrowed", "reason": "Borrowed.",
+             "product_id": "x", "purchase_id": "y", "lender": "cleo"}
+            """
+        let entitlement = try JSONDecoder().decode(Entitlement.self, from: Data(later.utf8))
+        #expect(entitlement.state.rawValue == "borrowed")
+        #expect(entitlement.willRenew == nil)
+    }
+
+    private func check<Value: Codable & Equatable>(_ value: Value, against name: String) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
+        let encoded = String(decoding: try encoder.encode(value), as: UTF8.self) + "\n"
+        let golden = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("../../Fixtures/contract/\(name).json")
+        let expected = try Data(contentsOf: golden)
+        #expect(encoded == String(decoding: expected, as: UTF8.self))
+        #expect(try JSONDecoder().decode(Value.self, from: expected) == value)
+    }
+}

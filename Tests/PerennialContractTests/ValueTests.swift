@@ -1,0 +1,58 @@
+import Testing
+
+@testable import PerennialContract
+
+@Suite struct ValueTests {
+    @Test(
+        arguments: [
+            (0, "1970-01-01T00:00:00.000Z"), (1, "1970-01-01T00:00:00.001Z"),
+            (-1, "1969-12-31T23:59:59.999Z"), (951_782_399_999, "2000-02-28T23:59:59.999Z"),
+            (951_782_400_000, "2000-02-29T00:00:00.000Z"),
+            (1_709_251_199_000, "2024-02-29T23:59:59.000Z"),
+            (4_107_542_400_000, "2100-03-01T00:00:00.000Z"),
+            (-62_135_596_800_000, "0001-01-01T00:00:00.000Z"),
+        ] as [(Int64, String)])
+    func `a time and its text say the same`(milliseconds: Int64, text: String) {
+        #expect(Timestamp(milliseconds: milliseconds).description == text)
+        #expect(Timestamp(text)?.milliseconds == milliseconds)
+    }
+
+    @Test(arguments: [
+        ("2026-11-21T08:30:00Z", "2026-11-21T08:30:00.000Z"),
+        ("2026-11-21T08:30:00.5Z", "2026-11-21T08:30:00.500Z"),
+        ("2026-11-21T08:30:00.123999Z", "2026-11-21T08:30:00.123Z"),
+        ("2026-11-21T08:30:00+02:00", "2026-11-21T06:30:00.000Z"),
+        ("2026-11-21t08:30:00-08:30", "2026-11-21T17:00:00.000Z"),
+    ])
+    func `any way of RFC 3339 to write a time is read`(text: String, same: String) {
+        #expect(Timestamp(text)?.description == same)
+    }
+
+    @Test(arguments: [
+        "", "2026-11-21", "2026-11-21T08:30:00", "2026-02-29T00:00:00Z", "2026-13-01T00:00:00Z",
+        "2026-04-31T00:00:00Z", "2026-11-21T24:00:00Z", "2026-11-21T08:30:00.Z",
+        "2026-11-21T08:30:00Zjunk", "２026-11-21T08:30:00Z",
+    ])
+    func `what is not a time is refused`(text: String) {
+        #expect(Timestamp(text) == nil)
+    }
+
+    @Test(
+        arguments: [
+            (9990, "9.99"), (0, "0.00"), (10_000, "10.00"), (9999, "9.999"), (5, "0.005"),
+            (50, "0.05"), (500, "0.50"), (-1500, "-1.50"), (-5, "-0.005"),
+            (Int64.max, "9223372036854775.807"), (Int64.min, "-9223372036854775.808"),
+        ] as [(Int64, String)])
+    func `money is exact, with at least two places`(milliunits: Int64, amount: String) {
+        #expect(Money(milliunits: milliunits, currency: "USD").amount == amount)
+    }
+
+    @Test(arguments: [
+        ("anna", "/v1/customers/anna"), ("a/b?c", "/v1/customers/a%2Fb%3Fc"),
+        ("ü @", "/v1/customers/%C3%BC%20%40"), ("A-z_0.9~", "/v1/customers/A-z_0.9~"),
+    ])
+    func `an id in a path can hold anything`(id: String, path: String) {
+        #expect(Paths.customer(id) == path)
+        #expect(Paths.aliases(of: id) == path + "/aliases")
+    }
+}

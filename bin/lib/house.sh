@@ -1,0 +1,142 @@
+# What the scripts in bin/ share. Sourced, not run. Sets `root`, the repository's folder.
+# Every function may be called again: what is there already is left as it is.
+
+root="$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)"
+server="$root/Server"
+
+# The tools version of Server/Package.swift.
+swift_major_min=6
+swift_minor_min=2
+
+say() { printf '==> %s\n' "$*"; }
+
+# stop WHAT NEXT…: says what failed and the next command to try, then ends the script.
+stop() {
+    printf '\nStopped: %s\n' "$1" >&2
+    shift
+    [ $# -eq 0 ] || printf 'Next:    %s\n' "$@" >&2
+    exit 1
+}
+
+# Prints the comment at the head of a script: that is its help.
+print_help() { sed -n '2,/^[^#]/{ /^#/s/^# \{0,1\}//p; }' "$1"; }
+
+has_command() { command -v "$1" >/dev/null 2>&1; }
+has_header() { [ -n "$(find /usr/include /usr/local/include -name "$1" -print -quit 2>/dev/null)" ]; }
+has_library() { PATH="$PATH:/sbin:/usr/sbin" ldconfig -p 2>/dev/null | grep -F "$1" >/dev/null; }
+
+# Names the Debian packages that are missing, one a line. We look for the thing needed and not for
+# the package, so that a machine which has it from elsewhere is left alone.
+missing_packages() {
+    [ -n "$(ls /etc/ssl/certs 2>/dev/null)" ] || echo ca-certificates
+    has_command git || echo git
+    has_command curl || echo curl
+    has_command gcc || echo gcc
+    has_command ld || echo binutils
+    has_header stdio.h || echo libc6-dev
+    [ -n "$(find /usr/include/c++ -name vector -print -quit 2>/dev/null)" ] || echo g++
+    has_header sqlite3.h || echo libsqlite3-dev
+    has_header zlib.h || echo zlib1g-dev
+    # Swift's own tools are linked with these three.
+    has_library libcurl.so.4 || echo libcurl4-openssl-dev
+    has_library libxml2.so || echo libxml2-dev
+    has_library libncurses.so.6 || echo libncurses-dev
+    # The App Store counts its months in Los Angeles.
+    [ -e /usr/share/zoneinfo/America/Los_Angeles ] || echo tzdata
+}
+
+# install_packages NAME…: with apt, as root or with sudo.
+install_packages() {
+    local next="apt-get update && apt-get install -y $*"
+    local as_root=()
+    if [ "$(id -u)" -ne 0 ]; then
+        has_command sudo || stop "not root, and there is no sudo; missing: $*" "as root: $next"
+        # Where nobody can type a password, sudo must not ask for one.
+        if [ -t 0 ]; then as_root=(sudo); else as_root=(sudo -n); fi
+        next="sudo apt-get update && sudo apt-get install -y $*"
+    fi
+    say "Installing with apt: $*"
+    # The bare "${a[@]}" of an empty array is an error in the bash of macOS.
+    ${as_root[@]+"${as_root[@]}"} apt-get update -qq </dev/null || stop "apt-get update failed" "$next"
+    ${as_root[@]+"${as_root[@]}"} env DEBIAN_FRONTEND=noninteractive \
+        apt-get install -y -qq --no-install-recommends "$@" </dev/null \
+        || stop "apt-get could not install: $*" "$next"
+}
+
+need_packages() {
+    case "$(uname -s)" in
+    Linux)
+        local missing
+        missing="$(missing_packages | tr '\n' ' ')"
+        [ -n "${missing// /}" ] || return 0
+        has_command apt-get \
+            || stop "missing, by their names on Debian: $missing" \
+                "install them with your system's package tool, then run this again"
+        # shellcheck disable=SC2086  # a list of words
+        install_packages $missing
+        ;;
+    Darwin)
+        # SQLite, zlib and the C compiler come with Apple's command line tools.
+        xcode-select -p >/dev/null 2>&1 \
+            || stop "Apple's command line tools are missing" "xcode-select --install"
+        has_command git || stop "git is missing" "brew install git"
+        ;;
+    *) stop "$(uname -s) is not supported: Perennial builds on Linux and macOS" ;;
+    esac
+}
+
+# need_python: with the modules that a virtual environment takes.
+need_python() {
+    python3 -c 'import ensurepip, venv' >/dev/null 2>&1 && return 0
+    [ "$(uname -s)" != Darwin ] || stop "python3 is missing" "brew install python"
+    has_command apt-get || stop "python3 with venv is missing" "install python3 and its venv module"
+    install_packages python3 python3-venv
+}
+
+need_swift() {
+    if ! has_command swift && [ -x "$HOME/.local/share/swiftly/bin/swift" ]; then
+        export PATH="$HOME/.local/share/swiftly/bin:$PATH"
+    fi
+    local wanted="Swift $swift_major_min.$swift_minor_min or newer"
+    local next="see https://www.swift.org/install/linux, then run this again"
+    [ "$(uname -s)" != Darwin ] \
+        || next="install Xcode 26 or newer, or: brew install swiftly && swiftly init"
+    has_command swift || stop "swift is not on the PATH; Perennial needs $wanted" "$next"
+    local line
+    line="$(swift --version 2>&1)" || stop "swift --version fails: $line" "$next"
+    [[ "$line" =~ Swift\ version\ ([0-9]+)\.([0-9]+) ]] \
+        || stop "swift --version says: $line" "$next"
+    local major="${BASH_REMATCH[1]}" minor="${BASH_REMATCH[2]}"
+    if [ "$major" -lt "$swift_major_min" ] \
+        || { [ "$major" -eq "$swift_major_min" ] && [ "$minor" -lt "$swift_minor_min" ]; }; then
+        stop "found Swift $major.$minor at $(command -v swift); Perennial needs $wanted" "$next"
+    fi
+}
+
+# Everything a build takes.
+need_tools() {
+    need_packages
+    need_swift
+}
+
+# swift_in PACKAGE VERB ARGUMENTS…: with the flags that all our builds share, so that they share
+# their products. -O2 for C: the cryptography of a debug build is ten times faster so.
+swift_in() {
+    local package="$1" verb="$2"
+    shift 2
+    swift "$verb" --package-path "$package" -Xcc -O2 "$@" </dev/null
+}
+
+# Sets `perennial`, the program, built.
+build_program() {
+    if [ -d "$server/.build/debug" ]; then
+        say "Building the server"
+    else
+        say "Building the server: the first time this fetches the packages and takes some minutes"
+    fi
+    swift_in "$server" build --product perennial \
+        || stop "the build failed (see above)" \
+            "if packages could not be fetched, run this again; if .build is damaged: rm -rf Server/.build"
+    perennial="$server/.build/debug/perennial"
+    [ -x "$perennial" ] || stop "the build left no program at $perennial" "rm -rf Server/.build"
+}
