@@ -11,20 +11,21 @@
 struct KnownChains: Sendable {
     static let chainsMax = 64
 
-    private var chains: [ArraySlice<UInt8>: TrustedChain] = [:]
-    /// Oldest first.
-    private var headers: [ArraySlice<UInt8>] = []
+    // Oldest first. A list, not a dictionary: to hash a header costs more than to compare it with
+    // the few there are, which differ early.
+    private var chains: [(header: ArraySlice<UInt8>, chain: TrustedChain)] = []
 
     var count: Int { chains.count }
 
-    subscript(header: ArraySlice<UInt8>) -> TrustedChain? { chains[header] }
+    subscript(header: ArraySlice<UInt8>) -> TrustedChain? {
+        chains.first { $0.header == header }?.chain
+    }
 
+    /// Forgets the oldest where there is no room.
     mutating func insert(_ chain: TrustedChain, for header: ArraySlice<UInt8>) {
-        guard chains[header] == nil else { return }
-        if headers.count == Self.chainsMax { chains[headers.removeFirst()] = nil }
+        guard self[header] == nil else { return }
+        if chains.count == Self.chainsMax { chains.removeFirst() }
         // Copied, because a slice would keep the whole document alive.
-        let key = Array(header)[...]
-        headers.append(key)
-        chains[key] = chain
+        chains.append((Array(header)[...], chain))
     }
 }

@@ -53,7 +53,7 @@ package struct ChainVerifier: Sendable {
         let leaf = try Certificate(reading: leaf)
         let intermediate = try Certificate(reading: intermediate)
         let path = try await path(from: leaf, over: intermediate)
-        
+        try leaf.requireMarker(Self.leafMarker, named: "leaf")
         try intermediate.requireMarker(Self.intermediateMarker, named: "intermediate")
         try leaf.requireUsage("digital signatures", named: "leaf", \.digitalSignature)
         try intermediate.requireUsage(

@@ -150,9 +150,21 @@ extension World {
             }
             return try changeProduct(id, to: productID, at: now)
         case .refund:
-            return try refund(try transactionID ?? refundable(id, isRefunded: false), at: now)
+            let chosen = try target(transactionID, of: id, isRefunded: false)
+            return try refund(chosen, at: now)
         case .reverseRefund:
-            return try reverseRefund(try transactionID ?? refundable(id, isRefunded: true), at: now)
+            let chosen = try target(transactionID, of: id, isRefunded: true)
+            return try reverseRefund(chosen, at: now)
         }
+    }
+
+    private func target(
+        _ transactionID: String?, of id: String, isRefunded: Bool
+    ) throws(StoreProblem) -> String {
+        guard let transactionID else { return try refundable(id, isRefunded: isRefunded) }
+        guard chainOfTransaction[transactionID] == id else {
+            throw .unknownTransaction(transactionID)
+        }
+        return transactionID
     }
 }

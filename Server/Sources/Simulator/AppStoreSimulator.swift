@@ -120,7 +120,9 @@ package actor AppStoreSimulator {
     private func catchUp() async {
         await takeTurn()
         defer { endTurn() }
-        do { try await run(until: clock.now) } catch { note("trouble", [("error", "\(error)")]) }
+        do { try await run(until: clock.now) } catch {
+            note("trouble", [("error", .string(error.description))])
+        }
     }
 
     private func check(_ moment: AppStoreDate) throws(StoreProblem) {

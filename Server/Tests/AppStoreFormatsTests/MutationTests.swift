@@ -15,9 +15,10 @@ import Testing
 
     private static let text =
         #"{"bundleId":"com.example","data":{"appAppleId":41234,"status":1,"environment":"Moon"},"#
-        + #""signedDate":1697679936049.7297,"isUpgraded":false,"offerIdentifier":"\u00e9\ud83d\ude00","#
+        + #""signedDate":1697679936049.7297,"isUpgraded":false,"x5c":["QQ=="],"alg":null,"#
         + #""advancedCommerceInfo":{"items":[{"SKU":"a","refunds":[{"refundAmount":-5000}]}],"#
-        + #""taxRate":"0.15"},"eligibleWinBackOfferIds":["é","😀"],"x5c":["QQ=="],"alg":null}"#
+        + #""taxRate":"0.15"},"offerIdentifier":"\u00e9\ud83d\ude00","#
+        + #""eligibleWinBackOfferIds":["é","😀"]}"#
 
     private static var jws: [UInt8] {
         func segment(_ bytes: [UInt8]) -> String {

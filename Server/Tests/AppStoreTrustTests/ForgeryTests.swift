@@ -77,7 +77,11 @@ import X509
         #expect(try await reason(signer.jws(Cast.transaction(), header: header)) == .tooLong)
         var fat = signer
         fat.certificates[0] = [UInt8](repeating: 48, count: 4097)
-        #expect(try await reason(fat.jws(Cast.transaction())) == .certificateUnreadable)
+        let refusal = try await Cast.verifier().transaction(
+            fat.jws(Cast.transaction()), for: Cast.app, at: Cast.now
+        ).refusal
+        #expect(refusal?.reason == .certificateUnreadable)
+        #expect(refusal?.found == "a certificate of 4097 bytes")
     }
 
     @Test func `a chain to another root of the same name is refused`() async throws {

@@ -1,0 +1,69 @@
+import AppStoreFormats
+
+/// The OpenAPI 3.1 description of the control plane, made from the list of routes.
+enum OpenAPI {
+    static let document: JSON = [
+        "openapi": "3.1.0",
+        "info": ["title": "Perennial App Store simulator", "version": "1"],
+        "paths": .object(paths),
+        "components": ["schemas": ["Problem": problem]],
+    ]
+
+    private static var paths: [JSON.Member] {
+        var order: [String] = []
+        var operations: [String: [JSON.Member]] = [:]
+        for route in SimulatorRoute.all {
+            if operations[route.path] == nil { order.append(route.path) }
+            operations[route.path, default: []].append(
+                JSON.Member(route.method.rawValue.lowercased(), operation(route)))
+        }
+        return order.map { JSON.Member($0, .object(operations[$0] ?? [])) }
+    }
+
+    private static func operation(_ route: SimulatorRoute) -> JSON {
+        var members: [JSON.Member] = [.init("summary", .string(route.summary))]
+        let inPath = route.parameters.map { parameter($0, place: "path") }
+        let inQuery = (route.query + ["only"]).map { parameter($0, place: "query") }
+        members.append(.init("parameters", .array(inPath + inQuery)))
+        if !route.fields.isEmpty {
+            let schema: JSON = [
+                "type": "object",
+                "properties": .object(route.fields.map { .init($0.name, property($0)) }),
+            ]
+            let content: JSON = ["application/json": ["schema": schema]]
+            members.append(.init("requestBody", ["content": content]))
+        }
+        members.append(
+            .init("responses", ["200": ["description": "Done."], "default": failure]))
+        return .object(members)
+    }
+
+    private static func property(_ field: SimulatorRoute.Field) -> JSON {
+        // A shop may also be named, and a clock's or a URL's value may be null: the note says so.
+        field.type == "object"
+            ? ["type": ["object", "string"], "description": .string(field.note)]
+            : ["type": [.string(field.type), "null"], "description": .string(field.note)]
+    }
+
+    private static func parameter(_ name: String, place: String) -> JSON {
+        [
+            "name": .string(name), "in": .string(place), "required": .bool(place == "path"),
+            "schema": ["type": "string"],
+        ]
+    }
+
+    private static let failure: JSON = [
+        "description": "Refused: what happened, and what to do.",
+        "content": [
+            "application/problem+json": ["schema": ["$ref": "#/components/schemas/Problem"]]
+        ],
+    ]
+
+    private static let problem: JSON = [
+        "type": "object",
+        "properties": .object(
+            ["type", "title", "detail", "code", "remedy"].map {
+                JSON.Member($0, ["type": "string"])
+            } + [JSON.Member("status", ["type": "integer"])]),
+    ]
+}

@@ -1,0 +1,93 @@
+import AppStoreFormats
+
+/// The JSON object of a request, read field by field: a field of the wrong kind, and one that nobody knows, are problems, for a
+/// misspelt field that is silently ignored costs an afternoon.
+struct RequestBody: Sendable {
+    private let json: JSON
+
+    /// An empty body is an empty object. `known` are all the fields that the route has.
+    init(_ bytes: [UInt8], known: [String]) throws(StoreProblem) {
+        let json: JSON
+        do { json = bytes.isEmpty ? .object([]) : try JSON(parsing: bytes) } catch {
+            throw .badRequest("The body is no JSON: \(error).", remedy: "Send a JSON object.")
+        }
+        try self.init(json, known: known, place: "The body")
+    }
+
+    init(_ json: JSON, known: [String], place: String) throws(StoreProblem) {
+        guard let members = json.members else {
+            throw .badRequest("\(place) is no JSON object.", remedy: Self.list(known))
+        }
+        for member in members where !known.contains(member.key) {
+            throw .badRequest("\(place) has the unknown field \(member.key).", remedy: Self.list(known))
+        }
+        self.json = json
+    }
+
+    private static func list(_ known: [String]) -> String {
+        known.isEmpty ? "This route takes no fields." : "It may have: \(known.joined(separator: ", "))."
+    }
+
+    /// The value of a field; nil where it is absent or null.
+    func value(_ field: String) -> JSON? { json[field].flatMap { $0 == .null ? nil : $0 } }
+
+    func string(_ field: String) throws(StoreProblem) -> String? {
+        guard let value = value(field) else { return nil }
+        guard let text = value.string, !text.isEmpty else { throw Self.wrong(field, "a text") }
+        return text
+    }
+
+    func requiredString(_ field: String) throws(StoreProblem) -> String {
+        guard let text = try string(field) else {
+            throw .badRequest("The field \(field) is missing.", remedy: "Send it as a text.")
+        }
+        return text
+    }
+
+    func integer(_ field: String) throws(StoreProblem) -> Int64? {
+        guard let value = value(field) else { return nil }
+        guard let number = value.integer else { throw Self.wrong(field, "a whole number") }
+        return number
+    }
+
+    func bool(_ field: String) throws(StoreProblem) -> Bool? {
+        guard let value = value(field) else { return nil }
+        guard let bool = value.bool else { throw Self.wrong(field, "true or false") }
+        return bool
+    }
+
+    func number(_ field: String) throws(StoreProblem) -> Double? {
+        switch value(field) {
+        case nil: return nil
+        case .integer(let whole)?: return Double(whole)
+        case .decimal(let literal)?:
+            if let number = Double(literal) { return number }
+            throw Self.wrong(field, "a number")
+        default: throw Self.wrong(field, "a number")
+        }
+    }
+
+    /// A probability.
+    func odds(_ field: String) throws(StoreProblem) -> Double? {
+        guard let number = try number(field) else { return nil }
+        guard (0...1).contains(number) else { throw Self.wrong(field, "a number from 0 to 1") }
+        return number
+    }
+
+    func time(_ field: String) throws(StoreProblem) -> AppStoreDate? {
+        guard let text = try string(field) else { return nil }
+        guard let moment = RFC3339.moment(text) else {
+            throw Self.wrong(field, "a time such as 2026-03-08T10:00:00Z")
+        }
+        return moment
+    }
+
+    static func wrong(_ field: String, _ kind: String) -> StoreProblem {
+        .badRequest("The field \(field) is not \(kind).", remedy: "Send \(kind).")
+    }
+}
+
+extension RequestBody {
+    /// Whether a field is there and is null.
+    func isNull(_ field: String) -> Bool { json[field] == .null }
+}

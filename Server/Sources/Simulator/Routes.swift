@@ -1,0 +1,119 @@
+import AppStoreFormats
+import HTTPTypes
+import Hummingbird
+
+// The HTTP face: decode, call, encode. Everything that is particular to a route is in its entry of the list.
+
+extension AppStoreSimulator {
+    /// The control plane, `/_sim/…`. Each call makes a router of its own.
+    package nonisolated func router() -> Router<BasicRequestContext> {
+        let router = Router(context: BasicRequestContext.self)
+        router.add(middleware: SimulatorAnswers(simulator: self))
+        for route in SimulatorRoute.all {
+            let path = route.path.replacing("{", with: ":").replacing("}", with: "")
+            router.on(RouterPath(path), method: route.method) { request, context in
+                try await self.response(to: request, context, route)
+            }
+        }
+        return router
+    }
+
+    private nonisolated func response(
+        to request: Request, _ context: BasicRequestContext, _ route: SimulatorRoute
+    ) async throws -> Response {
+        let known = route.fields.map(\.name)
+        let bytes = try await Self.bytes(of: request, atMost: route.bodyBytesMax)
+        var parameters: [String: String] = [:]
+        for name in route.parameters { parameters[name] = context.parameters.get(name) }
+        var query: [String: String] = [:]
+        for (name, value) in request.uri.queryParameters { query[String(name)] = String(value) }
+        let call = SimulatorRoute.Call(
+            body: try RequestBody(bytes, known: known), parameters: parameters, query: query)
+        switch try await route.answer(self, call) {
+        case .bytes(let bytes, let type): return Response(.ok, bytes, type: type)
+        case .json(let json):
+            guard let field = query["only"] else {
+                return Response(.ok, json.bytes, type: "application/json; charset=utf-8")
+            }
+            return try Self.text(of: field, in: json)
+        }
+    }
+
+    private static func bytes(of request: Request, atMost limit: Int) async throws -> [UInt8] {
+        do {
+            let buffer = try await request.body.collect(upTo: limit)
+            return [UInt8](buffer.readableBytesView)
+        } catch {
+            throw StoreProblem(
+                "body_too_large", status: 413, "The body cannot be read, or is too large.",
+                remedy: "Send at most \(limit) bytes.")
+        }
+    }
+
+    /// One field as plain text, so that a shell needs no JSON tool: `curl … ?only=signed_transaction`.
+    private static func text(of field: String, in json: JSON) throws(StoreProblem) -> Response {
+        guard let value = json[field] else {
+            let fields = (json.members ?? []).map(\.key).joined(separator: ", ")
+            throw .badRequest(
+                "The answer has no field \(field).", remedy: "It has: \(fields).")
+        }
+        let text = value.string ?? value.text
+        return Response(.ok, Array(text.utf8), type: "text/plain; charset=utf-8")
+    }
+}
+
+/// Logs each request, and gives every failure the form of a problem (RFC 9457).
+private struct SimulatorAnswers: RouterMiddleware {
+    let simulator: AppStoreSimulator
+
+    func handle(
+        _ request: Request, context: BasicRequestContext,
+        next: (Request, BasicRequestContext) async throws -> Response
+    ) async throws -> Response {
+        let response: Response
+        do { response = try await next(request, context) } catch {
+            response = Response(problem(for: error, request))
+        }
+        await simulator.note(
+            "request",
+            [
+                ("method", .string(request.method.rawValue)), ("path", .string(request.uri.path)),
+                ("status", .integer(Int64(response.status.code))),
+            ])
+        return response
+    }
+
+    private func problem(for error: any Error, _ request: Request) -> StoreProblem {
+        if let problem = error as? StoreProblem { return problem }
+        if let failure = error as? any HTTPResponseError, failure.status.code < 500 {
+            return StoreProblem(
+                "unknown_route", status: failure.status.code,
+                "There is no route \(request.method.rawValue) \(request.uri.path).",
+                remedy: "GET /_sim/openapi.json lists the routes.")
+        }
+        return StoreProblem(
+            "simulator_failed", status: 500, "The simulator failed: \(error)",
+            remedy: "Report it with the requests before: GET /_sim/log.")
+    }
+}
+
+extension Response {
+    fileprivate init(_ status: HTTPResponse.Status, _ bytes: [UInt8], type: String) {
+        var headers = HTTPFields()
+        headers[.contentType] = type
+        headers[.contentLength] = String(bytes.count)
+        self.init(
+            status: status, headers: headers,
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+    }
+
+    fileprivate init(_ problem: StoreProblem) {
+        let json: JSON = [
+            "type": "about:blank", "title": .string(problem.message),
+            "status": .integer(Int64(problem.status)), "detail": .string(problem.message),
+            "code": .string(problem.code), "remedy": .string(problem.remedy),
+        ]
+        self.init(
+            HTTPResponse.Status(code: problem.status), json.bytes, type: "application/problem+json")
+    }
+}

@@ -1,0 +1,138 @@
+import AppStoreFormats
+import Synchronization
+
+@testable import Simulator
+
+/// A simulator for one test, with a letter box in the server's place.
+struct Stage: Sendable {
+    let simulator: AppStoreSimulator
+    let letterBox: LetterBox
+
+    /// One authority for all tests: making certificates takes longer than a test.
+    static let authority = Result { try SigningAuthority() }
+    static let noon = "2026-01-10T20:00:00Z"
+
+    init(
+        now: String = noon, shop: StoreKitFile? = nil,
+        _ change: (inout SimulatorSettings) -> Void = { _ in }
+    ) throws {
+        let letterBox = LetterBox()
+        var settings = SimulatorSettings(
+            now: try moment(now), shop: try shop ?? ExampleShop.file(), notificationURL: "box")
+        change(&settings)
+        self.letterBox = letterBox
+        simulator = AppStoreSimulator(
+            settings, authority: try Self.authority.get(),
+            post: { _, body in letterBox.take(body) })
+    }
+
+    /// Buys on anna's first device, which is made where she has none.
+    @discardableResult
+    func buy(
+        _ product: String, offer: String? = nil, on device: String = "anna-1"
+    ) async throws -> PurchaseAnswer {
+        if await !simulator.world.devices.keys.contains(device) {
+            try await simulator.addDevice(account: "anna")
+        }
+        return try await simulator.purchase(PurchaseOrder(product, offerID: offer), on: device)
+    }
+
+    func advance(_ duration: String) async throws {
+        let duration = try require(ISODuration(duration), "\(duration) is no duration")
+        try await simulator.advance(by: duration)
+    }
+
+    func advance(to time: String) async throws { try await simulator.advance(to: moment(time)) }
+
+    /// All notifications as `TYPE/SUBTYPE status product`.
+    func story() async throws -> [String] {
+        try await simulator.notifications.map { try Letter($0.signedPayload).line }
+    }
+
+    func letters() async throws -> [Letter] {
+        try await simulator.notifications.map { try Letter($0.signedPayload) }
+    }
+
+    /// Anna's only purchase in the books.
+    func truth() async throws -> BookedPurchase {
+        let books = try await simulator.truth(of: "anna")
+        return try require(books.purchases.first, "anna has bought nothing")
+    }
+}
+
+/// Takes posted notifications, and answers as it is told.
+final class LetterBox: Sendable {
+    private struct State {
+        var bodies: [[UInt8]] = []
+        var answers: [PostAnswer] = []
+        var otherwise = PostAnswer(status: 200)
+    }
+
+    private let state = Mutex(State())
+
+    var count: Int { state.withLock(\.bodies.count) }
+
+    var letters: [Letter] {
+        get throws {
+            try state.withLock(\.bodies).map { body in
+                let body = try NotificationBody(parsing: body)
+                return try Letter(require(body.signedPayload, "no signedPayload"))
+            }
+        }
+    }
+
+    /// What to answer from now on, after the given answers are used up.
+    func answer(_ answers: [PostAnswer] = [], otherwise: PostAnswer = PostAnswer(status: 200)) {
+        state.withLock { state in
+            state.answers = answers
+            state.otherwise = otherwise
+        }
+    }
+
+    func take(_ body: [UInt8]) -> PostAnswer {
+        state.withLock { state in
+            state.bodies.append(body)
+            return state.answers.isEmpty ? state.otherwise : state.answers.removeFirst()
+        }
+    }
+}
+
+/// A notification taken apart.
+struct Letter: Sendable {
+    let notification: NotificationPayload
+    let transaction: TransactionPayload
+    let renewal: RenewalPayload?
+
+    init(_ signed: String) throws {
+        notification = try decode(NotificationPayload.self, signed)
+        let content = try require(notification.data, "no data")
+        let inner = try require(content.signedTransactionInfo, "no transaction")
+        transaction = try decode(TransactionPayload.self, inner)
+        renewal = try content.signedRenewalInfo.map { try decode(RenewalPayload.self, $0) }
+    }
+
+    var line: String {
+        let type = notification.notificationType?.rawValue ?? "?"
+        let subtype = notification.subtype.map { "/" + $0.rawValue } ?? ""
+        let status = notification.data?.status.map { " \($0.rawValue)" } ?? ""
+        return "\(type)\(subtype)\(status) \(transaction.productId ?? "?")"
+    }
+}
+
+struct Missing: Error, CustomStringConvertible {
+    let description: String
+}
+
+func require<Value>(_ value: Value?, _ what: String) throws -> Value {
+    guard let value else { throw Missing(description: what) }
+    return value
+}
+
+func moment(_ time: String) throws -> AppStoreDate {
+    try require(RFC3339.moment(time), "\(time) is no time")
+}
+
+func decode<Payload: WireObject>(_ type: Payload.Type, _ signed: String) throws -> Payload {
+    let bytes = try require(CompactJWS(signed)?.payload, "no JWS")
+    return try Payload(parsing: bytes)
+}

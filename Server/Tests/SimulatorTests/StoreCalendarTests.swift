@@ -1,0 +1,96 @@
+import AppStoreFormats
+import Testing
+
+@testable import Simulator
+
+@Suite struct StoreCalendarTests {
+    private let calendar = StoreCalendar()
+
+    /// The ends of so many periods, one after another.
+    private func ends(_ period: String, from start: String, _ count: Int) throws -> [String] {
+        var now = try moment(start)
+        var anchor = calendar.anchor(at: now)
+        let period = try require(BillingPeriod(period), "no period")
+        return (0..<count).map { _ in
+            now = calendar.end(of: period, times: 1, from: now, anchor: &anchor)
+            return RFC3339.text(now)
+        }
+    }
+
+    @Test func `a month ends on the day it began, or on the last day there is`() throws {
+        #expect(
+            try ends("P1M", from: "2026-01-31T20:00:00Z", 4) == [
+                "2026-02-28T20:00:00.000Z", "2026-03-31T19:00:00.000Z",
+                "2026-04-30T19:00:00.000Z", "2026-05-31T19:00:00.000Z",
+            ])
+    }
+
+    @Test func `a year from a leap day ends on 28 February, and comes back to the 29th`() throws {
+        #expect(
+            try ends("P1Y", from: "2028-02-29T20:00:00Z", 4) == [
+                "2029-02-28T20:00:00.000Z", "2030-02-28T20:00:00.000Z",
+                "2031-02-28T20:00:00.000Z", "2032-02-29T20:00:00.000Z",
+            ])
+    }
+
+    @Test func `the day of the month is that of Los Angeles`() throws {
+        // The evening of 30 January there; 1 February would follow by UTC's 31st.
+        #expect(try ends("P1M", from: "2026-01-31T05:00:00Z", 1) == ["2026-03-01T05:00:00.000Z"])
+    }
+
+    @Test func `a week over the change to summer time is an hour shorter`() throws {
+        #expect(try ends("P1W", from: "2026-03-04T20:00:00Z", 1) == ["2026-03-11T19:00:00.000Z"])
+    }
+
+    @Test func `a week over the change to winter time is an hour longer`() throws {
+        #expect(try ends("P1W", from: "2026-10-28T19:00:00Z", 1) == ["2026-11-04T20:00:00.000Z"])
+    }
+
+    @Test func `a time that a night skips comes an hour later, and returns the month after`() throws {
+        // 02:30 on 8 March 2026 does not exist there.
+        #expect(
+            try ends("P1M", from: "2026-02-08T10:30:00Z", 2) == [
+                "2026-03-08T10:30:00.000Z", "2026-04-08T09:30:00.000Z",
+            ])
+    }
+
+    @Test func `a time that a night has twice is taken the first time`() throws {
+        // 01:30 on 1 November 2026 comes in summer time and again in winter time.
+        #expect(try ends("P1M", from: "2026-10-01T08:30:00Z", 1) == ["2026-11-01T08:30:00.000Z"])
+    }
+
+    @Test func `milliseconds survive`() throws {
+        #expect(
+            try ends("P1M", from: "2026-01-10T20:00:00.123Z", 1) == ["2026-02-10T20:00:00.123Z"])
+    }
+
+    @Test(arguments: [
+        ("P31D", "2026-02-10T20:00:00.000Z"), ("P1M", "2026-02-10T20:00:00.000Z"),
+        ("PT1H30M", "2026-01-10T21:30:00.000Z"), ("P1Y2M", "2027-03-10T20:00:00.000Z"),
+        ("P1W", "2026-01-17T20:00:00.000Z"), ("PT0.5S", "2026-01-10T20:00:00.500Z"),
+        ("P6M", "2026-07-10T19:00:00.000Z"),
+    ])
+    func `a duration moves the clock`(text: String, expected: String) throws {
+        let duration = try require(ISODuration(text), "no duration")
+        let moved = calendar.moment(try moment(Stage.noon), plus: duration)
+        #expect(RFC3339.text(moved) == expected)
+    }
+
+    @Test(arguments: ["", "P", "PT", "31D", "P-1D", "P1H", "P1.5D", "PT1D", "P99999999D", "P1"])
+    func `what is no duration is refused`(text: String) {
+        #expect(ISODuration(text) == nil)
+    }
+
+    @Test(arguments: [
+        ("2026-03-08T10:00:00Z", 1_772_964_000_000), ("2026-03-08T11:00:00+01:00", 1_772_964_000_000),
+        ("1969-12-31T23:59:59.999Z", -1), ("2000-02-29T00:00:00.1234Z", 951_782_400_123),
+    ])
+    func `a time is read with its offset`(text: String, milliseconds: Int64) throws {
+        #expect(try moment(text).milliseconds == milliseconds)
+    }
+
+    @Test(arguments: ["2026-02-29T00:00:00Z", "2026-13-01T00:00:00Z", "2026-01-01", "x"])
+    func `a time that is none is refused`(text: String) {
+        #expect(RFC3339.moment(text) == nil)
+    }
+}

@@ -1,0 +1,105 @@
+import AppStoreFormats
+import Foundation
+import Testing
+
+@testable import Simulator
+
+/// Files of other projects, read where they are at hand. Skipped: no vectors.
+private enum Vectors {
+    static let folder: URL? = {
+        let environment = ProcessInfo.processInfo.environment["PERENNIAL_VECTORS"]
+        let root = URL(filePath: #filePath).appending(path: "../../../../../shared/vectors")
+        let folder = (environment.map { URL(filePath: $0) } ?? root.standardizedFileURL)
+            .appending(path: "storekit-files")
+        return FileManager.default.fileExists(atPath: folder.path) ? folder : nil
+    }()
+
+    static func files() throws -> [(String, StoreKitFile)] {
+        guard let folder else { return [] }
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+        return try names.filter { $0.hasSuffix(".storekit") }.map { name in
+            let bytes = [UInt8](try Data(contentsOf: folder.appending(path: name)))
+            return (name, try StoreKitFile(parsing: bytes))
+        }
+    }
+}
+
+@Suite struct StoreKitFileTests {
+    // Skipped: no vectors.
+    @Test(.enabled(if: Vectors.folder != nil))
+    func `files of every version are read, with every product`() throws {
+        let files = try Vectors.files()
+        #expect(files.count == 24)
+        let all = files.map(\.1)
+        #expect(Set(all.map(\.majorVersion)) == [1, 2, 3, 4, 5, 6])
+        #expect(all.map(\.oneTimeProducts.count).reduce(0, +) == 50)
+        #expect(all.map(\.groups.count).reduce(0, +) == 41)
+        #expect(all.flatMap(\.groups).map(\.subscriptions.count).reduce(0, +) == 86)
+    }
+
+    // Skipped: no vectors.
+    @Test(.enabled(if: Vectors.folder != nil))
+    func `offers of every kind are found`() throws {
+        let terms = try Vectors.files().flatMap(\.1.products).compactMap(\.subscription)
+        #expect(terms.compactMap(\.introductoryOffer).count == 35)
+        #expect(terms.flatMap(\.winBackOffers).map(\.id) == ["subscription_silver_winback_offer"])
+        #expect(terms.flatMap(\.promotionalOffers).contains { $0.price == 20_150 && $0.periodCount == 2 })
+        let free = terms.compactMap(\.introductoryOffer).filter { $0.discount == .freeTrial }
+        #expect(!free.isEmpty && free.allSatisfy { $0.price == 0 })
+    }
+
+    @Test func `the example shop has three tiers`() throws {
+        let shop = try ExampleShop.file()
+        let prices = Dictionary(uniqueKeysWithValues: shop.products.map { ($0.id, $0.price) })
+        #expect(
+            prices == [
+                "pro.monthly": 9990, "pro.yearly": 59_990, "plus.monthly": 4990,
+                "premium.monthly": 19_990,
+            ])
+        let yearly = shop.products.first { $0.id == "pro.yearly" }?.subscription
+        #expect(yearly?.introductoryOffer?.period == BillingPeriod(1, .week))
+    }
+
+    @Test(arguments: [
+        ("4.99", 4990), ("29", 29_000), ("0.5", 500), ("0.00", 0), ("1.234", 1234),
+    ])
+    func `a plain price is read in thousandths`(text: String, price: Int64) {
+        #expect(StoreKitFile.milliunits(text) == price)
+    }
+
+    @Test(arguments: ["0,99", "", "4.", ".5", "4.9999", "-1", "1e3", " 4.99", "4.99 €", "4.9.9"])
+    func `a price that is no plain number is refused`(text: String) {
+        #expect(StoreKitFile.milliunits(text) == nil)
+    }
+
+    @Test func `a file with such a price names the product`() {
+        let text = """
+            {"products": [{"productID": "gem", "type": "Consumable", "displayPrice": "0,99"}]}
+            """
+        #expect {
+            try StoreKitFile(parsing: text.utf8)
+        } throws: { "\($0)".contains("product gem") && "\($0)".contains("0,99") }
+    }
+
+    @Test func `a recurring product outside a group is refused`() {
+        let text = """
+            {"products": [{"productID": "pro", "type": "RecurringSubscription",
+             "displayPrice": "1.00"}]}
+            """
+        #expect {
+            try StoreKitFile(parsing: text.utf8)
+        } throws: { "\($0)".contains("subscriptionGroups") }
+    }
+
+    @Test func `the list of introductory offers goes before the single one`() throws {
+        let text = """
+            {"subscriptionGroups": [{"id": "g", "subscriptions": [{"productID": "pro",
+             "displayPrice": "1.00", "recurringSubscriptionPeriod": "P1M",
+             "introductoryOffer": {"paymentMode": "free", "subscriptionPeriod": "P1W"},
+             "introductoryOffers": [{"paymentMode": "free", "subscriptionPeriod": "P3D"}]}]}]}
+            """
+        let file = try StoreKitFile(parsing: text.utf8)
+        #expect(
+            file.products.first?.subscription?.introductoryOffer?.period == BillingPeriod(3, .day))
+    }
+}

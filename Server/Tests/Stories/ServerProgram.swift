@@ -1,0 +1,154 @@
+import Crypto
+import Foundation
+import Storage
+import StorageSQLite
+import Synchronization
+
+/// The payloads that were answered with 200.
+final class Acknowledged: Sendable {
+    private let payloads = Mutex<Set<String>>([])
+
+    func add(_ payload: String) { payloads.withLock { _ = $0.insert(payload) } }
+    var all: Set<String> { payloads.withLock { $0 } }
+}
+
+struct TemporaryFolder: Sendable {
+    let path: String
+
+    init() throws {
+        let url = FileManager.default.temporaryDirectory.appending(
+            path: "perennial-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+        path = url.path
+    }
+
+    func remove() { try? FileManager.default.removeItem(atPath: path) }
+}
+
+/// The built program `perennial`, as `serve` on a database of its own, for the app of a simulator.
+struct ServerProgram: Sendable {
+    let folder: TemporaryFolder
+    let simulator: Wire
+    let configuration: String
+    let database: String
+
+    static let key = "sk_story"
+    private static let startSeconds = 30.0
+
+    struct Missing: Error, CustomStringConvertible {
+        var description: String
+    }
+
+    init(folder: TemporaryFolder, simulator: Wire) throws {
+        self.folder = folder
+        self.simulator = simulator
+        configuration = folder.path + "/perennial.yaml"
+        database = folder.path + "/perennial.sqlite"
+        let text = """
+            apps:
+              birds:
+                bundle_id: com.example.birds
+                app_apple_id: 1234567890
+                simulated: true
+                products:
+                  pro.monthly: [pro]
+            """
+        try Data(text.utf8).write(to: URL(filePath: configuration))
+        let made = try run(["keys", "create", "--app", "birds", "--kind", "secret"])
+        guard made.status == 0 else { throw Missing(description: made.output) }
+    }
+
+    /// A server that listens.
+    struct Running: Sendable {
+        let wire: Wire
+        let process: Int32
+
+        /// As the power would go: no signal that could be heard.
+        func kill() {
+            Foundation.kill(process, SIGKILL)
+            var status: Int32 = 0
+            waitpid(process, &status, 0)
+        }
+    }
+
+    func start() async throws -> Running {
+        let port = try Self.freePort()
+        let process = Process()
+        process.executableURL = try Self.executable()
+        process.arguments =
+            ["serve", "--port", "\(port)", "--clock-from", simulator.base] + common
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        let running = Running(
+            wire: Wire(base: "http://127.0.0.1:\(port)"), process: process.processIdentifier)
+        let deadline = Date(timeIntervalSinceNow: Self.startSeconds)
+        while Date() < deadline {
+            if let ready = try? await running.wire.send("GET", "/ready"), ready.status == 200 {
+                return running
+            }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        running.kill()
+        throw Missing(description: "the server did not become ready")
+    }
+
+    /// Runs another command of the program to its end.
+    func run(_ arguments: [String]) throws -> (status: Int32, output: String) {
+        let process = Process()
+        process.executableURL = try Self.executable()
+        process.arguments = arguments + ["--clock-from", simulator.base] + common
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        process.standardError = pipe
+        try process.run()
+        let output = pipe.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        return (process.terminationStatus, String(decoding: output, as: UTF8.self))
+    }
+
+    private var common: [String] { ["--config", configuration, "--database", database] }
+
+    /// Those of the payloads that the database does not hold.
+    func missing(_ payloads: Set<String>) async throws -> [String] {
+        let store = Store(try SQLiteDatabase(path: database))
+        var kept: Set<[UInt8]> = []
+        var position = DocumentPosition.start
+        while true {
+            let from = position
+            let documents = try await store.reading { try $0.documents(after: from, limit: 500) }
+            guard let last = documents.last else { break }
+            kept.formUnion(documents.map(\.id))
+            position = DocumentPosition(after: last)
+        }
+        try store.database.close()
+        return payloads.filter { !kept.contains(Array(SHA256.hash(data: Data($0.utf8)))) }
+    }
+
+    private static func executable() throws -> URL {
+        let folder = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
+        for candidate in [folder, URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../.build/debug")] {
+            let url = candidate.appending(path: "perennial").standardizedFileURL
+            if FileManager.default.isExecutableFile(atPath: url.path) { return url }
+        }
+        throw Missing(description: "the program perennial is not built: swift build")
+    }
+
+    /// A port that nobody listens on at the moment.
+    private static func freePort() throws -> UInt16 {
+        let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(socket) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let bound = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(socket, $0, length) == 0 && getsockname(socket, $0, &length) == 0
+            }
+        }
+        guard bound else { throw Missing(description: "no port is free") }
+        return UInt16(bigEndian: address.sin_port)
+    }
+}

@@ -1,0 +1,134 @@
+import AppStoreFormats
+import Foundation
+import Ledger
+import Testing
+
+/// One life on one shop: carries out the acts on the simulator, plays the app, and holds both sides' answers against each other.
+struct Stage: Sendable {
+    static let account = "anna"
+    static let device = "anna-1"
+
+    let simulator: Wire
+    let server: Wire
+    /// Whether the app posts its purchases.
+    var original: String?
+
+    mutating func play(_ act: Life.Act, checking: (Stage) async throws -> Void) async throws {
+        switch act {
+        case .buy(let product):
+            let bought = try await buy(product)
+            try await post([bought])
+            try await checking(self)
+        case .buyUnheard(let product):
+            _ = try await buy(product)
+        case .restore:
+            let device = try await simulator.post("/_sim/devices/\(Self.device)/restore")
+            try await post((device["signed_transactions"]?.array ?? []).compactMap(\.string))
+            try await checking(self)
+        case .pass(let duration):
+            try await pass(duration, checking: checking)
+        case .change(let verb):
+            try await simulator.post("/_sim/subscriptions/\(try chain())/\(verb)")
+            try await checking(self)
+        case .changeProduct(let product):
+            try await simulator.post(
+                "/_sim/subscriptions/\(try chain())/change-product",
+                ["product_id": .string(product)])
+            try await checking(self)
+        case .onTransaction(let number, let verb):
+            let all = try await simulator.get("/_sim/devices/\(Self.device)/transactions")
+            let list = all["transactions"]?.array ?? []
+            let id = try #require(list.indices.contains(number) ? list[number] : nil)
+            try await simulator.post(
+                "/_sim/transactions/\(try id.text("transaction_id"))/\(verb)")
+            try await checking(self)
+        }
+    }
+
+    private func chain() throws -> String { try #require(original) }
+
+    private mutating func buy(_ product: String) async throws -> String {
+        let answer = try await simulator.post(
+            "/_sim/devices/\(Self.device)/purchases", ["product_id": .string(product)])
+        original = try answer.text("original_transaction_id")
+        return try answer.text("signed_transaction")
+    }
+
+    private func post(_ transactions: [String]) async throws {
+        try await server.post(
+            "/v1/purchases",
+            [
+                "customer_id": .string(Self.account),
+                "signed_transactions": .array(transactions.map { .string($0) }),
+            ])
+    }
+
+    // MARK: Time
+
+    /// Lets time pass, with a stop on both sides of every end that the books tell of.
+    private func pass(
+        _ duration: String, checking: (Stage) async throws -> Void
+    ) async throws {
+        let start = try await now()
+        let target = start + (try #require(Self.length(duration)))
+        var here = start
+        for _ in 0..<Self.stopsMax {
+            let next = try await nextEnd(after: here, until: target)
+            for stop in [next.map { $0 - .milliseconds(1) }, next].compactMap({ $0 }) where stop > here {
+                try await set(clock: stop)
+                try await checking(self)
+            }
+            guard let next else { break }
+            here = next
+        }
+        try await set(clock: target)
+        try await checking(self)
+    }
+
+    private static let stopsMax = 100
+
+    private func nextEnd(after here: Instant, until target: Instant) async throws -> Instant? {
+        let books = try await simulator.get("/_sim/truth/\(Self.account)")
+        let ends = (books["purchases"]?.array ?? []).flatMap { purchase in
+            [purchase["until"]?.string, purchase["grace_until"]?.string]
+        }
+        return ends.compactMap { $0.flatMap(Self.instant) }.filter { $0 > here && $0 <= target }.min()
+    }
+
+    func now() async throws -> Instant {
+        let text = try await simulator.get("/_sim/clock").text("now")
+        return try #require(Self.instant(text))
+    }
+
+    func set(clock: Instant) async throws {
+        try await simulator.post("/_sim/clock", ["set": .string("\(clock)")])
+    }
+
+    private static func instant(_ text: String) -> Instant? {
+        let format = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+        guard let date = try? format.parse(text) else { return nil }
+        return Instant(milliseconds: Int64((date.timeIntervalSince1970 * 1000).rounded()))
+    }
+
+    /// `P2DT3H4M` and the like.
+    private static func length(_ text: String) -> Duration? {
+        guard let match = text.wholeMatch(of: /P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?)?/) else {
+            return nil
+        }
+        func number(_ part: Substring?) -> Int { part.flatMap { Int($0) } ?? 0 }
+        return .days(number(match.1)) + .hours(number(match.2))
+            + .seconds(60 * number(match.3))
+    }
+
+    // MARK: Verdicts
+
+    func truth() async throws -> [Verdict] {
+        let books = try await simulator.get("/_sim/truth/\(Self.account)")
+        return try (books["purchases"]?.array ?? []).map(Verdict.init(truth:))
+    }
+
+    func answer() async throws -> [Verdict] {
+        let customer = try await server.get("/v1/customers/\(Self.account)")
+        return try (customer["subscriptions"]?.array ?? []).map(Verdict.init(subscription:))
+    }
+}

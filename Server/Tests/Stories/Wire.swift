@@ -1,0 +1,69 @@
+import AppStoreFormats
+import AsyncHTTPClient
+import Foundation
+import NIOCore
+
+/// One side of a story, spoken to over HTTP, in JSON.
+struct Wire: Sendable {
+    let base: String
+    var bearer: String?
+
+    /// Bytes of an answer. A restore with a year of renewals has about a hundred thousand.
+    static let answerBytesMax = 16_777_216
+    static let patience = TimeAmount.seconds(60)
+
+    struct Answer: Sendable {
+        var status: Int
+        var body: [UInt8]
+
+        var json: JSON {
+            get throws { try JSON(parsing: body) }
+        }
+    }
+
+    struct Unexpected: Error, CustomStringConvertible {
+        var description: String
+    }
+
+    func send(
+        _ method: String, _ path: String, body: [UInt8]? = nil, headers: [String: String] = [:]
+    ) async throws -> Answer {
+        var request = HTTPClientRequest(url: base + path)
+        request.method = .init(rawValue: method)
+        for (name, value) in headers { request.headers.add(name: name, value: value) }
+        if let bearer, headers["Authorization"] == nil {
+            request.headers.add(name: "Authorization", value: "Bearer \(bearer)")
+        }
+        if let body { request.body = .bytes(ByteBuffer(bytes: body)) }
+        let response = try await HTTPClient.shared.execute(request, timeout: Self.patience)
+        let bytes = try await response.body.collect(upTo: Self.answerBytesMax)
+        return Answer(status: Int(response.status.code), body: Array(bytes.readableBytesView))
+    }
+
+    /// The JSON of a successful answer; anything else is thrown with what was said.
+    @discardableResult
+    func post(_ path: String, _ body: JSON = [:]) async throws -> JSON {
+        try success(try await send("POST", path, body: body.bytes), "POST \(path)")
+    }
+
+    func get(_ path: String) async throws -> JSON {
+        try success(try await send("GET", path), "GET \(path)")
+    }
+
+    private func success(_ answer: Answer, _ what: String) throws -> JSON {
+        guard answer.status == 200 else {
+            let text = String(decoding: answer.body.prefix(2000), as: UTF8.self)
+            throw Unexpected(description: "\(what) answered \(answer.status): \(text)")
+        }
+        return try answer.json
+    }
+}
+
+extension JSON {
+    func text(_ key: String) throws -> String {
+        guard let text = self[key]?.string else {
+            throw Wire.Unexpected(description: "no text \(key) in \(self.text.prefix(2000))")
+        }
+        return text
+    }
+}
