@@ -60,6 +60,10 @@ let package = Package(
         library("Intake", ["Ledger", "AppStoreFormats"]),
         library("Storage", ["Ledger"]),
         library("StorageSQLite", ["Storage", grdb]),
+        .systemLibrary(
+            name: "CLibPQ", pkgConfig: "libpq",
+            providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
+        library("StoragePostgres", ["Storage", "CLibPQ"]),
         library(
             "Engine",
             ["Ledger", "Intake", "AppStoreFormats", "AppStoreTrust", "Storage", crypto, logging]),
@@ -78,7 +82,12 @@ let package = Package(
         tests("AppStoreFormatsTests", ["AppStoreFormats"]),
         tests("AppStoreTrustTests", ["AppStoreTrust", "AppStoreFormats", x509, asn1, crypto]),
         tests("IntakeTests", ["Intake", "Ledger", "AppStoreFormats"]),
-        tests("StorageTests", ["Storage", "StorageSQLite", "Ledger"]),
+        .target(
+            name: "PostgresCluster", dependencies: ["Storage", "StoragePostgres", "CLibPQ"],
+            path: "Tests/PostgresCluster", swiftSettings: strict),
+        tests(
+            "StorageTests",
+            ["Storage", "StorageSQLite", "StoragePostgres", "PostgresCluster", "Ledger"]),
         tests("EngineTests", ["Engine", "AppStoreTrust", "StorageSQLite", "Ledger", logging]),
         tests(
             "HTTPServerTests",
@@ -86,13 +95,15 @@ let package = Package(
                 "HTTPServer", "Engine", "Ledger", "AppStoreTrust", "StorageSQLite", contract,
                 hummingbird, hummingbirdTesting, logging,
             ]),
-        tests("SimulatorTests", ["Simulator", "AppStoreFormats", x509, crypto, httpClient]),
-        tests("ProgramTests", ["Program"]),
+        tests(
+            "SimulatorTests",
+            ["Simulator", "AppStoreFormats", x509, asn1, crypto, hummingbird, hummingbirdTesting]),
+        tests("ProgramTests", ["Program", "Engine", "Ledger", logging]),
         tests(
             "Stories",
             [
-                "Simulator", "Engine", "HTTPServer", "StorageSQLite", "AppStoreTrust", "Ledger",
-                "Program", contract, httpClient,
+                "AppStoreFormats", "Engine", "Ledger", "Program", "Simulator", "Storage",
+                "StorageSQLite", crypto, httpClient, logging,
             ]),
         tests("TidyTests", []),
     ] as [Target]).filter(keep),

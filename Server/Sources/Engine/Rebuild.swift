@@ -90,12 +90,16 @@ extension Engine {
     private func finishRebuild(
         ifDocumentsAre expected: Int, _ verifyOnly: Bool
     ) async throws(EngineFailure) -> (Int, [String])? {
-        try await transaction { tx in
+        let dialect = store.database.dialect
+        let found: (Int, [String])? = try await transaction { tx in
+            try tx.holdWriters(dialect)
             guard try tx.documentCount() == expected else { return nil }
             let (count, first) = try tx.rebuiltDifferences()
-            if verifyOnly { try tx.endRebuild() } else { try tx.swapRebuilt() }
+            if !verifyOnly { try tx.swapRebuilt() }
             return (count, first.map(\.description))
         }
+        if found != nil { try await transaction { tx in try tx.endRebuild() } }
+        return found
     }
 
     private func attestation(

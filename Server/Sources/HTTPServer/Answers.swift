@@ -13,7 +13,10 @@ enum Answers {
     static func json(_ value: some Encodable) throws -> ByteBuffer {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return ByteBuffer(bytes: try encoder.encode(value))
+        var buffer = ByteBuffer(bytes: try encoder.encode(value))
+        // So that answers stand on lines of their own in a terminal.
+        buffer.writeString("\n")
+        return buffer
     }
 
     static func ok(_ value: some Encodable) throws -> Response {

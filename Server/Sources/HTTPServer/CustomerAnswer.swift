@@ -40,11 +40,8 @@ extension PerennialContract.Entitlement {
 extension Subscription {
     /// Nil for what is no subscription, and for one of which no period has begun yet.
     fileprivate init?(_ state: PurchaseState, at now: Instant) {
-        let begun = state.timeline.periods.filter {
-            $0.payment.kind == .autoRenewable && $0.from <= now + Timeline.clockSkewMax
-        }
-        guard let access = state.access,
-            let period = begun.last(where: { $0.product == access.product }) ?? begun.last
+        guard let access = state.access, let period = state.timeline.period(at: now),
+            period.payment.kind == .autoRenewable
         else { return nil }
         let renewal = state.timeline.renewal?.value
         let purchase = state.timeline.purchase

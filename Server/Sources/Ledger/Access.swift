@@ -48,13 +48,18 @@ extension Timeline {
     /// A period that covers the moment opens it. Where none does, the period that began last decides, with what the store said
     /// of its renewal: taken back, grace, retry, ended, or not known.
     package func access(at now: Instant, rules: AccessRules = AccessRules()) -> Access? {
+        guard let period = period(at: now) else { return nil }
+        if period.covers(now) || period.from > now { return open(period, at: now) }
+        return lapsed(period, at: now, rules: rules)
+    }
+
+    /// The period that decides at a moment: the one that covers it, else the one that began last. Nil where none has begun that
+    /// gives access.
+    package func period(at now: Instant) -> Period? {
         let candidates = periods.filter { $0.payment.opensByItself }
-        let running =
-            candidates.last { $0.covers(now) }
+        return candidates.last { $0.covers(now) }
             ?? candidates.last { $0.covers(now + Self.clockSkewMax) && $0.from > now }
-        if let running { return open(running, at: now) }
-        guard let last = candidates.last(where: { $0.from <= now }) else { return nil }
-        return lapsed(last, at: now, rules: rules)
+            ?? candidates.last { $0.from <= now }
     }
 
     private func answer(

@@ -79,7 +79,8 @@ extension AppStoreSimulator {
     ///
     /// - Parameters:
     ///   - productID: what to change to; only for ``SubscriptionVerb/changeProduct``.
-    ///   - transactionID: what to refund or reverse; without it the latest transaction for which that is possible.
+    ///   - transactionID: what to refund or reverse; without it the latest transaction for which
+    ///     that is possible.
     @discardableResult
     package func change(
         _ originalTransactionID: String, _ verb: SubscriptionVerb, productID: String? = nil,
@@ -113,6 +114,18 @@ extension AppStoreSimulator {
             return ((try world.book(id, at: now), now), notices)
         }
         return VerbAnswer(now: now, purchase: purchase, notices: notices)
+    }
+
+    /// What a route names a subscription by: its original transaction id, or `ACCOUNT:PRODUCT`, which
+    /// a person can type.
+    func originalTransactionID(named name: String) throws(StoreProblem) -> String {
+        guard let colon = name.lastIndex(of: ":") else { return name }
+        let product = String(name[name.index(after: colon)...])
+        let books = try truth(of: String(name[..<colon]))
+        let chains = books.purchases.filter { $0.renewsTo != nil }
+        let found = chains.last { $0.productID == product } ?? chains.last { $0.renewsTo == product }
+        guard let found else { throw .unknownSubscription(name) }
+        return found.originalTransactionID
     }
 
     /// The simulator's verdict on what an account may use now.

@@ -1,10 +1,12 @@
 import AppStoreFormats
 
-/// The running simulator: owns the world and its clock, signs what the world has to say, and posts it.
+/// The running simulator: owns the world and its clock, signs what the world has to say, and posts
+/// it.
 ///
-/// Whatever changes the world waits its turn, so that two callers never interleave; and it answers only when everything that fell due
-/// has happened and every attempt to deliver that was due is over. What only reads does not wait, so a server may ask back while a
-/// notification is being posted to it.
+/// Whatever changes the world waits its turn, so that two callers never interleave; and it answers
+/// only when everything that fell due has happened and every attempt to deliver that was due is
+/// over. What only reads does not wait, so a server may ask back while a notification is being
+/// posted to it.
 package actor AppStoreSimulator {
     /// Entries kept; the oldest goes first.
     static let logEntriesMax = 10_000
@@ -26,9 +28,10 @@ package actor AppStoreSimulator {
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
     /// - Parameters:
-    ///   - post: posts a notification's body and says what came back. It is awaited before time goes on.
-    ///   - quiesce: awaited after each step that posted something, and at the end of each advance: lets the server finish what is
-    ///     due at the new time.
+    ///   - post: posts a notification's body and says what came back. It is awaited before time
+    ///     goes on.
+    ///   - quiesce: awaited after each step that posted something, and at the end of each advance:
+    ///     lets the server finish what is due at the new time.
     package init(
         _ settings: SimulatorSettings, authority: SigningAuthority,
         post: @escaping @Sendable (_ url: String, _ body: [UInt8]) async -> PostAnswer,
@@ -68,7 +71,8 @@ package actor AppStoreSimulator {
         await quiesce()
     }
 
-    /// Changes the world by one verb: first everything that is due happens, then the change, then its notifications are posted.
+    /// Changes the world by one verb: first everything that is due happens, then the change, then
+    /// its notifications are posted.
     func perform<Value: Sendable>(
         at wished: AppStoreDate? = nil,
         _ change: (inout World, AppStoreDate) throws(StoreProblem) -> (Value, [Notice])
@@ -86,16 +90,22 @@ package actor AppStoreSimulator {
 
     /// Moves the clock, letting everything due on the way happen in order of time.
     package func advance(to moment: AppStoreDate) async throws {
+        try await advance { _ in moment }
+    }
+
+    /// The same, by a length of time from when its turn comes: two callers at once move the clock
+    /// by both lengths.
+    package func advance(by duration: ISODuration) async throws {
+        try await advance { world.calendar.moment($0, plus: duration) }
+    }
+
+    private func advance(_ target: (AppStoreDate) -> AppStoreDate) async throws {
         await takeTurn()
         defer { endTurn() }
+        let moment = target(clock.now)
         try check(moment)
         try await run(until: moment)
         await quiesce()
-    }
-
-    /// The same, by a length of time from now.
-    package func advance(by duration: ISODuration) async throws {
-        try await advance(to: world.calendar.moment(clock.now, plus: duration))
     }
 
     /// Lets virtual time run at a multiple of real time; 0 stops it.
@@ -140,8 +150,8 @@ package actor AppStoreSimulator {
 // MARK: - The loop
 
 extension AppStoreSimulator {
-    /// Takes one due thing after another, the earliest first. Of one moment a delivery comes before what the world does next, so a
-    /// notification is posted before anything else happens.
+    /// Takes one due thing after another, the earliest first. Of one moment a delivery comes before
+    /// what the world does next, so a notification is posted before anything else happens.
     private func run(until target: AppStoreDate) async throws(SigningFailure) {
         while true {
             let delivery = deliveries.nextDue

@@ -1,6 +1,7 @@
 import AppStoreFormats
 
-/// The simulator's own verdict on what an account may use: written from its state, without any of the documents it has sent.
+/// The simulator's own verdict on what an account may use: written from its state, without any of
+/// the documents it has sent.
 package struct Books: Hashable, Sendable {
     package var account: String
     package var now: AppStoreDate
@@ -48,9 +49,10 @@ package struct BookedPurchase: Hashable, Sendable {
 
     package var json: JSON {
         func time(_ date: AppStoreDate?) -> JSON { date.map { .string(RFC3339.text($0)) } ?? .null }
-        let span: JSON = period.map {
-            ["from": time($0.lowerBound), "until": time($0.upperBound)]
-        } ?? .null
+        let span: JSON =
+            period.map {
+                ["from": time($0.lowerBound), "until": time($0.upperBound)]
+            } ?? .null
         return [
             "original_transaction_id": .string(originalTransactionID),
             "product_id": .string(productID), "environment": .string(environment.rawValue),

@@ -3,15 +3,17 @@ import Foundation
 import SwiftASN1
 import X509
 
-/// Certificates with the extensions that Apple's have, and that strict verifiers (OpenSSL's `X509_STRICT`) demand.
+/// Certificates with the extensions that Apple's have, and that strict verifiers (OpenSSL's
+/// `X509_STRICT`) demand.
 enum Certificates {
     /// On the intermediate: Apple Worldwide Developer Relations.
     static let intermediateMarker: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 2, 1]
     /// On the leaf: receipt signing.
     static let leafMarker: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 11, 1]
 
-    // A virtual clock can stand at any time at which the App Store could have sold something, and far ahead. Verifiers check the
-    // chain at the time of signing, so the whole chain must be valid always: from 2013-01-01 to 2099-01-01.
+    // A virtual clock can stand at any time at which the App Store could have sold something, and
+    // far ahead. Verifiers check the chain at the time of signing, so the whole chain must be valid
+    // always: from 2013-01-01 to 2099-01-01.
     static let notBefore = Date(timeIntervalSince1970: 1_356_998_400)
     static let notAfter = Date(timeIntervalSince1970: 4_070_908_800)
 

@@ -98,7 +98,8 @@ struct Deliveries: Sendable {
         self.held = nil
     }
 
-    /// The attempt that is due by a moment, if any, with what to post. Its outcome is to be told to ``note(_:of:at:)``.
+    /// The attempt that is due by a moment, if any, with what to post. Its outcome is to be told to
+    /// ``note(_:of:at:)``.
     mutating func takeNext(by now: AppStoreDate) -> (Due, SentNotification)? {
         while let due = nextDue, due <= now, let next = queue.removeFirst() {
             if let notification = kept[next.number] { return (next, notification) }

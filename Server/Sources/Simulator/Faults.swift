@@ -1,7 +1,7 @@
 import AppStoreFormats
 
-/// What goes wrong on the way between the store and the server. Drawn from the seed, apart from the world's own draws, so that a
-/// world with faults has the same history as one without.
+/// What goes wrong on the way between the store and the server. Drawn from the seed, apart from the
+/// world's own draws, so that a world with faults has the same history as one without.
 package struct Faults: Sendable {
     /// What happens to one notification.
     enum Fate: Hashable, Sendable {

@@ -1,7 +1,7 @@
 /// A length of time as ISO 8601 writes it: `P31D`, `P1M`, `PT1H30M`, `P1Y2M3W4DT5H6M7S`.
 ///
-/// Years, months, weeks and days are of the store's calendar (see ``StoreCalendar``), so that `P1M` after a purchase is exactly when
-/// it renews; hours, minutes and seconds are exact.
+/// Years, months, weeks and days are of the store's calendar (see ``StoreCalendar``), so that `P1M`
+/// after a purchase is exactly when it renews; hours, minutes and seconds are exact.
 package struct ISODuration: Hashable, Sendable {
     package var months: Int
     package var days: Int
@@ -23,7 +23,10 @@ package struct ISODuration: Hashable, Sendable {
     /// Nil for text that is no duration, for a negative one, and for one without any unit.
     package init?(_ text: String) {
         let pattern =
-            #/P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:\.(\d{1,3}))?S)?)?/#
+            #/
+            P (?:(\d+)Y)? (?:(\d+)M)? (?:(\d+)W)? (?:(\d+)D)?
+            (?: T (?:(\d+)H)? (?:(\d+)M)? (?:(\d+) (?:\.(\d{1,3}))? S)? )?
+            /#
         guard let match = text.wholeMatch(of: pattern)?.output, text.last?.isNumber == false,
             text.last != "P", text.last != "T"
         else { return nil }

@@ -40,7 +40,8 @@ extension World {
     /// The version of the app that every device runs.
     static let bundleVersion = "1"
 
-    /// A notification about a subscription; with its latest transaction, unless it is about another.
+    /// A notification about a subscription; with its latest transaction, unless it is about
+    /// another.
     mutating func notice(
         _ type: NotificationType, _ subtype: NotificationSubtype? = nil,
         of subscription: Subscription, transaction: StoreTransaction? = nil, at now: AppStoreDate

@@ -15,7 +15,8 @@ enum RFC3339 {
             + padded(rest % 1000, 3) + "Z"
     }
 
-    /// Reads a time with `Z` or an offset; digits beyond milliseconds are cut off. Nil for anything else.
+    /// Reads a time with `Z` or an offset; digits beyond milliseconds are cut off. Nil for anything
+    /// else.
     static func moment(_ text: String) -> AppStoreDate? {
         let pattern =
             #/(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?([Zz]|[+-]\d\d:\d\d)/#
@@ -62,7 +63,8 @@ struct CivilDate: Hashable, Sendable {
         self.day = day
     }
 
-    /// The day that begins so many days after 1970-01-01. Counts in years from March, so that the leap day comes last.
+    /// The day that begins so many days after 1970-01-01. Counts in years from March, so that the
+    /// leap day comes last.
     init(daysSince1970 days: Int64) {
         let shifted = days + 719_468
         let era = shifted.flooredDivision(by: 146_097)

@@ -1,7 +1,7 @@
 import AppStoreFormats
 
-/// The JSON object of a request, read field by field: a field of the wrong kind, and one that nobody knows, are problems, for a
-/// misspelt field that is silently ignored costs an afternoon.
+/// The JSON object of a request, read field by field: a field of the wrong kind, and one that
+/// nobody knows, are problems, for a misspelt field that is silently ignored costs an afternoon.
 struct RequestBody: Sendable {
     private let json: JSON
 
@@ -19,13 +19,15 @@ struct RequestBody: Sendable {
             throw .badRequest("\(place) is no JSON object.", remedy: Self.list(known))
         }
         for member in members where !known.contains(member.key) {
-            throw .badRequest("\(place) has the unknown field \(member.key).", remedy: Self.list(known))
+            throw .badRequest(
+                "\(place) has the unknown field \(member.key).", remedy: Self.list(known))
         }
         self.json = json
     }
 
     private static func list(_ known: [String]) -> String {
-        known.isEmpty ? "This route takes no fields." : "It may have: \(known.joined(separator: ", "))."
+        known.isEmpty
+            ? "This route takes no fields." : "It may have: \(known.joined(separator: ", "))."
     }
 
     /// The value of a field; nil where it is absent or null.

@@ -4,7 +4,8 @@ import AppStoreFormats
 
 extension SimulatorRoute {
     static let subscriptionRoutes =
-        SubscriptionVerb.allCases.map(subscriptionRoute) + TransactionVerb.allCases.map {
+        SubscriptionVerb.allCases.map(subscriptionRoute)
+        + TransactionVerb.allCases.map {
             verb in
             post(
                 "/_sim/transactions/{id}/\(verb.rawValue)", summary(of: verb), []
@@ -20,7 +21,7 @@ extension SimulatorRoute {
             "/_sim/subscriptions/{id}/\(verb.rawValue)", summary(of: verb), fields(of: verb)
         ) { simulator, call in
             let answer = try await simulator.change(
-                call.parameter("id"), verb, productID: call.body.string("product_id"),
+                simulator.originalTransactionID(named: call.parameter("id")), verb, productID: call.body.string("product_id"),
                 transactionID: call.body.string("transaction_id"))
             return .json(answer.json)
         }

@@ -15,7 +15,10 @@ extension SimulatorRoute {
             .bytes(simulator.rootDER, type: "application/pkix-cert")
         },
         get("/_sim/openapi.json", "This description.") { _, _ in .json(OpenAPI.document) },
-        post("/_sim/reset", "Begins a new world. What is not named is as it was.", resetFields, bodyBytesMax: shopBytesMax) {
+        post(
+            "/_sim/reset", "Begins a new world. What is not named is as it was.", resetFields,
+            bodyBytesMax: shopBytesMax
+        ) {
             simulator, call in
             try await simulator.reset(settings(call.body, from: simulator.settings))
             return .json(await simulator.clockJSON)
@@ -23,7 +26,10 @@ extension SimulatorRoute {
         get("/_sim/clock", "The virtual time.") { simulator, _ in
             .json(await simulator.clockJSON)
         },
-        post("/_sim/clock", "Moves the clock, or lets it run. Answers when all that fell due is done.", clockFields) {
+        post(
+            "/_sim/clock",
+            "Moves the clock, or lets it run. Answers when all that fell due is done.", clockFields
+        ) {
             simulator, call in
             try await simulator.moveClock(call.body)
             return .json(await simulator.clockJSON)
@@ -41,7 +47,8 @@ extension SimulatorRoute {
         Field("notification_url", "string", "Where notifications are posted; null posts none."),
         Field("app", "object", "{bundle_id, app_apple_id}"),
         Field("grace_days", "integer", "Days of billing grace, 0 to 28; 0 is none."),
-        Field("renews_early_seconds", "integer", "How long before its period a renewal is charged."),
+        Field(
+            "renews_early_seconds", "integer", "How long before its period a renewal is charged."),
         Field("stops_retrying_at_400", "boolean", "Whether the answer 400 ends the attempts."),
         Field(
             "upgrade_sets_revocation_date", "boolean",

@@ -2,7 +2,8 @@ import AppStoreFormats
 import HTTPTypes
 import Hummingbird
 
-// The HTTP face: decode, call, encode. Everything that is particular to a route is in its entry of the list.
+// The HTTP face: decode, call, encode. Everything that is particular to a route is in its entry of
+// the list.
 
 extension AppStoreSimulator {
     /// The control plane, `/_sim/…`. Each call makes a router of its own.
@@ -50,7 +51,8 @@ extension AppStoreSimulator {
         }
     }
 
-    /// One field as plain text, so that a shell needs no JSON tool: `curl … ?only=signed_transaction`.
+    /// One field as plain text, so that a shell needs no JSON tool: `curl …
+    /// ?only=signed_transaction`.
     private static func text(of field: String, in json: JSON) throws(StoreProblem) -> Response {
         guard let value = json[field] else {
             let fields = (json.members ?? []).map(\.key).joined(separator: ", ")

@@ -4,7 +4,8 @@ import Foundation
 import SwiftASN1
 import X509
 
-/// The simulator's own public-key infrastructure: a root, an intermediate and a leaf that signs as Apple's does.
+/// The simulator's own public-key infrastructure: a root, an intermediate and a leaf that signs as
+/// Apple's does.
 package struct SigningAuthority: Sendable {
     /// Leaf, intermediate, root, in DER.
     package let certificates: [[UInt8]]
@@ -36,7 +37,8 @@ package struct SigningAuthority: Sendable {
             }), chain.count == 3
         else {
             throw SigningFailure(
-                "The stored signing authority is damaged. Remove the file: a new root is made then.")
+                "The stored signing authority is damaged. Remove the file: a new root is made then."
+            )
         }
         self.init(key: key, certificates: chain)
     }
@@ -47,7 +49,8 @@ package struct SigningAuthority: Sendable {
         headerSegment = Base64.url.encode(Self.header(certificates, overrides: []).bytes)
     }
 
-    /// What ``init(stored:)`` reads. It holds the signing key; the two authorities' keys are thrown away once they have signed.
+    /// What ``init(stored:)`` reads. It holds the signing key; the two authorities' keys are thrown
+    /// away once they have signed.
     package var stored: [UInt8] {
         let chain = certificates.map { JSON.string(Self.base64($0)) }
         let key = JSON.string(Self.base64([UInt8](signingKey.rawRepresentation)))
@@ -59,8 +62,8 @@ package struct SigningAuthority: Sendable {
 
     /// A payload as a compact JWS (ES256), with the chain in its header.
     ///
-    /// `header` replaces members of the header, adds others, and removes those whose value is null: for documents that a server
-    /// must refuse.
+    /// `header` replaces members of the header, adds others, and removes those whose value is null:
+    /// for documents that a server must refuse.
     package func sign(
         _ payload: JSON, header overrides: [JSON.Member] = []
     ) throws(SigningFailure) -> String {

@@ -1,8 +1,8 @@
 import AppStoreFormats
 import Hummingbird
 
-/// One route of the control plane: what it is called, what it takes, and what it is for. The router and the OpenAPI description are
-/// both made from the same list.
+/// One route of the control plane: what it is called, what it takes, and what it is for. The router
+/// and the OpenAPI description are both made from the same list.
 struct SimulatorRoute: Sendable {
     /// What an answer is made of.
     enum Answer: Sendable {

@@ -1,6 +1,7 @@
 import AppStoreFormats
 
-/// What a simulated world begins with. Where Apple says nothing, or has several ways, there is a switch here.
+/// What a simulated world begins with. Where Apple says nothing, or has several ways, there is a
+/// switch here.
 package struct SimulatorSettings: Sendable {
     /// Everything random comes from it: one seed, one history.
     package var seed: UInt64
@@ -10,11 +11,14 @@ package struct SimulatorSettings: Sendable {
     package var appAppleID: Int64
     /// Where notifications go; nil keeps them without sending.
     package var notificationURL: String?
-    /// Days of billing grace; 0 switches it off. Apple offers 3, 16 and 28, and gives weekly subscriptions at most 6.
+    /// Days of billing grace; 0 switches it off. Apple offers 3, 16 and 28, and gives weekly
+    /// subscriptions at most 6.
     package var graceDays = 16
-    /// How long before a period's end its renewal is charged; the period begins at the old one's end all the same.
+    /// How long before a period's end its renewal is charged; the period begins at the old one's
+    /// end all the same.
     package var renewsEarlySeconds: Int64 = 0
-    /// Whether the answer 400 ends the attempts to deliver a notification, as developers see since March 2026.
+    /// Whether the answer 400 ends the attempts to deliver a notification, as developers see since
+    /// March 2026.
     package var stopsRetryingAt400 = true
     /// Whether a transaction that was upgraded carries the date of its prorated refund.
     package var upgradeSetsRevocationDate = true

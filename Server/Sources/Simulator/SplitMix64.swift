@@ -1,5 +1,6 @@
-/// A small generator of pseudo-random numbers: everything random in a simulated world comes from its seed, so that a run can be had
-/// again. (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014.)
+/// A small generator of pseudo-random numbers: everything random in a simulated world comes from
+/// its seed, so that a run can be had again. (Steele, Lea, Flood: Fast Splittable Pseudorandom
+/// Number Generators, 2014.)
 struct SplitMix64: RandomNumberGenerator, Sendable {
     private var state: UInt64
 

@@ -3,8 +3,9 @@ import Foundation
 
 /// The calendar by which the App Store counts: Gregorian, on the wall clock of Los Angeles.
 ///
-/// A period ends at the same wall-clock time as it began, on the same day of the month; where a month lacks that day, on its last.
-/// The day wished for is that of the anchor, not that of the period before: 31 January, 28 February, 31 March.
+/// A period ends at the same wall-clock time as it began, on the same day of the month; where a
+/// month lacks that day, on its last. The day wished for is that of the anchor, not that of the
+/// period before: 31 January, 28 February, 31 March.
 struct StoreCalendar: Sendable {
     /// What a chain of periods holds on to.
     struct Anchor: Hashable, Sendable {
@@ -29,8 +30,8 @@ struct StoreCalendar: Sendable {
         return Anchor(dayOfMonth: date.day, millisecondOfDay: millisecond)
     }
 
-    /// The end of so many periods from a moment. Moves the anchor's day with periods of days and weeks, for after a trial of a week
-    /// the months count from the trial's end.
+    /// The end of so many periods from a moment. Moves the anchor's day with periods of days and
+    /// weeks, for after a trial of a week the months count from the trial's end.
     func end(
         of period: BillingPeriod, times count: Int, from start: AppStoreDate, anchor: inout Anchor
     ) -> AppStoreDate {
@@ -69,13 +70,15 @@ struct StoreCalendar: Sendable {
         return (CivilDate(daysSince1970: day), local - day * RFC3339.millisecondsPerDay)
     }
 
-    /// A wall-clock time that a night in March skips is taken an hour later; one that a night in November has twice, the first time.
+    /// A wall-clock time that a night in March skips is taken an hour later; one that a night in
+    /// November has twice, the first time.
     private func moment(_ day: CivilDate, millisecondOfDay: Int64) -> AppStoreDate {
         let local = day.daysSince1970 * RFC3339.millisecondsPerDay + millisecondOfDay
         let before = offset(atUTC: local - RFC3339.millisecondsPerDay)
         let after = offset(atUTC: local + RFC3339.millisecondsPerDay)
         let early = local - before
-        // Where the offset before the change still holds at that moment, it is right: also for the first of two.
+        // Where the offset before the change still holds at that moment, it is right: also for the
+        // first of two.
         if offset(atUTC: early) == before { return AppStoreDate(milliseconds: early) }
         let late = local - after
         if offset(atUTC: late) == after { return AppStoreDate(milliseconds: late) }

@@ -29,7 +29,8 @@ struct StoreTransaction: Hashable, Sendable {
     var revocation: Revocation?
     var isUpgraded = false
 
-    /// Whether the time that was paid for includes a moment, and was neither refunded nor replaced by then.
+    /// Whether the time that was paid for includes a moment, and was neither refunded nor replaced
+    /// by then.
     func covers(_ now: AppStoreDate) -> Bool {
         guard revocation == nil, !isUpgraded, purchased <= now else { return false }
         return expires.map { now < $0 } ?? true

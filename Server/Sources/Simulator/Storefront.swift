@@ -9,7 +9,8 @@ package struct Storefront: Hashable, Sendable {
 
     package static let unitedStates = Self(country: "USA", id: "143441", currency: "USD")
 
-    // A price of the shop keeps its number in every storefront: a shop file has one price for each product.
+    // A price of the shop keeps its number in every storefront: a shop file has one price for each
+    // product.
     package static let all = [
         unitedStates,
         Self(country: "AUS", id: "143460", currency: "AUD"),

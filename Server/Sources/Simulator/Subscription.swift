@@ -72,7 +72,8 @@ struct Subscription: Sendable {
         switch phase {
         case .active:
             guard renews, !paymentFails else { return paidUntil }
-            // Never before half of the period, or periods of sandbox minutes would be charged all at once.
+            // Never before half of the period, or periods of sandbox minutes would be charged all
+            // at once.
             let half = (paidUntil.milliseconds - latest.purchased.milliseconds) / 2
             let early = min(renewsEarlySeconds * 1000, half)
             return AppStoreDate(milliseconds: paidUntil.milliseconds - early)

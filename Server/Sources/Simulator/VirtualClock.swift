@@ -1,8 +1,8 @@
 import AppStoreFormats
 import Synchronization
 
-/// The simulator's time, readable from anywhere at any moment. It stands still until it is set or moved, or runs at a multiple of
-/// real time. It goes back only when the world is made anew.
+/// The simulator's time, readable from anywhere at any moment. It stands still until it is set or
+/// moved, or runs at a multiple of real time. It goes back only when the world is made anew.
 package final class VirtualClock: Sendable {
     /// Virtual seconds in one real second, at most: about a year in ten minutes.
     package static let rateMax = 100_000.0

@@ -9,7 +9,8 @@ extension World {
     static let retryDays = 60
     /// A shorter interruption does not restart `recentSubscriptionStartDate`.
     static let gapDays = 60
-    // The sandbox's default rate: a month is five minutes, so a day is ten seconds, and the lapse of sixty days ten minutes.
+    // The sandbox's default rate: a month is five minutes, so a day is ten seconds, and the lapse
+    // of sixty days ten minutes.
     private static let sandboxMillisecondsPerDay: Int64 = 10_000
     private static let sandboxMillisecondsPerMonth: Int64 = 300_000
     private static let sandboxMillisecondsPerWeek: Int64 = 180_000

@@ -38,8 +38,8 @@ extension World {
 
     /// Chooses another product of the group, or the present one again.
     ///
-    /// A higher level, or the same level and duration, begins at once; everything else at the next renewal. A choice also switches
-    /// renewal on.
+    /// A higher level, or the same level and duration, begins at once; everything else at the next
+    /// renewal. A choice also switches renewal on.
     mutating func changeProduct(
         _ id: String, to productID: String, device: Device? = nil, token: String? = nil,
         at now: AppStoreDate
@@ -87,7 +87,8 @@ extension World {
     ) throws(StoreProblem) -> [Notice] {
         guard !subscription.isRetrying, !subscription.paymentFails else {
             throw .wrongState(
-                "The payment for \(product.id) is refused.", remedy: "POST …/recover-billing first.")
+                "The payment for \(product.id) is refused.", remedy: "POST …/recover-billing first."
+            )
         }
         let latest = subscription.latest
         for index in subscription.transactions.indices {
@@ -102,7 +103,8 @@ extension World {
         return [notice(.didChangeRenewalPref, .upgrade, of: subscription, at: now)]
     }
 
-    /// Marks what is paid beyond now as replaced: the period that runs, and one that was charged early.
+    /// Marks what is paid beyond now as replaced: the period that runs, and one that was charged
+    /// early.
     private func replace(_ transaction: inout StoreTransaction, at now: AppStoreDate) {
         guard let expires = transaction.expires, expires > now, transaction.revocation == nil,
             !transaction.isUpgraded

@@ -3,7 +3,9 @@ import AppStoreFormats
 // The world's books in Apple's words, each with the date of its signature.
 
 extension World {
-    mutating func payload(of transaction: StoreTransaction, at now: AppStoreDate) -> TransactionPayload {
+    mutating func payload(of transaction: StoreTransaction, at now: AppStoreDate)
+        -> TransactionPayload
+    {
         var payload = TransactionPayload()
         payload.transactionId = transaction.id
         payload.originalTransactionId = transaction.originalID

@@ -3,7 +3,8 @@ import AppStoreFormats
 /// What a device asks the store for.
 package struct PurchaseOrder: Hashable, Sendable {
     package var productID: String
-    /// The identifier of a promotional, code or win-back offer; `none` leaves out the introductory one.
+    /// The identifier of a promotional, code or win-back offer; `none` leaves out the introductory
+    /// one.
     package var offerID: String?
     package var quantity: Int64
     /// A UUID of the app's choosing.
@@ -25,7 +26,8 @@ package struct PurchaseOrder: Hashable, Sendable {
 }
 
 extension World {
-    /// Sells something to a device's account. Returns the transaction that the device receives, which may be an old one.
+    /// Sells something to a device's account. Returns the transaction that the device receives,
+    /// which may be an old one.
     mutating func purchase(
         _ order: PurchaseOrder, on deviceID: String, at now: AppStoreDate
     ) throws(StoreProblem) -> (transaction: StoreTransaction, notices: [Notice]) {
@@ -92,7 +94,8 @@ extension World {
         return (subscription.latest, notices)
     }
 
-    /// A purchase within a group that the account is subscribed to is a choice for that subscription.
+    /// A purchase within a group that the account is subscribed to is a choice for that
+    /// subscription.
     private mutating func choose(
         _ product: StoreKitProduct, in chain: Subscription, _ order: PurchaseOrder,
         _ device: Device, token: String?, at now: AppStoreDate

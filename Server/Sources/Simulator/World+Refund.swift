@@ -5,7 +5,8 @@ import AppStoreFormats
 extension World {
     static let wholePercentage: Int64 = 100_000
 
-    /// Refunds one transaction wholly. Of a subscription's latest that ends access and renewal; of an earlier one it does not.
+    /// Refunds one transaction wholly. Of a subscription's latest that ends access and renewal; of
+    /// an earlier one it does not.
     mutating func refund(_ id: String, at now: AppStoreDate) throws(StoreProblem) -> [Notice] {
         let revocation = StoreTransaction.Revocation(
             at: now, reason: .other, type: .refundFull, percentage: Self.wholePercentage)
@@ -27,7 +28,8 @@ extension World {
     }
 
     /// Takes a refund back: what remains of the period may be used again. Renewal stays off.
-    mutating func reverseRefund(_ id: String, at now: AppStoreDate) throws(StoreProblem) -> [Notice] {
+    mutating func reverseRefund(_ id: String, at now: AppStoreDate) throws(StoreProblem) -> [Notice]
+    {
         guard let chain = chainOfTransaction[id] else {
             return try changeOneTimePurchase(id, .refundReversed, nil, at: now)
         }
@@ -43,7 +45,8 @@ extension World {
         return notices
     }
 
-    /// The transaction of a chain that a refund without a transaction id means: the latest that is, or is not, refunded.
+    /// The transaction of a chain that a refund without a transaction id means: the latest that is,
+    /// or is not, refunded.
     func refundable(_ id: String, isRefunded: Bool) throws(StoreProblem) -> String {
         let subscription = try subscription(id)
         let found = subscription.transactions.last {

@@ -69,7 +69,9 @@ extension World {
     }
 
     /// The bank accepts again. In grace the billing date stays; later the chain counts from now.
-    mutating func recoverBilling(_ id: String, at now: AppStoreDate) throws(StoreProblem) -> [Notice] {
+    mutating func recoverBilling(_ id: String, at now: AppStoreDate) throws(StoreProblem)
+        -> [Notice]
+    {
         var subscription = try running(id)
         subscription.paymentFails = false
         var notices: [Notice] = []

@@ -2,8 +2,9 @@ import AppStoreFormats
 
 /// A pretended App Store: who bought what, and what follows from it as time goes by.
 ///
-/// It reads no clock, waits for nothing and sends nothing: every change is told the moment, and returns what is to be notified. What
-/// happens, and when, is written from Apple's documentation, and knows nothing of the server that it tests.
+/// It reads no clock, waits for nothing and sends nothing: every change is told the moment, and
+/// returns what is to be notified. What happens, and when, is written from Apple's documentation,
+/// and knows nothing of the server that it tests.
 struct World: Sendable {
     /// Devices in one world.
     static let devicesMax = 100_000
@@ -79,8 +80,9 @@ struct World: Sendable {
 // MARK: - Numbers
 
 extension World {
-    // Blocks of a thousand million numbers, one for each seed: worlds of different seeds (below 700,000) never share an id, so that
-    // a database that outlives a reset meets no old acquaintance. All ids have 15 digits.
+    // Blocks of a thousand million numbers, one for each seed: worlds of different seeds (below
+    // 700,000) never share an id, so that a database that outlives a reset meets no old
+    // acquaintance. All ids have 15 digits.
     private static let idsPerSeed: Int64 = 1_000_000_000
     private static let firstID: Int64 = 200_000_000_000_000
     private static let seedsMax: UInt64 = 700_000
@@ -93,7 +95,8 @@ extension World {
 
     mutating func newUUID() -> String { random.uuid() }
 
-    /// The date for one signature: now, but later than every one before it, so that of two documents the later signed is the truer.
+    /// The date for one signature: now, but later than every one before it, so that of two
+    /// documents the later signed is the truer.
     mutating func signatureDate(at now: AppStoreDate) -> AppStoreDate {
         lastSigned = max(now.milliseconds, lastSigned &+ 1)
         return AppStoreDate(milliseconds: lastSigned)

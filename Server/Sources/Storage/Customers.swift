@@ -63,7 +63,7 @@ extension StoreTransaction {
         return StoredCustomer(customer: id, ids: [id])
     }
 
-    /// Lets one more id mean a customer.
+    /// Lets one more id, which meant nobody, mean a customer. Not to be repeated: look whom it means before.
     package func addID(
         _ id: CustomerID, to customer: CustomerID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
@@ -75,7 +75,8 @@ extension StoreTransaction {
             ])
     }
 
-    /// Makes one customer of two: every id and every purchase of the second is the first one's from now on.
+    /// Makes one customer of two: every id and every purchase of the second is the first one's from now
+    /// on. Harmless to repeat.
     package func merge(
         _ other: CustomerID, into customer: CustomerID, in app: AppID
     ) throws(StorageFailure) {
@@ -110,7 +111,7 @@ extension StoreTransaction {
             since: Instant(milliseconds: try row.integer(2)))
     }
 
-    /// Makes a purchase that is nobody's somebody's.
+    /// Makes a purchase that is nobody's somebody's. Not to be repeated: look whose it is before.
     package func link(
         _ purchase: PurchaseID, to customer: CustomerID, by evidence: Link.Evidence, in app: AppID,
         at now: Instant

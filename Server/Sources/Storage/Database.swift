@@ -1,11 +1,16 @@
-/// A database engine: SQLite now, PostgreSQL beside it.
+/// A database engine: SQLite and PostgreSQL.
 ///
-/// A transaction is a synchronous closure: no `await` inside, all of its rows or none. When `write` returns, they survive a loss
-/// of power.
+/// A transaction is a synchronous closure: no `await` inside, all of its rows or none. When `write`
+/// returns, they survive a loss of power.
+///
+/// A closure may be run several times: another transaction came between, or the connection was lost,
+/// even during its commit, so that it stands already. It must decide by the rows it reads, and write
+/// so that a repeat leaves the same rows. What a repeat returns may say that nothing was new.
 package protocol Database: Sendable {
     var dialect: Dialect { get }
 
-    /// Runs a closure in a transaction that may change rows. What it throws undoes the transaction and is thrown on.
+    /// Runs a closure in a transaction that may change rows. What it throws undoes the transaction and
+    /// is thrown on.
     func write<Value: Sendable>(
         _ body: @escaping @Sendable (any Connection) throws -> Value
     ) async throws -> Value
@@ -19,7 +24,8 @@ package protocol Database: Sendable {
     func close() throws
 }
 
-/// A connection within a transaction. Parameters are numbered, `$1` first, in the order in which they first stand in the text.
+/// A connection within a transaction. Parameters are numbered, `$1` first, in the order in which they
+/// first stand in the text.
 package protocol Connection {
     /// Runs a statement and returns its rows.
     func rows(_ sql: String, _ values: [Value]) throws(StorageFailure) -> [Row]
@@ -27,15 +33,11 @@ package protocol Connection {
     /// Runs a statement and returns how many rows it changed.
     @discardableResult
     func run(_ sql: String, _ values: [Value]) throws(StorageFailure) -> Int
-}
 
-/// What the database could not do.
-package struct StorageFailure: Error, Hashable, Sendable, CustomStringConvertible {
-    package var what: String
-
-    package init(_ what: String) { self.what = what }
-
-    package var description: String { what }
+    /// Runs one statement once for each set of values, and returns how many rows each run changed.
+    /// The first that fails ends it. Where the engine is far away, they travel together.
+    @discardableResult
+    func runEach(_ sql: String, _ sets: [[Value]]) throws(StorageFailure) -> [Int]
 }
 
 /// One column of one row.
@@ -74,16 +76,4 @@ package struct Row: Hashable, Sendable {
     private func unexpected(_ column: Int, _ expected: String) -> StorageFailure {
         StorageFailure("column \(column) holds \(values[column]), expected \(expected)")
     }
-}
-
-/// Where the SQL of the engines differs: only in the names of column types.
-package enum Dialect: Hashable, Sendable {
-    case sqlite
-    case postgres
-
-    var integer: String { self == .sqlite ? "INTEGER" : "BIGINT" }
-    var bytes: String { self == .sqlite ? "BLOB" : "BYTEA" }
-    var text: String { "TEXT" }
-    /// Behind the closing parenthesis of a table.
-    var strict: String { self == .sqlite ? "STRICT" : "" }
 }

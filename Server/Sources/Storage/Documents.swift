@@ -73,24 +73,42 @@ extension StoreTransaction {
 
     /// Keeps a document. False where it is kept already: then nothing is written.
     package func add(_ document: StoredDocument) throws(StorageFailure) -> Bool {
-        for header in document.headers {
-            try connection.run(
-                "INSERT INTO headers (app, digest, segment) VALUES ($1, $2, $3) "
-                    + "ON CONFLICT (app, digest) DO NOTHING",
-                [.text(document.app.rawValue), .bytes(header.digest), .bytes(header.segment)])
-        }
-        let added = try connection.run(
+        try add([document])[0]
+    }
+
+    /// Keeps documents. For each, false where it is kept already, or stands twice among them.
+    package func add(_ documents: [StoredDocument]) throws(StorageFailure) -> [Bool] {
+        try connection.runEach(
+            "INSERT INTO headers (app, digest, segment) VALUES ($1, $2, $3) "
+                + "ON CONFLICT (app, digest) DO NOTHING",
+            Self.headerRows(of: documents))
+        let added = try connection.runEach(
             "INSERT INTO documents (app, signed_at_ms, id, kind, environment, source, "
                 + "received_at_ms, parts, headers) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) "
                 + "ON CONFLICT (app, signed_at_ms, id) DO NOTHING",
-            [
-                .text(document.app.rawValue), .integer(document.signedAt.milliseconds),
-                .bytes(document.id), .text(document.kind.rawValue),
-                .text(document.environment.rawValue), .text(document.source.rawValue),
-                .integer(document.receivedAt.milliseconds), .bytes(document.parts),
-                .bytes(document.headers.flatMap(\.digest)),
-            ])
-        return added > 0
+            documents.map(Self.row))
+        return added.map { $0 > 0 }
+    }
+
+    /// Most documents of an app share their headers: each is sent once.
+    private static func headerRows(of documents: [StoredDocument]) -> [[Value]] {
+        var seen: Set<[Value]> = []
+        return documents.flatMap { document in
+            document.headers.compactMap { header in
+                let key: [Value] = [.text(document.app.rawValue), .bytes(header.digest)]
+                return seen.insert(key).inserted ? key + [.bytes(header.segment)] : nil
+            }
+        }
+    }
+
+    private static func row(of document: StoredDocument) -> [Value] {
+        [
+            .text(document.app.rawValue), .integer(document.signedAt.milliseconds),
+            .bytes(document.id), .text(document.kind.rawValue),
+            .text(document.environment.rawValue), .text(document.source.rawValue),
+            .integer(document.receivedAt.milliseconds), .bytes(document.parts),
+            .bytes(document.headers.flatMap(\.digest)),
+        ]
     }
 
     package func documentCount() throws(StorageFailure) -> Int {

@@ -1,8 +1,8 @@
 import Ledger
 
 extension StoreTransaction {
-    /// Adds facts that one document attests, and folds them into the purchases that they are about. A fact that is there already
-    /// is left as it is.
+    /// Adds facts that one document attests, and folds them into the purchases that they are about. A
+    /// fact that is there already is left as it is. Harmless to repeat.
     package func add(
         _ facts: [Fact], from document: StoredDocument
     ) throws(StorageFailure) {
@@ -17,19 +17,19 @@ extension StoreTransaction {
     func insert(
         _ facts: [Fact], into table: String, from document: StoredDocument
     ) throws(StorageFailure) {
-        for fact in facts {
-            try connection.run(
-                "INSERT INTO \(table) (app, environment, purchase, attested_at_ms, subject, document, "
-                    + "document_signed_at_ms, statement) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) "
-                    + "ON CONFLICT (app, environment, purchase, attested_at_ms, subject, document) "
-                    + "DO NOTHING",
+        try connection.runEach(
+            "INSERT INTO \(table) (app, environment, purchase, attested_at_ms, subject, document, "
+                + "document_signed_at_ms, statement) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) "
+                + "ON CONFLICT (app, environment, purchase, attested_at_ms, subject, document) "
+                + "DO NOTHING",
+            facts.map { fact in
                 [
                     .text(document.app.rawValue), .text(fact.purchase.environment.rawValue),
                     .text(fact.purchase.original.rawValue), .integer(fact.attestedAt.milliseconds),
                     .text(fact.statement.subject), .bytes(document.id),
                     .integer(document.signedAt.milliseconds), .bytes(fact.statement.stored),
-                ])
-        }
+                ]
+            })
     }
 
     /// Writes a timeline in the place of what is stored for its purchase.
@@ -37,7 +37,8 @@ extension StoreTransaction {
         try connection.run(
             "INSERT INTO purchases (app, environment, purchase, account_token, timeline) "
                 + "VALUES ($1, $2, $3, $4, $5) ON CONFLICT (app, environment, purchase) "
-                + "DO UPDATE SET account_token = excluded.account_token, timeline = excluded.timeline",
+                + "DO UPDATE SET account_token = excluded.account_token, "
+                + "timeline = excluded.timeline",
             [
                 .text(app.rawValue), .text(timeline.purchase.environment.rawValue),
                 .text(timeline.purchase.original.rawValue), .text(timeline.accountToken),
@@ -55,7 +56,8 @@ extension StoreTransaction {
         return try Timeline(stored: try row.bytes(0), of: purchase)
     }
 
-    /// The facts about a purchase, in the order of attesting, each with the document that attests it.
+    /// The facts about a purchase, in the order of attesting, each with the document that attests
+    /// it.
     package func facts(
         about purchase: PurchaseID, in app: AppID
     ) throws(StorageFailure) -> [FactWithSource] {

@@ -1,7 +1,9 @@
-/// The tables, as numbered steps. A step that has been released is never changed; a new one follows it.
+/// The tables, as numbered steps. A step that has been released is never changed; a new one follows
+/// it.
 ///
-/// Ground: `headers`, `documents`, `customers`, `customer_ids`, `links`, `keys`. Derived, and made again by a rebuild: `facts`,
-/// `purchases`. Every key begins with the app, so that rows can be spread over machines by it.
+/// Ground: `headers`, `documents`, `customers`, `customer_ids`, `links`, `keys`. Derived, and made
+/// again by a rebuild: `facts`, `purchases`. Every key begins with the app, so that rows can be
+/// spread over machines by it. On PostgreSQL each month has its own table of documents.
 package enum Schema {
     package static let version = steps(.sqlite).count
 
@@ -22,7 +24,8 @@ package enum Schema {
                 PRIMARY KEY (app, digest)
             ) \(type.strict)
             """,
-            // `id` is the SHA-256 of the document as it came; `parts` and `headers` give it back byte for byte.
+            // `id` is the SHA-256 of the document as it came; `parts` and `headers` give it back byte
+            // for byte.
             """
             CREATE TABLE documents (
                 app \(type.text) NOT NULL,
@@ -35,10 +38,13 @@ package enum Schema {
                 parts \(type.bytes) NOT NULL,
                 headers \(type.bytes) NOT NULL CHECK (length(headers) % 32 = 0),
                 PRIMARY KEY (app, signed_at_ms, id)
-            ) \(type.strict)
+            ) \(type.strictByMonth)
             """,
-        ]
+        ] + (type == .postgres ? [documentsOfOtherMonths] : [])
     }
+
+    private static let documentsOfOtherMonths =
+        "CREATE TABLE documents_other PARTITION OF documents DEFAULT"
 
     private static func ledgerTables(_ type: Dialect) -> [String] {
         [
@@ -122,33 +128,5 @@ package enum Schema {
             """,
             "CREATE INDEX keys_by_hash ON keys (hash)",
         ]
-    }
-}
-
-extension Store {
-    /// Brings the tables up to this program's version. Harmless to repeat.
-    ///
-    /// - Throws: ``StorageFailure`` where the database is of a later version than this program.
-    package func migrate(at now: Int64) async throws {
-        let dialect = database.dialect
-        try await database.write { connection in
-            try connection.run(
-                "CREATE TABLE IF NOT EXISTS schema_versions (version \(dialect.integer) PRIMARY KEY, "
-                    + "applied_at_ms \(dialect.integer) NOT NULL)", [])
-            let present = Int(
-                try connection.rows("SELECT coalesce(max(version), 0) FROM schema_versions", [])[0]
-                    .integer(0))
-            guard present <= Schema.version else {
-                throw StorageFailure(
-                    "the database has schema version \(present), this program knows "
-                        + "\(Schema.version): use the newer program again")
-            }
-            for (index, step) in Schema.steps(dialect).enumerated() where index >= present {
-                for statement in step { try connection.run(statement, []) }
-                try connection.run(
-                    "INSERT INTO schema_versions (version, applied_at_ms) VALUES ($1, $2)",
-                    [.integer(Int64(index + 1)), .integer(now)])
-            }
-        }
     }
 }

@@ -1,12 +1,14 @@
 import Ledger
 
-/// What Perennial keeps, over any engine: the schema, the SQL, and rows as values. No other module writes SQL.
+/// What Perennial keeps, over any engine: the schema, the SQL, and rows as values. No other module
+/// writes SQL.
 package struct Store: Sendable {
     package let database: any Database
 
     package init(_ database: any Database) { self.database = database }
 
-    /// Runs a closure in a transaction: all that it writes is kept, or nothing. What it throws undoes it and is thrown on.
+    /// Runs a closure in a transaction: all that it writes is kept, or nothing. What it throws undoes it
+    /// and is thrown on. It may be run several times: see ``Database``.
     package func transaction<Value: Sendable>(
         _ body: @escaping @Sendable (StoreTransaction) throws -> Value
     ) async throws -> Value {

@@ -19,7 +19,8 @@ package final class SQLiteDatabase: Storage.Database {
     package init(path: String) throws(StorageFailure) {
         writer = try Self.mapping {
             let pool = try DatabasePool(path: path, configuration: Self.configuration)
-            // GRDB's own setting for this journal is NORMAL, which may lose the last commits when the power fails.
+            // GRDB's own setting for this journal is NORMAL, which may lose the last commits when
+            // the power fails.
             try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
             return pool
         }
@@ -62,8 +63,19 @@ package final class SQLiteDatabase: Storage.Database {
     ) throws(StorageFailure) -> Value {
         do {
             return try body()
+        } catch let error as DatabaseError {
+            throw StorageFailure("SQLite: \(error)", kind: kind(of: error))
         } catch {
             throw StorageFailure("SQLite: \(error)")
+        }
+    }
+
+    private static func kind(of error: DatabaseError) -> StorageFailure.Kind {
+        switch error.resultCode {
+        case .SQLITE_BUSY, .SQLITE_LOCKED: .busy
+        case .SQLITE_CONSTRAINT: .constraint
+        case .SQLITE_FULL, .SQLITE_IOERR, .SQLITE_CANTOPEN, .SQLITE_READONLY: .unavailable
+        default: .other
         }
     }
 }
@@ -88,6 +100,12 @@ private struct SQLiteConnection: Connection {
             try database.cachedStatement(sql: sql).execute(arguments: Self.arguments(values))
             return database.changesCount
         }
+    }
+
+    func runEach(_ sql: String, _ sets: [[Value]]) throws(StorageFailure) -> [Int] {
+        var counts: [Int] = []
+        for values in sets { counts.append(try run(sql, values)) }
+        return counts
     }
 
     private static func arguments(_ values: [Value]) -> StatementArguments {

@@ -46,7 +46,8 @@ import Testing
         #expect(try ends("P1W", from: "2026-10-28T19:00:00Z", 1) == ["2026-11-04T20:00:00.000Z"])
     }
 
-    @Test func `a time that a night skips comes an hour later, and returns the month after`() throws {
+    @Test func `a time that a night skips comes an hour later, and returns the month after`() throws
+    {
         // 02:30 on 8 March 2026 does not exist there.
         #expect(
             try ends("P1M", from: "2026-02-08T10:30:00Z", 2) == [
@@ -82,7 +83,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("2026-03-08T10:00:00Z", 1_772_964_000_000), ("2026-03-08T11:00:00+01:00", 1_772_964_000_000),
+        ("2026-03-08T10:00:00Z", 1_772_964_000_000),
+        ("2026-03-08T11:00:00+01:00", 1_772_964_000_000),
         ("1969-12-31T23:59:59.999Z", -1), ("2000-02-29T00:00:00.1234Z", 951_782_400_123),
     ])
     func `a time is read with its offset`(text: String, milliseconds: Int64) throws {

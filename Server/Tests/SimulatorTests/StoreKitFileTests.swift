@@ -43,7 +43,10 @@ private enum Vectors {
         let terms = try Vectors.files().flatMap(\.1.products).compactMap(\.subscription)
         #expect(terms.compactMap(\.introductoryOffer).count == 35)
         #expect(terms.flatMap(\.winBackOffers).map(\.id) == ["subscription_silver_winback_offer"])
-        #expect(terms.flatMap(\.promotionalOffers).contains { $0.price == 20_150 && $0.periodCount == 2 })
+        #expect(
+            terms.flatMap(\.promotionalOffers).contains {
+                $0.price == 20_150 && $0.periodCount == 2
+            })
         let free = terms.compactMap(\.introductoryOffer).filter { $0.discount == .freeTrial }
         #expect(!free.isEmpty && free.allSatisfy { $0.price == 0 })
     }

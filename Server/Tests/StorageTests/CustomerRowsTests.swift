@@ -2,10 +2,6 @@ import Ledger
 import Storage
 import Testing
 
-private let app: AppID = "birds"
-private let now = Instant(milliseconds: 1_700_000_000_000)
-private let purchase = PurchaseID("1000", in: .production)
-
 @Suite struct CustomerRowsTests {
     @Test(arguments: Driver.allCases)
     func `an id means the same customer ever after`(driver: Driver) async throws {

@@ -1,72 +1,9 @@
-import Foundation
 import Ledger
 import Storage
 import StorageSQLite
 import Testing
 
-/// Every engine that the store runs on. The suite below runs on each.
-enum Driver: CaseIterable {
-    case sqliteFile
-    case sqliteMemory
-
-    /// A store with its tables made, gone when the body returns.
-    func withStore(_ body: (Store) async throws -> Void) async throws {
-        switch self {
-        case .sqliteMemory: try await Self.prepared(SQLiteDatabase.inMemory(), body)
-        case .sqliteFile:
-            let folder = FileManager.default.temporaryDirectory.appending(
-                path: "perennial-\(UUID().uuidString)")
-            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-            defer { try? FileManager.default.removeItem(at: folder) }
-            let path = folder.appending(path: "store.sqlite").path
-            try await Self.prepared(try SQLiteDatabase(path: path), body)
-        }
-    }
-
-    private static func prepared(
-        _ database: SQLiteDatabase, _ body: (Store) async throws -> Void
-    ) async throws {
-        let store = Store(database)
-        try await store.migrate(at: 0)
-        try await body(store)
-        try database.close()
-    }
-}
-
 private struct Interrupted: Error {}
-
-private let app: AppID = "birds"
-private let now = Instant(milliseconds: 1_700_000_000_000)
-private let purchase = PurchaseID("1000", in: .production)
-
-private func document(_ number: UInt8, signedAt: Instant = now) -> StoredDocument {
-    StoredDocument(
-        app: app, id: [UInt8](repeating: number, count: 32), kind: .notification,
-        environment: .production, source: .notification, signedAt: signedAt, receivedAt: now,
-        parts: [0, 3, number, 0, 255],
-        headers: [
-            StoredDocument.Header(digest: [UInt8](repeating: 200, count: 32), segment: [1, 2, 3])
-        ])
-}
-
-private func fact(_ transaction: TransactionID, attestedAt: Instant = now) -> Fact {
-    let payment = Payment(
-        transaction: transaction, line: "l-\(transaction)", product: "pro.monthly", from: now,
-        until: now + .days(30), terms: .offer, offer: "spring",
-        price: Money(milliunits: -1, currency: "JPY"), ownership: .familyShared, isRenewal: true,
-        isUpgraded: true,
-        revocation: Revocation(at: now + .days(2), kind: .sharingEnded, percentage: 50_000),
-        accountToken: "token", group: "G", storefront: "DEU")
-    return Fact(about: purchase, attestedAt: attestedAt, .payment(payment))
-}
-
-private let renewal = Fact(
-    about: purchase, attestedAt: now + .days(1),
-    .renewal(
-        Renewal(
-            willRenew: true, renewsTo: "plus", isRetrying: true, graceUntil: now + .days(46),
-            ending: .priceNotAgreed, renewsAt: now + .days(30),
-            price: Money(milliunits: 4990, currency: "EUR"))))
 
 @Suite struct StoreTests {
     @Test(arguments: Driver.allCases)
@@ -77,6 +14,54 @@ private let renewal = Fact(
             #expect(first && !again)
             let kept = try await store.reading { try $0.documents(after: .start, limit: 10) }
             #expect(kept == [document(1)])
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `of a batch of documents each is told new or known`(driver: Driver) async throws {
+        try await driver.withStore { store in
+            _ = try await store.transaction { try $0.add(document(2)) }
+            let batch = (1...200).map { document($0) } + [document(1)]
+            let added = try await store.transaction { try $0.add(batch) }
+            #expect(added == batch.indices.map { $0 != 1 && $0 != 200 })
+            let count = try await store.reading { try $0.documentCount() }
+            #expect(count == 200)
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `a failure within a batch undoes all of it`(driver: Driver) async throws {
+        try await driver.withStore { store in
+            var bad = document(3)
+            bad.id = [1, 2, 3]
+            let batch = [document(1), document(2), bad, document(4)]
+            await #expect(throws: StorageFailure.self) {
+                try await store.transaction { try $0.add(batch) }
+            }
+            let again = try await store.transaction { try $0.add([document(1), document(2)]) }
+            #expect(again == [true, true])
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `a row that lacks what it refers to is told as such`(driver: Driver) async throws {
+        try await driver.withStore { store in
+            let failure = await #expect(throws: StorageFailure.self) {
+                try await store.transaction { try $0.add([fact("1")], from: document(9)) }
+            }
+            #expect(failure?.kind == .constraint)
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `a failure that the closure swallows undoes it all the same`(driver: Driver) async throws {
+        try await driver.withStore { store in
+            _ = try? await store.transaction { tx in
+                _ = try tx.add(document(1))
+                do { try tx.add([fact("1")], from: document(9)) } catch { throw error }
+            }
+            let count = try await store.reading { try $0.documentCount() }
+            #expect(count == 0)
         }
     }
 

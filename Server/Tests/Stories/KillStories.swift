@@ -14,12 +14,13 @@ import Testing
 
     @Test(.timeLimit(.minutes(10)))
     func `what was acknowledged is there after every kill`() async throws {
-        try await withSimulator { simulator in
+        try await withShop(notifies: false) { shop in
+            let simulator = shop.simulator
             let notifications = try await Self.notifications(from: simulator)
             #expect(notifications.count >= Self.notificationsMin)
             let folder = try TemporaryFolder()
             defer { folder.remove() }
-            let program = try ServerProgram(folder: folder, simulator: simulator)
+            let program = try await ServerProgram(folder: folder, simulator: simulator)
             var dice = SystemRandomNumberGenerator()
             let acknowledged = Acknowledged()
             var share = notifications[...]
@@ -28,10 +29,10 @@ import Testing
                 let batch = share.prefix(notifications.count / Self.kills)
                 share = share.dropFirst(batch.count)
                 let pause = Duration.milliseconds(Int.random(in: 5...400, using: &dice))
-                async let sending: Void = Self.send(Array(batch), to: server.wire, acknowledged)
+                async let stream: Void = Self.send(Array(batch), to: server.wire, acknowledged)
                 try await Task.sleep(for: pause)
                 server.kill()
-                await sending
+                await stream
                 let lost = try await program.missing(acknowledged.all)
                 #expect(lost.isEmpty, "kill \(kill) after \(pause): \(lost.count) lost")
             }

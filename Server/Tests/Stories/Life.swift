@@ -1,3 +1,5 @@
+import Testing
+
 /// What happens to one customer, act by act. After each act the server's answer is held against the simulator's books.
 struct Life: CustomTestStringConvertible, Sendable {
     var name: String
@@ -31,74 +33,137 @@ extension Life {
     private static let toTheLastMinute: [Act] = [.pass("P27D"), .pass("P2DT23H59M")]
 
     static let all: [Life] = [
-        Life("a month, renewed again and again",
+        Life(
+            "a month, renewed again and again",
             [.buy("pro.monthly")] + Array(repeating: .pass("P17D"), count: 14)),
-        Life("a trial becomes a year",
-            [.buy("pro.yearly"), .pass("P3D"), .pass("P3DT23H59M"), .pass("PT2M"), .pass("P200D"),
-             .pass("P200D")]),
-        Life("a trial cancelled at once runs to its end",
+        Life(
+            "a trial becomes a year",
+            [
+                .buy("pro.yearly"), .pass("P3D"), .pass("P3DT23H59M"), .pass("PT2M"),
+                .pass("P200D"),
+                .pass("P200D"),
+            ]),
+        Life(
+            "a trial cancelled at once runs to its end",
             [.buy("pro.yearly"), .change("cancel"), .pass("P6D"), .pass("P2D"), .pass("P30D")]),
-        Life("cancelled, and ended",
+        Life(
+            "cancelled, and ended",
             [.buy("pro.monthly"), .pass("P5D"), .change("cancel")] + toTheLastMinute
                 + [.pass("P2D"), .pass("P40D")]),
-        Life("cancelled, and taken back before the end",
-            [.buy("pro.monthly"), .pass("P5D"), .change("cancel"), .pass("P5D"), .change("resume"),
-             .pass("P30D"), .pass("P30D")]),
-        Life("refunded within the period",
+        Life(
+            "cancelled, and taken back before the end",
+            [
+                .buy("pro.monthly"), .pass("P5D"), .change("cancel"), .pass("P5D"),
+                .change("resume"),
+                .pass("P30D"), .pass("P30D"),
+            ]),
+        Life(
+            "refunded within the period",
             [.buy("pro.monthly"), .pass("P9D"), .change("refund"), .pass("P1D"), .pass("P60D")]),
-        Life("refunded on a renewed period",
+        Life(
+            "refunded on a renewed period",
             [.buy("pro.monthly"), .pass("P40D"), .change("refund"), .pass("P1D"), .pass("P60D")]),
-        Life("a past period refunded, the present one not",
-            [.buy("pro.monthly"), .pass("P40D"), .onTransaction(0, "refund"), .pass("P1D"),
-             .pass("P40D")]),
-        Life("a refund reversed within the period",
-            [.buy("pro.monthly"), .pass("P5D"), .change("refund"), .pass("P5D"),
-             .change("reverse-refund"), .pass("P10D"), .pass("P30D")]),
-        Life("a refund reversed after the period",
-            [.buy("pro.monthly"), .pass("P5D"), .change("refund"), .pass("P50D"),
-             .change("reverse-refund"), .pass("P5D")]),
-        Life("billing fails, recovered within grace",
-            [.buy("pro.monthly"), .change("fail-billing"), .pass("P32D"), .pass("P4D"),
-             .change("recover-billing"), .pass("P10D"), .pass("P30D")]),
-        Life("billing fails, recovered after grace",
-            [.buy("pro.monthly"), .change("fail-billing"), .pass("P32D"), .pass("P20D"),
-             .change("recover-billing"), .pass("P10D"), .pass("P30D")]),
-        Life("billing fails for good",
-            [.buy("pro.monthly"), .change("fail-billing"), .pass("P32D"), .pass("P20D"),
-             .pass("P30D"), .pass("P30D"), .pass("P30D")]),
-        Life("cancelled during grace is shut at once",
-            [.buy("pro.monthly"), .change("fail-billing"), .pass("P33D"), .change("cancel"),
-             .pass("P1D"), .pass("P60D")]),
-        Life("upgraded in the middle",
-            [.buy("pro.monthly"), .pass("P9D"), .changeProduct("premium.monthly"), .pass("P1D"),
-             .pass("P40D")]),
-        Life("upgraded, then refunded",
-            [.buy("pro.monthly"), .pass("P9D"), .changeProduct("premium.monthly"), .pass("P1D"),
-             .change("refund"), .pass("P40D")]),
-        Life("downgraded at the end of the period",
-            [.buy("pro.monthly"), .pass("P9D"), .changeProduct("plus.monthly"), .pass("P9D"),
-             .pass("P20D"), .pass("P30D")]),
-        Life("a downgrade taken back",
-            [.buy("pro.monthly"), .pass("P9D"), .changeProduct("plus.monthly"), .pass("P2D"),
-             .changeProduct("pro.monthly"), .pass("P40D")]),
-        Life("a month becomes a year at the end of the period",
-            [.buy("pro.monthly"), .pass("P9D"), .changeProduct("pro.yearly"), .pass("P30D"),
-             .pass("P400D")]),
-        Life("lapsed, and bought again",
-            [.buy("pro.monthly"), .change("cancel"), .pass("P90D"), .buy("pro.monthly"), .pass("P10D"),
-             .pass("P40D")]),
-        Life("lapsed, and another product bought",
-            [.buy("pro.monthly"), .change("cancel"), .pass("P90D"), .buy("premium.monthly"),
-             .pass("P10D"), .pass("P40D")]),
-        Life("first heard of by notification, claimed by a device later",
+        Life(
+            "a past period refunded, the present one not",
+            [
+                .buy("pro.monthly"), .pass("P40D"), .onTransaction(0, "refund"), .pass("P1D"),
+                .pass("P40D"),
+            ]),
+        Life(
+            "a refund reversed within the period",
+            [
+                .buy("pro.monthly"), .pass("P5D"), .change("refund"), .pass("P5D"),
+                .change("reverse-refund"), .pass("P10D"), .pass("P30D"),
+            ]),
+        Life(
+            "a refund reversed after the period",
+            [
+                .buy("pro.monthly"), .pass("P5D"), .change("refund"), .pass("P50D"),
+                .change("reverse-refund"), .pass("P5D"),
+            ]),
+        Life(
+            "billing fails, recovered within grace",
+            [
+                .buy("pro.monthly"), .change("fail-billing"), .pass("P32D"), .pass("P4D"),
+                .change("recover-billing"), .pass("P10D"), .pass("P30D"),
+            ]),
+        Life(
+            "billing fails, recovered after grace",
+            [
+                .buy("pro.monthly"), .change("fail-billing"), .pass("P32D"), .pass("P20D"),
+                .change("recover-billing"), .pass("P10D"), .pass("P30D"),
+            ]),
+        Life(
+            "billing fails for good",
+            [
+                .buy("pro.monthly"), .change("fail-billing"), .pass("P32D"), .pass("P20D"),
+                .pass("P30D"), .pass("P30D"), .pass("P30D"),
+            ]),
+        Life(
+            "cancelled during grace is shut at once",
+            [
+                .buy("pro.monthly"), .change("fail-billing"), .pass("P33D"), .change("cancel"),
+                .pass("P1D"), .pass("P60D"),
+            ]),
+        Life(
+            "upgraded in the middle",
+            [
+                .buy("pro.monthly"), .pass("P9D"), .changeProduct("premium.monthly"), .pass("P1D"),
+                .pass("P40D"),
+            ]),
+        Life(
+            "upgraded, then refunded",
+            [
+                .buy("pro.monthly"), .pass("P9D"), .changeProduct("premium.monthly"), .pass("P1D"),
+                .change("refund"), .pass("P40D"),
+            ]),
+        Life(
+            "downgraded at the end of the period",
+            [
+                .buy("pro.monthly"), .pass("P9D"), .changeProduct("plus.monthly"), .pass("P9D"),
+                .pass("P20D"), .pass("P30D"),
+            ]),
+        Life(
+            "a downgrade taken back",
+            [
+                .buy("pro.monthly"), .pass("P9D"), .changeProduct("plus.monthly"), .pass("P2D"),
+                .changeProduct("pro.monthly"), .pass("P40D"),
+            ]),
+        Life(
+            "a month becomes a year at the end of the period",
+            [
+                .buy("pro.monthly"), .pass("P9D"), .changeProduct("pro.yearly"), .pass("P30D"),
+                .pass("P400D"),
+            ]),
+        Life(
+            "lapsed, and bought again",
+            [
+                .buy("pro.monthly"), .change("cancel"), .pass("P90D"), .buy("pro.monthly"),
+                .pass("P10D"),
+                .pass("P40D"),
+            ]),
+        Life(
+            "lapsed, and another product bought",
+            [
+                .buy("pro.monthly"), .change("cancel"), .pass("P90D"), .buy("premium.monthly"),
+                .pass("P10D"), .pass("P40D"),
+            ]),
+        Life(
+            "first heard of by notification, claimed by a device later",
             [.buyUnheard("pro.monthly"), .pass("P40D"), .restore, .pass("P10D"), .pass("P40D")]),
-        Life("ended by the store",
+        Life(
+            "ended by the store",
             [.buy("pro.monthly"), .pass("P9D"), .change("expire"), .pass("P1D")]),
-        Life("renewed by hand, ahead of time",
+        Life(
+            "renewed by hand, ahead of time",
             [.buy("pro.monthly"), .pass("P9D"), .change("renew-now"), .pass("P1D"), .pass("P40D")]),
-        Life("everything at once",
-            [.buy("pro.monthly"), .change("cancel"), .change("resume"), .changeProduct("premium.monthly"),
-             .changeProduct("plus.monthly"), .change("refund"), .change("reverse-refund"),
-             .pass("P40D")]),
+        Life(
+            "everything at once",
+            [
+                .buy("pro.monthly"), .change("cancel"), .change("resume"),
+                .changeProduct("premium.monthly"),
+                .changeProduct("plus.monthly"), .change("refund"), .change("reverse-refund"),
+                .pass("P40D"),
+            ]),
     ]
 }

@@ -39,7 +39,7 @@ struct ServerProgram: Sendable {
         var description: String
     }
 
-    init(folder: TemporaryFolder, simulator: Wire) throws {
+    init(folder: TemporaryFolder, simulator: Wire) async throws {
         self.folder = folder
         self.simulator = simulator
         configuration = folder.path + "/perennial.yaml"
@@ -52,7 +52,11 @@ struct ServerProgram: Sendable {
                 simulated: true
                 products:
                   pro.monthly: [pro]
+                trust:
+                  extra_roots: [root.cer]
             """
+        let root = try await simulator.send("GET", "/_sim/root.cer")
+        try Data(root.body).write(to: URL(filePath: folder.path + "/root.cer"))
         try Data(text.utf8).write(to: URL(filePath: configuration))
         let made = try run(["keys", "create", "--app", "birds", "--kind", "secret"])
         guard made.status == 0 else { throw Missing(description: made.output) }
@@ -97,7 +101,7 @@ struct ServerProgram: Sendable {
     func run(_ arguments: [String]) throws -> (status: Int32, output: String) {
         let process = Process()
         process.executableURL = try Self.executable()
-        process.arguments = arguments + ["--clock-from", simulator.base] + common
+        process.arguments = arguments + common
         let pipe = Pipe()
         process.standardOutput = pipe
         process.standardError = pipe
@@ -127,8 +131,11 @@ struct ServerProgram: Sendable {
 
     private static func executable() throws -> URL {
         let folder = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
-        for candidate in [folder, URL(filePath: #filePath).deletingLastPathComponent()
-            .appending(path: "../../.build/debug")] {
+        for candidate in [
+            folder,
+            URL(filePath: #filePath).deletingLastPathComponent()
+                .appending(path: "../../.build/debug"),
+        ] {
             let url = candidate.appending(path: "perennial").standardizedFileURL
             if FileManager.default.isExecutableFile(atPath: url.path) { return url }
         }

@@ -10,20 +10,29 @@ struct Stage: Sendable {
 
     let simulator: Wire
     let server: Wire
-    /// Whether the app posts its purchases.
-    var original: String?
+    /// The chain of renewals that the acts are about.
+    private(set) var original: String?
+    /// Whether the app has posted the purchase: until then it is nobody's.
+    private(set) var isPosted = false
+
+    init(simulator: Wire, server: Wire) {
+        self.simulator = simulator
+        self.server = server
+    }
 
     mutating func play(_ act: Life.Act, checking: (Stage) async throws -> Void) async throws {
         switch act {
         case .buy(let product):
             let bought = try await buy(product)
             try await post([bought])
+            isPosted = true
             try await checking(self)
         case .buyUnheard(let product):
             _ = try await buy(product)
         case .restore:
             let device = try await simulator.post("/_sim/devices/\(Self.device)/restore")
             try await post((device["signed_transactions"]?.array ?? []).compactMap(\.string))
+            isPosted = true
             try await checking(self)
         case .pass(let duration):
             try await pass(duration, checking: checking)
@@ -37,10 +46,11 @@ struct Stage: Sendable {
             try await checking(self)
         case .onTransaction(let number, let verb):
             let all = try await simulator.get("/_sim/devices/\(Self.device)/transactions")
-            let list = all["transactions"]?.array ?? []
-            let id = try #require(list.indices.contains(number) ? list[number] : nil)
-            try await simulator.post(
-                "/_sim/transactions/\(try id.text("transaction_id"))/\(verb)")
+            let list = (all["signed_transactions"]?.array ?? []).compactMap(\.string)
+            let jws = try #require(list.indices.contains(number) ? list[number] : nil)
+            let payload = try #require(CompactJWS(jws)?.payload)
+            let id = try JSON(parsing: payload).text("transactionId")
+            try await simulator.post("/_sim/transactions/\(id)/\(verb)")
             try await checking(self)
         }
     }
@@ -74,7 +84,8 @@ struct Stage: Sendable {
         var here = start
         for _ in 0..<Self.stopsMax {
             let next = try await nextEnd(after: here, until: target)
-            for stop in [next.map { $0 - .milliseconds(1) }, next].compactMap({ $0 }) where stop > here {
+            for stop in [next.map { $0 - .milliseconds(1) }, next].compactMap({ $0 })
+            where stop > here {
                 try await set(clock: stop)
                 try await checking(self)
             }
@@ -92,7 +103,8 @@ struct Stage: Sendable {
         let ends = (books["purchases"]?.array ?? []).flatMap { purchase in
             [purchase["until"]?.string, purchase["grace_until"]?.string]
         }
-        return ends.compactMap { $0.flatMap(Self.instant) }.filter { $0 > here && $0 <= target }.min()
+        return ends.compactMap { $0.flatMap(Self.instant) }.filter { $0 > here && $0 <= target }
+            .min()
     }
 
     func now() async throws -> Instant {
@@ -121,6 +133,13 @@ struct Stage: Sendable {
     }
 
     // MARK: Verdicts
+
+    /// Holds the server's answer against the books; nothing to hold while the purchase is nobody's.
+    func compare(_ when: String) async throws {
+        guard isPosted else { return }
+        let (truth, answer, now) = (try await truth(), try await answer(), try await now())
+        #expect(truth == answer, "\(when), at \(now)")
+    }
 
     func truth() async throws -> [Verdict] {
         let books = try await simulator.get("/_sim/truth/\(Self.account)")

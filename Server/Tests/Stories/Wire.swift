@@ -8,8 +8,8 @@ struct Wire: Sendable {
     let base: String
     var bearer: String?
 
-    /// Bytes of an answer. A restore with a year of renewals has about a hundred thousand.
-    static let answerBytesMax = 16_777_216
+    /// Bytes of an answer. Two thousand notifications have some thirty million.
+    static let answerBytesMax = 134_217_728
     static let patience = TimeAmount.seconds(60)
 
     struct Answer: Sendable {

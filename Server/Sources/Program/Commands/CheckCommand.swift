@@ -1,0 +1,72 @@
+import ArgumentParser
+import Engine
+import Ledger
+import Logging
+
+/// Looks at everything that `serve` needs: each line is ok, or says what to do.
+struct CheckCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check", abstract: "Check configuration, database and trust roots.")
+
+    @OptionGroup var options: ProcessOptions
+
+    func run() async throws {
+        let report = await CheckReport(options)
+        for line in report.lines { print(line) }
+        if !report.isOK { throw ExitCode(1) }
+    }
+}
+
+/// What `check` found, line by line.
+struct CheckReport {
+    private(set) var lines: [String] = []
+    private(set) var isOK = true
+
+    init(_ options: ProcessOptions) async {
+        let path = options.configPath
+        do {
+            let file = try ConfigurationFile(path: path)
+            for warning in file.warnings { lines.append("note  \(warning.text(file: path))") }
+            let names = file.apps.map(\.settings.id.rawValue).joined(separator: ", ")
+            lines.append("ok    configuration \(path): \(names)")
+            let settings = try options.settings(file)
+            try checkRoots(of: file)
+            try await checkDatabase(file, settings)
+        } catch let failure as ConfigurationFailure {
+            for complaint in failure.complaints { fail(complaint.text(file: path)) }
+        } catch {
+            fail("\(error)")
+        }
+    }
+
+    private mutating func checkRoots(of file: ConfigurationFile) throws {
+        for app in file.apps {
+            let roots = try Assembly.roots(extra: app.extraRoots, of: app.settings.id)
+            let kind = app.settings.isSimulated ? "Apple's and a simulator's" : "Apple's"
+            lines.append(
+                "ok    trust of \(app.settings.id): \(kind), \(roots.fingerprints.count) roots")
+        }
+    }
+
+    private mutating func checkDatabase(
+        _ file: ConfigurationFile, _ settings: Settings
+    ) async throws {
+        var logger = Logger(label: "check")
+        logger.logLevel = .critical
+        let assembly = try await Assembly(
+            apps: file.apps, databasePath: settings.database, now: { .machine }, logger: logger)
+        lines.append("ok    database \(settings.database)")
+        do {
+            try await ServeRules.checkKeys(of: assembly)
+            lines.append("ok    keys: every app has one")
+        } catch {
+            fail("\(error)")
+        }
+        try assembly.database.close()
+    }
+
+    private mutating func fail(_ text: String) {
+        isOK = false
+        lines.append("DO    \(text)")
+    }
+}

@@ -1,0 +1,73 @@
+import ArgumentParser
+import Foundation
+import Logging
+import ServiceLifecycle
+import Simulator
+
+/// Server and simulator in one process, for trying and for development.
+struct DevCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "dev",
+        abstract: "Start the server and an App Store simulator, with an example shop.")
+
+    @Option(help: "The server's port.") var port = 8080
+    @Option(help: "The simulator's port.") var simulatorPort = 8090
+    @Option(help: "The folder for the database and the simulator's root.") var data = ".perennial"
+    @Flag(help: "Forget the development database first.") var fresh = false
+    @Option(help: "A perennial.yaml with one simulated app, instead of the example.")
+    var config: String?
+    @Option(help: "How much is logged.", transform: Log.level)
+    var logLevel = Logger.Level.notice
+
+    func run() async throws {
+        let logger = Log.start(logLevel)
+        try await Outcome.reported {
+            let shop = DevShop(folder: data)
+            if fresh { try shop.forget() }
+            let app = try self.app()
+            let world = try shop.nextWorld()
+            var settings = try shop.settings(app, world, logger: logger)
+            (settings.port, settings.simulatorPort) = (port, simulatorPort)
+            try shop.keep(world)
+            let keys = settings.keys.map(\.key)
+            _ = try await LocalStore.run(settings, stopsOnSignals: true) { store in
+                print(
+                    Tour.text(
+                        serverPort: store.serverPort, simulatorPort: store.simulatorPort,
+                        appKey: keys[0], secretKey: keys[1], isExample: config == nil))
+                fflush(nil)
+                try await store.keepingTime(of: world, in: shop)
+            }
+        }
+    }
+
+    private func app() throws -> AppConfiguration {
+        guard let config else { return try DevShop.birds }
+        let file = try Outcome.configuration(at: config)
+        guard let app = file.apps.first, file.apps.count == 1, app.settings.isSimulated else {
+            throw StartFailure(
+                "\(config) has not exactly one app, or it is not simulated.",
+                remedy: "Write a configuration of its own for development, with one app and "
+                    + "`simulated: true`.")
+        }
+        return app
+    }
+}
+
+extension LocalStore {
+    var serverPort: Int { URL(string: serverURL)?.port ?? 0 }
+    var simulatorPort: Int { URL(string: simulatorURL)?.port ?? 0 }
+
+    /// Until it is cancelled, writes down now and then how far virtual time has come.
+    fileprivate func keepingTime(of world: DevShop.World, in shop: DevShop) async throws {
+        var kept = world
+        while !Task.isCancelled {
+            try? await Task.sleep(for: .seconds(1))
+            // Time can go back, with a new world; the database then still holds what was later.
+            let now = max(kept.now, simulator.clock.milliseconds)
+            guard now != kept.now else { continue }
+            kept.now = now
+            try shop.keep(kept)
+        }
+    }
+}

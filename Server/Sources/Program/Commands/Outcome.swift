@@ -1,0 +1,47 @@
+import ArgumentParser
+import Foundation
+import Logging
+
+/// How a command ends where it cannot do what was asked: a message that says what to do, and exit code 1.
+enum Outcome {
+    static func reported(_ body: () async throws -> Void) async throws {
+        do { try await body() } catch let failure as StartFailure {
+            toStandardError("error: \(failure)")
+            throw ExitCode(1)
+        } catch let failure as ConfigurationFailure {
+            for complaint in failure.complaints { toStandardError("error: \(complaint)") }
+            throw ExitCode(1)
+        }
+    }
+
+    /// Reads a configuration; warnings are printed and nothing more.
+    static func configuration(at path: String) throws -> ConfigurationFile {
+        let file = try ConfigurationFile(path: path)
+        for warning in file.warnings { toStandardError("warning: \(warning)") }
+        return file
+    }
+
+    static func toStandardError(_ line: String) {
+        FileHandle.standardError.write(Data((line + "\n").utf8))
+    }
+}
+
+/// The log goes to standard error, so that what a command answers stands alone.
+enum Log {
+    static func level(_ text: String) throws -> Logger.Level {
+        guard let level = Logger.Level(rawValue: text) else {
+            let levels = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
+            throw ValidationError("“\(text)” is no log level: choose one of \(levels).")
+        }
+        return level
+    }
+
+    static func start(_ level: Logger.Level) -> Logger {
+        LoggingSystem.bootstrap { label in
+            var handler = StreamLogHandler.standardError(label: label)
+            handler.logLevel = level
+            return handler
+        }
+        return Logger(label: "perennial")
+    }
+}

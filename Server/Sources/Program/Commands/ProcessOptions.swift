@@ -1,0 +1,72 @@
+import ArgumentParser
+import Foundation
+import Ledger
+import Logging
+
+/// Flags of all commands that work with a configuration and its database.
+struct ProcessOptions: ParsableArguments {
+    @Option(help: "The configuration (PERENNIAL_CONFIG; perennial.yaml).") var config: String?
+    @Option(help: "The database file (PERENNIAL_DATABASE; .perennial/perennial.sqlite).")
+    var database: String?
+    @Option(help: "How much is logged (PERENNIAL_LOG_LEVEL; info).") var logLevel: String?
+
+    var configPath: String {
+        Settings.configPath(flag: config, environment: ProcessInfo.processInfo.environment)
+    }
+
+    func settings(
+        _ file: ConfigurationFile, flags: [String: String?] = [:]
+    ) throws(StartFailure) -> Settings {
+        var given = flags.compactMapValues { $0 }
+        given["database"] = database
+        given["log_level"] = logLevel
+        return try Settings(
+            flags: given, environment: ProcessInfo.processInfo.environment, file: file.settings)
+    }
+}
+
+/// Flags of the commands that look into a database that is there: a production one, or that of `perennial dev`.
+struct DatabaseOptions: ParsableArguments {
+    @OptionGroup var process: ProcessOptions
+    @Option(help: "The folder of `perennial dev`, instead of a configuration.") var data: String?
+
+    func assembly() async throws -> Assembly {
+        if let data { return try await development(in: DevShop(folder: data)) }
+        let file = try Outcome.configuration(at: process.configPath)
+        let settings = try process.settings(file)
+        return try await Assembly(
+            apps: file.apps, databasePath: settings.database, now: { .machine },
+            logger: Log.start(settings.logLevel))
+    }
+
+    private func development(in shop: DevShop) async throws -> Assembly {
+        guard let world = try shop.lastWorld() else {
+            throw StartFailure(
+                "\(shop.folder.path) holds no development database.", remedy: "Run bin/dev first.")
+        }
+        let now = Instant(milliseconds: world.now)
+        return try await Assembly(
+            apps: [try DevShop.birds], databasePath: shop.databasePath,
+            simulatorRoot: try shop.authority().rootDER, now: { now },
+            logger: Log.start(.warning))
+    }
+}
+
+extension Assembly {
+    /// The app that is named, or the only one there is.
+    func app(named name: String?) throws(StartFailure) -> AppID {
+        let known = apps.map(\.id.rawValue).sorted()
+        guard let name = name ?? (known.count == 1 ? known.first : nil) else {
+            throw StartFailure(
+                "There are several apps.",
+                remedy: "Name one with --app: \(known.joined(separator: ", ")).")
+        }
+        guard known.contains(name) else {
+            throw StartFailure(
+                "There is no app \(name).",
+                remedy: Spelling.nearest(to: name, among: known).map { "Did you mean \($0)?" }
+                    ?? "There are \(known.joined(separator: ", ")).")
+        }
+        return AppID(rawValue: name)
+    }
+}

@@ -1,0 +1,90 @@
+import ArgumentParser
+import AsyncHTTPClient
+import Engine
+import HTTPServer
+import Ledger
+import Logging
+import ServiceLifecycle
+
+/// Production: the server alone.
+struct ServeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "serve",
+        abstract: "Start the server. No simulator, no example, no default key."
+    )
+
+    @OptionGroup var options: ProcessOptions
+    @Option(help: "The address to listen at (PERENNIAL_HOST; 127.0.0.1).") var host: String?
+    @Option(help: "The port to listen at (PERENNIAL_PORT; 8080).") var port: String?
+    @Option(help: "Follow the clock of a simulator; only where every app is simulated.")
+    var clockFrom: String?
+
+    func run() async throws {
+        try await Outcome.reported {
+            let file = try Outcome.configuration(at: options.configPath)
+            let settings = try options.settings(file, flags: ["host": host, "port": port])
+            try ServeRules.check(file.apps, clockFrom: clockFrom)
+            let logger = Log.start(settings.logLevel)
+            guard let clockFrom else {
+                return try await serve(file, settings, clock: nil, logger)
+            }
+            let client = HTTPClient(eventLoopGroupProvider: .singleton)
+            let outcome: Result<Void, any Error>
+            do {
+                let clock = try await ClockFollower(clockFrom, client: client, logger: logger)
+                outcome = .success(try await serve(file, settings, clock: clock, logger))
+            } catch { outcome = .failure(error) }
+            try await client.shutdown()
+            try outcome.get()
+        }
+    }
+
+    private func serve(
+        _ file: ConfigurationFile, _ settings: Settings, clock: ClockFollower?, _ logger: Logger
+    ) async throws {
+        let assembly = try await Assembly(
+            apps: file.apps, databasePath: settings.database,
+            simulatorRoot: try await clock?.root(), now: { clock?.now ?? .machine }, logger: logger)
+        try await ServeRules.checkKeys(of: assembly)
+        let server = PerennialServer(engine: assembly.engine, logger: logger)
+        let app = server.application(host: settings.host, port: settings.port) { port in
+            logger.notice(
+                "listening",
+                metadata: ["host": "\(settings.host)", "port": .stringConvertible(port)])
+        }
+        var services: [any Service] = [Listening(app: app, port: settings.port, flag: "--port")]
+        if let clock { services.insert(clock, at: 0) }
+        try await ServiceGroup(together: services, stopsOnSignals: true, logger: logger).run()
+        try assembly.database.close()
+    }
+}
+
+/// What production refuses to start with.
+enum ServeRules {
+    /// A simulated app believes a root that is not Apple's, so it never stands beside a real one that follows the same clock,
+    /// and never runs by the machine's clock alone.
+    static func check(_ apps: [AppConfiguration], clockFrom: String?) throws(StartFailure) {
+        let simulated = apps.filter(\.settings.isSimulated).map(\.settings.id.rawValue)
+        let real = apps.filter { !$0.settings.isSimulated }.map(\.settings.id.rawValue)
+        if clockFrom == nil, !simulated.isEmpty {
+            throw StartFailure(
+                "\(simulated.sorted().joined(separator: ", ")): a simulated app is not served.",
+                remedy: "Remove it from the configuration, use `perennial dev`, or follow its "
+                    + "simulator with --clock-from URL.")
+        }
+        if clockFrom != nil, !real.isEmpty {
+            throw StartFailure(
+                "\(real.sorted().joined(separator: ", ")): a real app never follows a simulator's "
+                    + "clock.",
+                remedy: "Leave --clock-from out, or serve simulated apps only.")
+        }
+    }
+
+    static func checkKeys(of assembly: Assembly) async throws {
+        for app in assembly.apps where try await !assembly.engine.hasKeys(app.id) {
+            throw StartFailure(
+                "App \(app.id) has no key: nobody could ask anything.",
+                remedy: "Run `perennial keys create --app \(app.id) --kind app`.")
+        }
+    }
+}

@@ -1,0 +1,78 @@
+import AppStoreFormats
+import ArgumentParser
+import AsyncHTTPClient
+import Foundation
+import Logging
+import PerennialContract
+import ServiceLifecycle
+import Simulator
+
+/// The App Store simulator alone.
+struct SimulateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "simulate", abstract: "Start the App Store simulator alone.")
+
+    @Option(help: "The address to listen at.") var host = "127.0.0.1"
+    @Option(help: "The port to listen at.") var port = 8090
+    @Option(help: "What is sold: a .storekit file of Xcode's, instead of the example.")
+    var shop: String?
+    @Option(help: "The app's bundle id.") var bundleID = ExampleShop.bundleID
+    @Option(help: "The app's Apple id.") var appAppleID = ExampleShop.appAppleID
+    @Option(help: "Where notifications are posted.") var notificationURL: String?
+    @Option(help: "Everything random comes from it.") var seed: UInt64 = 1
+    @Option(help: "When virtual time begins, as RFC 3339.") var now: String?
+    @Option(help: "The folder for the simulator's root.") var data = ".perennial"
+    @Option(help: "How much is logged.", transform: Log.level)
+    var logLevel = Logger.Level.notice
+
+    func run() async throws {
+        try await Outcome.reported {
+            var settings = SimulatorSettings(
+                seed: seed, now: try beginning(), shop: try products(), bundleID: bundleID,
+                appAppleID: appAppleID)
+            settings.notificationURL = notificationURL
+            let authority = try DevShop(folder: data).authority()
+            let client = HTTPClient(eventLoopGroupProvider: .singleton)
+            let simulator = AppStoreSimulator(
+                settings, authority: authority, post: NotificationPost(client: client).post)
+            let outcome: Result<Void, any Error>
+            do { outcome = .success(try await listen(simulator)) } catch {
+                outcome = .failure(error)
+            }
+            try await client.shutdown()
+            try outcome.get()
+        }
+    }
+
+    private func listen(_ simulator: AppStoreSimulator) async throws {
+        let logger = Log.start(logLevel)
+        let face = SimulatorFace(
+            simulator: simulator, host: host, port: port, flag: "--port", logger: logger
+        ) { port in
+            print("simulator  http://localhost:\(port)")
+            fflush(nil)
+        }
+        try await ServiceGroup(together: [face], stopsOnSignals: true, logger: logger).run()
+    }
+
+    private func beginning() throws(StartFailure) -> AppStoreDate {
+        guard let now else { return SimulatorSettings.defaultNow }
+        guard let time = Timestamp(now) else {
+            throw StartFailure(
+                "“\(now)” is no time.", remedy: "Write it as 2026-01-01T12:00:00Z.")
+        }
+        return AppStoreDate(milliseconds: time.milliseconds)
+    }
+
+    private func products() throws -> StoreKitFile {
+        guard let shop else { return try ExampleShop.file() }
+        guard let bytes = FileManager.default.contents(atPath: shop) else {
+            throw StartFailure("\(shop) cannot be read.", remedy: "Name a .storekit file.")
+        }
+        do { return try StoreKitFile(parsing: bytes) } catch {
+            throw StartFailure(
+                "\(shop) is no StoreKit configuration: \(error).", remedy: "Save it in Xcode again."
+            )
+        }
+    }
+}

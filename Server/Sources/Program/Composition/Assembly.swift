@@ -1,0 +1,68 @@
+import AppStoreTrust
+import Engine
+import Foundation
+import Ledger
+import Logging
+import StorageSQLite
+
+/// An engine out of a configuration, and what it stands on.
+package struct Assembly: Sendable {
+    package var engine: Engine
+    package var database: SQLiteDatabase
+    package var apps: [AppSettings]
+
+    /// Opens the database and brings it up to date.
+    ///
+    /// - Parameter simulatorRoot: trusted beside the configured ones by simulated apps, and by no other.
+    package init(
+        apps: [AppConfiguration], databasePath: String, simulatorRoot: [UInt8]? = nil,
+        now: @escaping @Sendable () -> Instant, logger: Logger
+    ) async throws {
+        var verifiers: [AppID: Verifier] = [:]
+        for app in apps {
+            var roots = app.extraRoots
+            if app.settings.isSimulated, let simulatorRoot { roots.append(simulatorRoot) }
+            verifiers[app.settings.id] = Verifier(
+                roots: try Self.roots(extra: roots, of: app.settings.id))
+        }
+        self.apps = apps.map(\.settings)
+        database = try Self.database(at: databasePath)
+        engine = Engine(
+            database: database, apps: self.apps, verifiers: verifiers, now: now, logger: logger)
+        do { try await engine.prepare() } catch {
+            throw StartFailure(
+                "The database \(databasePath) could not be brought up to date: \(error).",
+                remedy: "Restore a backup, or name another file with --database.")
+        }
+    }
+
+    /// Apple's roots, and others.
+    static func roots(extra: [[UInt8]], of app: AppID) throws(StartFailure) -> TrustRoots {
+        guard !extra.isEmpty else { return .apple }
+        do { return TrustRoots.apple.adding(try TrustRoots(der: extra)) } catch {
+            throw StartFailure(
+                "A root certificate of app \(app) cannot be read: \(error).",
+                remedy: "Save it as DER.")
+        }
+    }
+
+    /// Opens a file, or makes it and the folder it is in.
+    static func database(at path: String) throws(StartFailure) -> SQLiteDatabase {
+        do {
+            let folder = URL(fileURLWithPath: path).deletingLastPathComponent()
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            return try SQLiteDatabase(path: path)
+        } catch {
+            throw StartFailure(
+                "The database \(path) cannot be opened: \(error).",
+                remedy: "Name a file that this user may write, with --database.")
+        }
+    }
+}
+
+extension Instant {
+    /// The machine's clock.
+    package static var machine: Instant {
+        Instant(milliseconds: Int64((Date().timeIntervalSince1970 * 1000).rounded(.down)))
+    }
+}

@@ -1,0 +1,68 @@
+import AsyncHTTPClient
+import Foundation
+import Ledger
+import Logging
+import NIOCore
+import PerennialContract
+import ServiceLifecycle
+import Synchronization
+
+/// The clock of a simulator in another process, asked for again and again.
+final class ClockFollower: Service {
+    static let pause = Duration.milliseconds(200)
+    static let timeoutSeconds: Int64 = 5
+    static let bytesMax = 65_536
+
+    private let client: HTTPClient
+    private let url: String
+    private let logger: Logger
+    private let latest: Mutex<Instant>
+
+    /// Asks once.
+    ///
+    /// - Throws: ``StartFailure`` where there is no simulator.
+    init(_ url: String, client: HTTPClient, logger: Logger) async throws {
+        self.url = url.hasSuffix("/") ? String(url.dropLast()) : url
+        self.client = client
+        self.logger = logger
+        latest = Mutex(Instant(milliseconds: 0))
+        try await ask()
+    }
+
+    /// As of the last answer.
+    var now: Instant { latest.withLock { $0 } }
+
+    /// The certificate that the simulator signs under.
+    func root() async throws -> [UInt8] { Array(try await bytes(at: "/_sim/root.cer")) }
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            while !Task.isCancelled {
+                do { try await self.ask() } catch {
+                    self.logger.warning(
+                        "simulator's clock not read", metadata: ["error": "\(error)"])
+                }
+                try? await Task.sleep(for: Self.pause)
+            }
+        }
+    }
+
+    private func ask() async throws {
+        struct Clock: Decodable { var now: Timestamp }
+        let clock = try JSONDecoder().decode(Clock.self, from: try await bytes(at: "/_sim/clock"))
+        latest.withLock { $0 = Instant(milliseconds: clock.now.milliseconds) }
+    }
+
+    private func bytes(at path: String) async throws -> Data {
+        do {
+            let answer = try await client.execute(
+                HTTPClientRequest(url: url + path), timeout: .seconds(Self.timeoutSeconds))
+            guard answer.status == .ok else { throw StartFailure("\(answer.status)", remedy: "") }
+            return Data((try await answer.body.collect(upTo: Self.bytesMax)).readableBytesView)
+        } catch {
+            throw StartFailure(
+                "There is no simulator at \(url)\(path): \(error).",
+                remedy: "Start one with `perennial simulate`.")
+        }
+    }
+}

@@ -1,0 +1,108 @@
+import AppStoreFormats
+import Engine
+import Foundation
+import Ledger
+import Logging
+import Simulator
+
+/// What `perennial dev` keeps in its folder: a database, the simulator's root, and how far virtual time had come.
+///
+/// The simulated world itself is not kept, but the database is. So each new world goes on in time where the last one stopped, and
+/// has a seed of its own: its purchases never have the numbers of earlier ones.
+struct DevShop {
+    let folder: URL
+
+    init(folder: String) { self.folder = URL(fileURLWithPath: folder, isDirectory: true) }
+
+    var databasePath: String { file("dev.sqlite").path }
+
+    static var birds: AppConfiguration {
+        get throws {
+            let shop = try ExampleShop.file()
+            let products = shop.products.map { ProductID(rawValue: $0.id) }
+            return AppConfiguration(
+                settings: AppSettings(
+                    id: "birds", bundleID: ExampleShop.bundleID,
+                    appAppleID: ExampleShop.appAppleID, isSimulated: true,
+                    entitlements: Self.entitlements(of: products)),
+                storeKit: shop, extraRootPaths: [], extraRoots: [])
+        }
+    }
+
+    /// Every product gives what stands before its point: `pro.monthly` gives `pro`.
+    private static func entitlements(
+        of products: [ProductID]
+    ) -> [EntitlementID: Set<ProductID>] {
+        Dictionary(grouping: products) { product in
+            EntitlementID(rawValue: String(product.rawValue.prefix { $0 != "." }))
+        }.mapValues { Set($0) }
+    }
+
+    /// Forgets the database and how far time had come, and nothing else.
+    func forget() throws {
+        let names = ["dev.sqlite", "dev.sqlite-wal", "dev.sqlite-shm", "simulator-world"]
+        for name in names where FileManager.default.fileExists(atPath: file(name).path) {
+            try FileManager.default.removeItem(at: file(name))
+        }
+    }
+
+    /// The root of earlier runs, or a new one.
+    func authority() throws -> SigningAuthority {
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let file = file("simulator-authority")
+        if let stored = FileManager.default.contents(atPath: file.path) {
+            return try SigningAuthority(stored: Array(stored))
+        }
+        let authority = try SigningAuthority()
+        try Data(authority.stored).write(to: file, options: .atomic)
+        return authority
+    }
+
+    /// A server and a simulator over what the folder holds.
+    func settings(
+        _ app: AppConfiguration, _ world: World, logger: Logger
+    ) throws -> LocalStore.Settings {
+        guard let products = app.storeKit else {
+            throw StartFailure(
+                "The app has no storekit file: the simulator would have nothing to sell.",
+                remedy: "Add `storekit: Shop.storekit` to it.")
+        }
+        let simulator = SimulatorSettings(
+            seed: world.seed, now: AppStoreDate(milliseconds: world.now), shop: products,
+            bundleID: app.settings.bundleID,
+            appAppleID: app.settings.appAppleID ?? ExampleShop.appAppleID)
+        let name = app.settings.id.rawValue
+        return LocalStore.Settings(
+            app: app, simulator: simulator, authority: try authority(), databasePath: databasePath,
+            keys: [("pk_dev_\(name)", .app), ("sk_dev_\(name)", .secret)], logger: logger)
+    }
+
+    // MARK: - How far time had come
+
+    struct World: Codable, Hashable {
+        var seed: UInt64
+        /// Milliseconds since 1970.
+        var now: Int64
+    }
+
+    /// Nil where there was none yet.
+    func lastWorld() throws -> World? {
+        guard let stored = FileManager.default.contents(atPath: file("simulator-world").path)
+        else { return nil }
+        return try JSONDecoder().decode(World.self, from: stored)
+    }
+
+    /// A world that comes after all earlier ones.
+    func nextWorld() throws -> World {
+        guard let last = try lastWorld() else {
+            return World(seed: 1, now: SimulatorSettings.defaultNow.milliseconds)
+        }
+        return World(seed: last.seed + 1, now: last.now)
+    }
+
+    func keep(_ world: World) throws {
+        try JSONEncoder().encode(world).write(to: file("simulator-world"), options: .atomic)
+    }
+
+    private func file(_ name: String) -> URL { folder.appendingPathComponent(name) }
+}

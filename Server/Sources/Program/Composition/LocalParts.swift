@@ -1,0 +1,83 @@
+import AsyncHTTPClient
+import Engine
+import HTTPServer
+import Hummingbird
+import PerennialContract
+import ServiceLifecycle
+import Simulator
+
+/// The services of a ``LocalStore``: the server first, then the simulator, which needs the server's address.
+struct LocalParts: Sendable {
+    let settings: LocalStore.Settings
+    let engine: Engine
+    let clock: LateClock
+    let client: HTTPClient
+
+    private enum End<Value: Sendable>: Sendable {
+        case services
+        case body(Value)
+    }
+
+    func run<Value: Sendable>(
+        stopsOnSignals: Bool,
+        _ body: @escaping @Sendable (LocalStore) async throws -> Value
+    ) async throws -> Value? {
+        let (ports, portSink) = AsyncStream.makeStream(of: Int.self)
+        let (stores, storeSink) = AsyncStream.makeStream(of: LocalStore.self)
+        let group = ServiceGroup(
+            together: [
+                Listening(
+                    app: PerennialServer(engine: engine, logger: settings.logger).application(
+                        host: settings.host, port: settings.port
+                    ) { portSink.yield($0) },
+                    port: settings.port, flag: "--port"),
+                SimulatorService(parts: self, ports: ports) { storeSink.yield($0) },
+            ], stopsOnSignals: stopsOnSignals, logger: settings.logger)
+        return try await withThrowingTaskGroup(of: End<Value>.self) { tasks in
+            tasks.addTask {
+                try await group.run()
+                return .services
+            }
+            tasks.addTask {
+                for await store in stores { return .body(try await body(store)) }
+                throw CancellationError()
+            }
+            defer { tasks.cancelAll() }
+            guard case .body(let value)? = try await tasks.next() else { return nil }
+            await group.triggerGracefulShutdown()
+            _ = try await tasks.next()
+            return value
+        }
+    }
+}
+
+/// The simulator, once the server listens.
+private struct SimulatorService: Service {
+    let parts: LocalParts
+    let ports: AsyncStream<Int>
+    let onListening: @Sendable (LocalStore) -> Void
+
+    func run() async throws {
+        for await port in ports.cancelOnGracefulShutdown() {
+            return try await run(serverURL: "http://127.0.0.1:\(port)")
+        }
+    }
+
+    private func run(serverURL: String) async throws {
+        var settings = parts.settings.simulator
+        settings.notificationURL = serverURL + Paths.notifications
+        let simulator = AppStoreSimulator(
+            settings, authority: parts.settings.authority,
+            post: NotificationPost(client: parts.client).post)
+        parts.clock.follow(simulator.clock)
+        try await SimulatorFace(
+            simulator: simulator, host: parts.settings.host, port: parts.settings.simulatorPort,
+            flag: "--simulator-port", logger: parts.settings.logger
+        ) { port in
+            onListening(
+                LocalStore(
+                    engine: parts.engine, simulator: simulator, serverURL: serverURL,
+                    simulatorURL: "http://127.0.0.1:\(port)"))
+        }.run()
+    }
+}

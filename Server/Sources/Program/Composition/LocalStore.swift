@@ -1,0 +1,87 @@
+import AppStoreFormats
+import AsyncHTTPClient
+import Engine
+import HTTPServer
+import Ledger
+import Logging
+import ServiceLifecycle
+import Simulator
+import Synchronization
+
+/// A server and an App Store simulator in one process: the server's clock is the simulator's, and the simulator tells the server
+/// what happens.
+package struct LocalStore: Sendable {
+    package let engine: Engine
+    package let simulator: AppStoreSimulator
+    /// Such as `http://127.0.0.1:8080`.
+    package let serverURL: String
+    package let simulatorURL: String
+
+    package struct Settings: Sendable {
+        package var app: AppConfiguration
+        package var simulator: SimulatorSettings
+        package var authority: SigningAuthority
+        package var databasePath: String
+        package var keys: [(key: String, kind: KeyKind)]
+        package var host = "127.0.0.1"
+        /// 0: any that is free.
+        package var port = 0
+        package var simulatorPort = 0
+        package var logger: Logger
+
+        package init(
+            app: AppConfiguration, simulator: SimulatorSettings, authority: SigningAuthority,
+            databasePath: String, keys: [(key: String, kind: KeyKind)], logger: Logger
+        ) {
+            self.app = app
+            self.simulator = simulator
+            self.authority = authority
+            self.databasePath = databasePath
+            self.keys = keys
+            self.logger = logger
+        }
+    }
+
+    /// Starts both, runs the body, and stops both; requests under way are finished first.
+    ///
+    /// - Returns: what the body returned; nil where a signal stopped both before it did.
+    package static func run<Value: Sendable>(
+        _ settings: Settings, stopsOnSignals: Bool = false,
+        _ body: @escaping @Sendable (LocalStore) async throws -> Value
+    ) async throws -> Value? {
+        let clock = LateClock(settings.simulator.now)
+        let assembly = try await Assembly(
+            apps: [settings.app], databasePath: settings.databasePath,
+            simulatorRoot: settings.authority.rootDER, now: { clock.now }, logger: settings.logger)
+        for (key, kind) in settings.keys {
+            try await assembly.engine.keep(
+                key: key, app: settings.app.settings.id, kind: kind, name: "development")
+        }
+        let client = HTTPClient(eventLoopGroupProvider: .singleton)
+        let parts = LocalParts(
+            settings: settings, engine: assembly.engine, clock: clock, client: client)
+        let outcome: Result<Value?, any Error>
+        do { outcome = .success(try await parts.run(stopsOnSignals: stopsOnSignals, body)) } catch {
+            outcome = .failure(error)
+        }
+        try await client.shutdown()
+        try assembly.database.close()
+        return try outcome.get()
+    }
+}
+
+/// A clock that stands still until there is a simulator, and is the simulator's from then on: the simulator needs the server's
+/// address, and the server a clock, before either has begun.
+final class LateClock: Sendable {
+    private let source = Mutex<VirtualClock?>(nil)
+    private let start: AppStoreDate
+
+    init(_ start: AppStoreDate) { self.start = start }
+
+    func follow(_ clock: VirtualClock) { source.withLock { $0 = clock } }
+
+    var now: Instant {
+        let milliseconds = source.withLock { $0?.milliseconds }
+        return Instant(milliseconds: milliseconds ?? start.milliseconds)
+    }
+}

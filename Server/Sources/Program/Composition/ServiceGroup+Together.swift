@@ -1,0 +1,18 @@
+import Logging
+import ServiceLifecycle
+
+extension ServiceGroup {
+    /// Services that live and end together: where one fails, the others finish what they have begun.
+    ///
+    /// Not by cancellation, which is the library's default: a server that is merely cancelled may wait for its connections for ever.
+    convenience init(together services: [any Service], stopsOnSignals: Bool, logger: Logger) {
+        self.init(
+            configuration: ServiceGroupConfiguration(
+                services: services.map {
+                    ServiceGroupConfiguration.ServiceConfiguration(
+                        service: $0, successTerminationBehavior: .gracefullyShutdownGroup,
+                        failureTerminationBehavior: .gracefullyShutdownGroup)
+                }, gracefulShutdownSignals: stopsOnSignals ? [.sigint, .sigterm] : [],
+                logger: logger))
+    }
+}

@@ -1,0 +1,26 @@
+import Hummingbird
+import Logging
+import ServiceLifecycle
+import Simulator
+
+/// A simulator that listens, and whose clock runs where it is told to.
+struct SimulatorFace: Service {
+    let simulator: AppStoreSimulator
+    let host: String
+    let port: Int
+    let flag: String
+    let logger: Logger
+    let onListening: @Sendable (Int) async -> Void
+
+    func run() async throws {
+        let app = Application(
+            router: simulator.router(),
+            configuration: ApplicationConfiguration(address: .hostname(host, port: port)),
+            onServerRunning: { await onListening($0.localAddress?.port ?? port) }, logger: logger)
+        try await withThrowingTaskGroup { tasks in
+            tasks.addTask { try await Listening(app: app, port: port, flag: flag).run() }
+            tasks.addTask { await cancelWhenGracefulShutdown { await simulator.runClock() } }
+            try await tasks.waitForAll()
+        }
+    }
+}

@@ -1,0 +1,68 @@
+import AppStoreFormats
+import Engine
+import Foundation
+import Ledger
+
+/// What `perennial.yaml` says.
+package struct ConfigurationFile: Sendable {
+    package var apps: [AppConfiguration]
+    /// What can also be a flag or an environment variable, by the flag's name.
+    package var settings: [String: String]
+    /// What is odd, but no reason not to start.
+    package var warnings: [Complaint]
+
+    /// Bytes of a configuration file.
+    package static let bytesMax = 1_048_576
+}
+
+/// One app of the configuration, with the files that it names.
+package struct AppConfiguration: Sendable {
+    package var settings: AppSettings
+    /// As it stands in the file: relative to the file's folder.
+    package var storeKitPath: String?
+    package var storeKit: StoreKitFile?
+    package var extraRootPaths: [String]
+    package var extraRoots: [[UInt8]]
+}
+
+extension ConfigurationFile {
+    /// Reads a file, and those that it names.
+    ///
+    /// - Throws: ``ConfigurationFailure`` with all that is wrong.
+    package init(path: String) throws(ConfigurationFailure) {
+        let file = URL(fileURLWithPath: path)
+        guard let bytes = FileManager.default.contents(atPath: path) else {
+            throw ConfigurationFailure(complaints: [
+                Complaint(
+                    message: "The file cannot be read.",
+                    remedy: "Write one as docs/configuration.md shows, or name another with "
+                        + "--config.")
+            ])
+        }
+        guard bytes.count <= Self.bytesMax, let text = String(data: bytes, encoding: .utf8) else {
+            throw ConfigurationFailure(complaints: [
+                Complaint(
+                    message: "The file is no UTF-8 text of at most \(Self.bytesMax) bytes.",
+                    remedy: "Write it anew.")
+            ])
+        }
+        let folder = file.deletingLastPathComponent()
+        try self.init(text) { name in
+            FileManager.default.contents(
+                atPath: URL(fileURLWithPath: name, relativeTo: folder).path
+            ).map(Array.init)
+        }
+    }
+
+    /// Reads a text. The files that it names are handed in by a function, nil for one that cannot be read.
+    package init(
+        _ text: String, file: @escaping (String) -> [UInt8]?
+    ) throws(ConfigurationFailure) {
+        var reader = ConfigurationReader(file: file)
+        let result = reader.read(text)
+        guard reader.complaints.isEmpty else {
+            throw ConfigurationFailure(complaints: reader.complaints)
+        }
+        self = result
+    }
+}

@@ -1,0 +1,111 @@
+import Engine
+import Ledger
+import Yams
+
+extension ConfigurationReader {
+    /// The members of a mapping; a key that is not known is complained of, with the one that may have been meant.
+    mutating func members(
+        of node: Node, known: [String], in place: String
+    ) -> [String: Node] {
+        guard let mapping = node.mapping else {
+            complain(node, "\(place) is no mapping.", "Write `key: value` lines under it.")
+            return [:]
+        }
+        var members: [String: Node] = [:]
+        for (key, value) in mapping {
+            guard let name = key.scalar?.string, known.contains(name) else {
+                let name = key.scalar?.string ?? "?"
+                let nearest = Spelling.nearest(to: name, among: known)
+                complain(
+                    key, "There is no “\(name)” in \(place).",
+                    nearest.map { "Did you mean \($0)?" }
+                        ?? "There are \(known.joined(separator: ", ")).")
+                continue
+            }
+            members[name] = value
+        }
+        return members
+    }
+
+    /// Any scalar as it is written: what looks like a number can be a name.
+    func text(_ node: Node) -> String? { node.scalar?.string }
+
+    mutating func bool(_ node: Node) -> Bool? {
+        switch text(node) {
+        case "true": return true
+        case "false": return false
+        default:
+            complain(node, "“\(text(node) ?? "…")” is neither true nor false.", "Write one.")
+            return nil
+        }
+    }
+
+    mutating func number(_ node: Node) -> Int64? {
+        if let number = text(node).flatMap({ Int64($0) }), number >= 0 { return number }
+        complain(node, "“\(text(node) ?? "…")” is no number.", "Write digits only.")
+        return nil
+    }
+
+    /// A list of names, or one name by itself.
+    mutating func names(_ node: Node, of key: String) -> [String] {
+        if let name = text(node), !name.isEmpty { return [name] }
+        guard let nodes = node.sequence else {
+            complain(node, "\(key) is no list of names.", "Write `[a, b]`.")
+            return []
+        }
+        return nodes.compactMap { node in
+            if let name = text(node), !name.isEmpty { return name }
+            complain(node, "Here a name is expected.", "Write `[a, b]`.")
+            return nil
+        }
+    }
+
+    mutating func rules(_ node: Node) -> AccessRules {
+        let members = members(of: node, known: ["unconfirmed_hold_hours"], in: "access")
+        guard let hours = members["unconfirmed_hold_hours"], let count = number(hours) else {
+            return AccessRules()
+        }
+        guard let hold = Int(exactly: count), Self.holdHoursRange.contains(hold) else {
+            complain(
+                hours, "unconfirmed_hold_hours is out of range.",
+                "Choose \(Self.holdHoursRange.lowerBound) to \(Self.holdHoursRange.upperBound).")
+            return AccessRules()
+        }
+        return AccessRules(unconfirmedHold: .hours(hold))
+    }
+
+    /// Roots beside Apple's. Only a simulated app may have them: for any other they would let somebody else than Apple vouch for
+    /// purchases.
+    mutating func read(trust node: Node, into app: inout AppConfiguration) {
+        let members = members(of: node, known: ["extra_roots"], in: "trust")
+        guard let roots = members["extra_roots"] else { return }
+        guard app.settings.isSimulated else {
+            complain(
+                roots, "App \(app.settings.id) is not simulated and trusts Apple only.",
+                "Leave extra_roots out, or say `simulated: true`.")
+            return
+        }
+        app.extraRootPaths = names(roots, of: "extra_roots")
+        for path in app.extraRootPaths {
+            if let bytes = file(path) {
+                app.extraRoots.append(bytes)
+            } else {
+                complain(
+                    roots, "\(path) cannot be read.", "Name it relative to this file's folder.")
+            }
+        }
+    }
+
+    mutating func settings(_ node: Node) -> [String: String] {
+        let members = members(of: node, known: Settings.fileKeys, in: "settings")
+        return members.compactMapValues { text($0) }
+    }
+
+    mutating func complain(_ node: Node?, _ message: String, _ remedy: String) {
+        complaints.append(Complaint(line: node?.mark?.line, message: message, remedy: remedy))
+    }
+
+    mutating func warn(_ node: Node?, _ message: String, _ remedy: String) {
+        warnings.append(Complaint(line: node?.mark?.line, message: message, remedy: remedy))
+    }
+}

@@ -1,0 +1,194 @@
+import AppStoreFormats
+import Engine
+import Ledger
+import Yams
+
+/// Reads the nodes of a YAML text, and collects all that is wrong with the lines where it stands.
+///
+/// It goes on after a mistake, with that value left out, so that one look shows every mistake. An unknown key is a mistake: a
+/// misspelt setting must never silently be a default.
+struct ConfigurationReader {
+    static let appIDCharactersMax = 40
+    static let holdHoursRange = 0...384
+
+    let file: (String) -> [UInt8]?
+    var complaints: [Complaint] = []
+    var warnings: [Complaint] = []
+
+    init(file: @escaping (String) -> [UInt8]?) { self.file = file }
+
+    mutating func read(_ text: String) -> ConfigurationFile {
+        var result = ConfigurationFile(apps: [], settings: [:], warnings: [])
+        guard let root = node(of: text) else { return result }
+        let members = members(
+            of: root, known: ["apps", "settings"], in: "the configuration")
+        if let apps = members["apps"] {
+            result.apps = self.apps(apps)
+        } else {
+            complain(nil, "There are no apps.", "Add `apps:` with at least one app.")
+        }
+        if let settings = members["settings"] { result.settings = self.settings(settings) }
+        result.warnings = warnings
+        return result
+    }
+
+    private mutating func node(of text: String) -> Node? {
+        do {
+            if let node = try Yams.compose(yaml: text) { return node }
+            complain(nil, "The file is empty.", "Add `apps:` with at least one app.")
+        } catch {
+            let (line, problem) = Self.problem(of: error)
+            complaints.append(
+                Complaint(
+                    line: line, message: "This is not YAML: \(problem).",
+                    remedy: "Look at the indentation and the colons."))
+        }
+        return nil
+    }
+
+    private static func problem(of error: any Error) -> (line: Int?, text: String) {
+        switch error {
+        case YamlError.scanner(_, let problem, let mark, _),
+            YamlError.parser(_, let problem, let mark, _),
+            YamlError.composer(_, let problem, let mark, _):
+            (mark.line, problem)
+        case YamlError.duplicatedKeysInMapping(let keys, let context):
+            (context.mark.line, "\(keys.sorted().joined(separator: ", ")) stands there twice")
+        default: (nil, "\(error)")
+        }
+    }
+
+    // MARK: - Apps
+
+    private mutating func apps(_ node: Node) -> [AppConfiguration] {
+        guard let mapping = node.mapping, !mapping.isEmpty else {
+            complain(node, "There are no apps.", "Add one, by a name of your choice.")
+            return []
+        }
+        var apps: [AppConfiguration] = []
+        var bundles: Set<String> = []
+        for (key, value) in mapping {
+            guard let app = app(named: key, value) else { continue }
+            if !bundles.insert(app.settings.bundleID).inserted {
+                complain(
+                    key, "\(app.settings.id) has the same bundle_id as another app.",
+                    "Make them one app.")
+            }
+            apps.append(app)
+        }
+        return apps
+    }
+
+    private mutating func app(named key: Node, _ node: Node) -> AppConfiguration? {
+        let name = text(key) ?? ""
+        let isPlain = name.allSatisfy {
+            $0.isASCII && ($0.isLowercase || $0.isNumber || $0 == "-" || $0 == "_")
+        }
+        guard !name.isEmpty, name.count <= Self.appIDCharactersMax, isPlain else {
+            complain(
+                key, "“\(name)” is no name for an app.",
+                "Use at most \(Self.appIDCharactersMax) of a-z 0-9 - _.")
+            return nil
+        }
+        let members = members(
+            of: node,
+            known: [
+                "bundle_id", "app_apple_id", "simulated", "products", "storekit", "access", "trust",
+            ], in: "app \(name)")
+        let isSimulated = members["simulated"].flatMap { bool($0) } ?? false
+        let products = members["products"].map { self.products($0) } ?? []
+        var app = AppConfiguration(
+            settings: AppSettings(
+                id: AppID(rawValue: name), bundleID: members["bundle_id"].flatMap(text) ?? "",
+                appAppleID: members["app_apple_id"].flatMap { self.number($0) },
+                isSimulated: isSimulated, entitlements: Self.entitlements(of: products),
+                rules: members["access"].map { rules($0) } ?? AccessRules()),
+            extraRootPaths: [], extraRoots: [])
+        if app.settings.bundleID.isEmpty {
+            complain(key, "App \(name) has no bundle_id.", "Add it, as App Store Connect shows it.")
+        }
+        if let trust = members["trust"] { read(trust: trust, into: &app) }
+        if let storeKit = members["storekit"] {
+            read(storeKit: storeKit, products: products, into: &app)
+        }
+        warnAboutWhatIsLeftOut(key, members, isSimulated: isSimulated)
+        return app
+    }
+
+    private mutating func warnAboutWhatIsLeftOut(
+        _ key: Node, _ members: [String: Node], isSimulated: Bool
+    ) {
+        let name = text(key) ?? ""
+        if members["app_apple_id"] == nil && !isSimulated {
+            warn(
+                key, "App \(name) has no app_apple_id.",
+                "Add it: then notifications of production are checked against it.")
+        }
+        if members["products"] == nil {
+            warn(key, "App \(name) has no products.", "Add them: what is not listed gives nothing.")
+        }
+    }
+
+    // MARK: - Products
+
+    struct Product {
+        var node: Node
+        var id: String
+        var entitlements: [String]
+    }
+
+    private mutating func products(_ node: Node) -> [Product] {
+        guard let mapping = node.mapping else {
+            complain(
+                node, "products is no list of names.", "Write `PRODUCT_ID: [ENTITLEMENT]` lines.")
+            return []
+        }
+        return mapping.map { key, value in
+            var names: Node? = value
+            if value.mapping != nil {
+                names =
+                    members(
+                        of: value, known: ["entitlements"], in: "product \(text(key) ?? "")")[
+                        "entitlements"]
+            }
+            return Product(
+                node: key, id: text(key) ?? "",
+                entitlements: names.map { self.names($0, of: "entitlements") } ?? [])
+        }
+    }
+
+    private static func entitlements(of products: [Product]) -> [EntitlementID: Set<ProductID>] {
+        var result: [EntitlementID: Set<ProductID>] = [:]
+        for product in products {
+            for name in product.entitlements {
+                result[EntitlementID(rawValue: name), default: []].insert(
+                    ProductID(rawValue: product.id))
+            }
+        }
+        return result
+    }
+
+    private mutating func read(
+        storeKit node: Node, products: [Product], into app: inout AppConfiguration
+    ) {
+        guard let path = text(node) else { return }
+        app.storeKitPath = path
+        guard let bytes = file(path) else {
+            complain(node, "\(path) cannot be read.", "Name it relative to this file's folder.")
+            return
+        }
+        do {
+            app.storeKit = try StoreKitFile(parsing: bytes)
+        } catch {
+            complain(
+                node, "\(path) is no StoreKit configuration: \(error).", "Save it in Xcode again.")
+        }
+        guard let known = app.storeKit?.products.map(\.id) else { return }
+        for product in products where !known.contains(product.id) {
+            let nearest = Spelling.nearest(to: product.id, among: known)
+            warn(
+                product.node, "\(path) has no product \(product.id).",
+                nearest.map { "Did you mean \($0)?" } ?? "It has \(known.joined(separator: ", ")).")
+        }
+    }
+}

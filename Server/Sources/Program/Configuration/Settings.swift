@@ -1,0 +1,63 @@
+import Configuration
+import Logging
+
+/// How this process runs: each by flag, else by environment variable (`PERENNIAL_…`), else by the file's `settings:`.
+package struct Settings: Hashable, Sendable {
+    package var database: String
+    package var host: String
+    package var port: Int
+    package var logLevel: Logger.Level
+
+    package static let databaseDefault = ".perennial/perennial.sqlite"
+    /// Only this machine is listened to, unless asked otherwise.
+    package static let hostDefault = "127.0.0.1"
+    package static let portDefault = 8080
+    package static let configDefault = "perennial.yaml"
+    static let fileKeys = ["database", "host", "port", "log_level"]
+
+    /// - Parameters:
+    ///   - flags: by name, those that were given.
+    ///   - environment: all variables of the process.
+    package init(
+        flags: [String: String], environment: [String: String], file: [String: String]
+    ) throws(StartFailure) {
+        let reader = Self.reader(flags: flags, environment: environment, file: file)
+        database = reader.string(forKey: "database", default: Self.databaseDefault)
+        host = reader.string(forKey: "host", default: Self.hostDefault)
+        let port = reader.string(forKey: "port", default: String(Self.portDefault))
+        guard let number = Int(port), (0...65_535).contains(number) else {
+            throw StartFailure("“\(port)” is no port.", remedy: "Choose a number up to 65535.")
+        }
+        self.port = number
+        let level = reader.string(forKey: "log.level", default: Logger.Level.info.rawValue)
+        guard let known = Logger.Level(rawValue: level) else {
+            let levels = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
+            throw StartFailure("“\(level)” is no log level.", remedy: "Choose one of \(levels).")
+        }
+        logLevel = known
+    }
+
+    /// Where the configuration is: it cannot say so itself.
+    package static func configPath(flag: String?, environment: [String: String]) -> String {
+        flag ?? environment["PERENNIAL_CONFIG"] ?? configDefault
+    }
+
+    private static func reader(
+        flags: [String: String], environment: [String: String], file: [String: String]
+    ) -> ConfigReader {
+        ConfigReader(providers: [
+            InMemoryProvider(name: "flags", values: values(flags)),
+            EnvironmentVariablesProvider(environmentVariables: environment),
+            InMemoryProvider(name: "file", values: values(file)),
+        ]).scoped(to: "perennial")
+    }
+
+    /// `log_level` is the key `perennial.log.level`, and so is the variable `PERENNIAL_LOG_LEVEL`.
+    private static func values(_ texts: [String: String]) -> [AbsoluteConfigKey: ConfigValue] {
+        Dictionary(
+            uniqueKeysWithValues: texts.map { key, text in
+                let parts = ["perennial"] + key.split(separator: "_").map(String.init)
+                return (AbsoluteConfigKey(parts), ConfigValue(stringLiteral: text))
+            })
+    }
+}

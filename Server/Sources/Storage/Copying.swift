@@ -1,0 +1,148 @@
+/// A table as a copy sees it: in the order of its key.
+struct CopiedTable: Hashable, Sendable {
+    var name: String
+    var key: [String]
+    var others: [String]
+
+    var columns: [String] { key + others }
+
+    /// Those that others refer to come first.
+    static let all = [
+        CopiedTable(name: "headers", key: ["app", "digest"], others: ["segment"]),
+        CopiedTable(
+            name: "documents", key: ["app", "signed_at_ms", "id"],
+            others: ["kind", "environment", "source", "received_at_ms", "parts", "headers"]),
+        CopiedTable(name: "customers", key: ["app", "customer"], others: ["created_at_ms"]),
+        CopiedTable(name: "customer_ids", key: ["app", "id"], others: ["customer", "since_ms"]),
+        CopiedTable(
+            name: "links", key: ["app", "environment", "purchase"],
+            others: ["customer", "evidence", "since_ms"]),
+        CopiedTable(
+            name: "keys", key: ["app", "hash"], others: ["kind", "name", "created_at_ms"]),
+        CopiedTable(
+            name: "facts",
+            key: ["app", "environment", "purchase", "attested_at_ms", "subject", "document"],
+            others: ["document_signed_at_ms", "statement"]),
+        CopiedTable(
+            name: "purchases", key: ["app", "environment", "purchase"],
+            others: ["account_token", "timeline"]),
+    ]
+
+    /// Rows behind a key, as many as fit a batch; without one, the first.
+    fileprivate func select(isFirst: Bool, limit: Int) -> String {
+        let list = key.joined(separator: ", ")
+        let start = isFirst ? "" : "WHERE (\(list)) > (\(Self.parameters(key.count))) "
+        return "SELECT \(columns.joined(separator: ", ")) FROM \(name) \(start)"
+            + "ORDER BY \(list) LIMIT \(limit)"
+    }
+
+    /// A repeat changes nothing.
+    fileprivate var insert: String {
+        "INSERT INTO \(name) (\(columns.joined(separator: ", "))) "
+            + "VALUES (\(Self.parameters(columns.count))) "
+            + "ON CONFLICT (\(key.joined(separator: ", "))) DO NOTHING"
+    }
+
+    private static func parameters(_ count: Int) -> String {
+        (1...count).map { "$\($0)" }.joined(separator: ", ")
+    }
+}
+
+/// How far a copy is.
+package struct CopyProgress: Hashable, Sendable {
+    package var table: String
+    /// Rows of the table that are copied.
+    package var rows: Int
+    /// The copy is there, and is being compared with what it was made from.
+    package var isComparing: Bool
+}
+
+extension Store {
+    /// Rows that are read and written at a time.
+    private static let copyBatch = 500
+
+    /// Copies all rows of another store into this one, whatever their engines, then reads both again and
+    /// compares them row by row. This one must have its tables, and no row in them. Nobody may write to
+    /// either meanwhile: what differs at the end is a failure.
+    ///
+    /// - Returns: how many rows there are in all.
+    /// - Throws: ``StorageFailure`` where this store is not empty, or differs at the end. What is there
+    ///   then is no copy: begin again with an empty database.
+    @discardableResult
+    package func copy(
+        from other: Store, progress: @Sendable (CopyProgress) -> Void = { _ in }
+    ) async throws -> Int {
+        try await requireEmpty()
+        for table in CopiedTable.all {
+            var rows = 0
+            try await other.eachBatch(of: table) { batch in
+                let values = batch.map(\.values)
+                _ = try await database.write { try $0.runEach(table.insert, values) }
+                rows += batch.count
+                progress(CopyProgress(table: table.name, rows: rows, isComparing: false))
+            }
+        }
+        var total = 0
+        for table in CopiedTable.all {
+            let rows = try await compare(table, with: other)
+            progress(CopyProgress(table: table.name, rows: rows, isComparing: true))
+            total += rows
+        }
+        return total
+    }
+
+    private func requireEmpty() async throws {
+        for table in CopiedTable.all {
+            let rows = try await database.read {
+                try $0.rows(table.select(isFirst: true, limit: 1), [])
+            }
+            guard rows.isEmpty else {
+                throw StorageFailure(
+                    "the table \(table.name) has rows already: a copy needs an empty database")
+            }
+        }
+    }
+
+    /// Both engines sort keys alike, so that the batches of both hold the same rows.
+    private func compare(_ table: CopiedTable, with other: Store) async throws -> Int {
+        var count = 0
+        var last: Row?
+        try await other.eachBatch(of: table) { batch in
+            guard try await rows(of: table, after: last) == batch else {
+                throw Self.differs(table, after: count)
+            }
+            count += batch.count
+            last = batch.last
+        }
+        guard try await rows(of: table, after: last).isEmpty else {
+            throw Self.differs(table, after: count)
+        }
+        return count
+    }
+
+    private static func differs(_ table: CopiedTable, after count: Int) -> StorageFailure {
+        StorageFailure(
+            "the copy of the table \(table.name) differs after row \(count): "
+                + "stop whatever writes to either database, and copy again into an empty one")
+    }
+
+    private func eachBatch(
+        of table: CopiedTable, _ body: ([Row]) async throws -> Void
+    ) async throws {
+        var last: Row?
+        while true {
+            let batch = try await rows(of: table, after: last)
+            guard !batch.isEmpty else { return }
+            try await body(batch)
+            last = batch.last
+        }
+    }
+
+    private func rows(of table: CopiedTable, after last: Row?) async throws -> [Row] {
+        try await database.read { connection in
+            try connection.rows(
+                table.select(isFirst: last == nil, limit: Self.copyBatch),
+                last.map { Array($0.values.prefix(table.key.count)) } ?? [])
+        }
+    }
+}

@@ -1,0 +1,26 @@
+/// Where the SQL of the engines differs: in the definition of tables, and in how a transaction keeps
+/// others out. The statements that work on rows are the same text for all.
+package enum Dialect: Hashable, Sendable {
+    case sqlite
+    case postgres
+
+    var integer: String { self == .sqlite ? "INTEGER" : "BIGINT" }
+    var bytes: String { self == .sqlite ? "BLOB" : "BYTEA" }
+    /// Compared byte by byte on both, so that both sort alike.
+    var text: String { self == .sqlite ? "TEXT" : "TEXT COLLATE \"C\"" }
+    /// Behind the closing parenthesis of a table.
+    var strict: String { self == .sqlite ? "STRICT" : "" }
+    /// The same for the table of documents.
+    var strictByMonth: String { self == .sqlite ? strict : "PARTITION BY RANGE (signed_at_ms)" }
+
+    /// Lets nobody else write to tables until the transaction ends, however long it takes. They must be
+    /// its first statements: on PostgreSQL the state that a transaction sees is taken by the first
+    /// statement after them, so that it holds all that others wrote before. SQLite has one writer.
+    func holding(_ tables: [String]) -> [String] {
+        guard self == .postgres else { return [] }
+        return [
+            "SET LOCAL statement_timeout = 0",
+            "LOCK TABLE \(tables.joined(separator: ", ")) IN EXCLUSIVE MODE",
+        ]
+    }
+}

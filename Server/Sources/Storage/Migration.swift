@@ -1,0 +1,44 @@
+import Ledger
+
+extension Store {
+    /// Brings the tables up to this program's version. Harmless to repeat, by several servers at once.
+    ///
+    /// - Throws: ``StorageFailure`` where the database is of a later version than this program.
+    package func migrate(at now: Int64) async throws {
+        let dialect = database.dialect
+        _ = try await database.write { connection in
+            try connection.run(
+                "CREATE TABLE IF NOT EXISTS schema_versions "
+                    + "(version \(dialect.integer) PRIMARY KEY, "
+                    + "applied_at_ms \(dialect.integer) NOT NULL)", [])
+        }
+        // A transaction of its own, as the lock must be the first thing in it: whoever comes second
+        // waits here, and then sees the steps that the first has taken.
+        try await database.write { connection in
+            for statement in dialect.holding(["schema_versions"]) {
+                try connection.run(statement, [])
+            }
+            try Self.takeSteps(connection, dialect, at: now)
+        }
+        try await prepareMonths(around: Instant(milliseconds: now))
+    }
+
+    private static func takeSteps(
+        _ connection: any Connection, _ dialect: Dialect, at now: Int64
+    ) throws(StorageFailure) {
+        let versions = try connection.rows(
+            "SELECT coalesce(max(version), 0) FROM schema_versions", [])
+        let present = Int(try versions[0].integer(0))
+        guard present <= Schema.version else {
+            throw StorageFailure(
+                "the database has schema version \(present), this program knows "
+                    + "\(Schema.version): use the newer program again")
+        }
+        for (index, step) in Schema.steps(dialect).enumerated() where index >= present {
+            for statement in step { try connection.run(statement, []) }
+            try connection.run(
+                "INSERT INTO schema_versions (version, applied_at_ms) VALUES ($1, $2)",
+                [.integer(Int64(index + 1)), .integer(now)])
+        }
+    }
+}

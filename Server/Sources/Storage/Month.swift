@@ -1,0 +1,76 @@
+import Ledger
+
+/// A calendar month in UTC, by which PostgreSQL keeps documents apart.
+struct Month: Hashable, Sendable {
+    private static let dayMilliseconds: Int64 = 86_400_000
+
+    /// Months since January of the year 0.
+    private var number: Int64
+
+    init(year: Int64, month: Int64) { number = year * 12 + month - 1 }
+
+    init(containing instant: Instant) {
+        // The text of a moment begins with its date, and the calendar is Ledger's.
+        let date = instant.description.split(separator: "T")[0].split(separator: "-")
+        guard date.count == 3, let year = Int64(date[0]), let month = Int64(date[1]) else {
+            preconditionFailure("Only moments of the common era have a month here.")
+        }
+        self.init(year: year, month: month)
+    }
+
+    private var year: Int64 { number / 12 }
+    private var month: Int64 { number % 12 + 1 }
+
+    func adding(_ months: Int) -> Month {
+        var result = self
+        result.number += Int64(months)
+        return result
+    }
+
+    /// The name of the table that holds the documents signed in it: `documents_2026_11`.
+    var tableName: String { "documents_\(year)_\(month < 10 ? "0" : "")\(month)" }
+
+    /// Its first moment. The years are counted from March, so that the leap day is their last.
+    var start: Instant {
+        let marchYear = month <= 2 ? year - 1 : year
+        let marchMonth = (month + 9) % 12
+        let leapDays = marchYear / 4 - marchYear / 100 + marchYear / 400
+        let day = 365 * marchYear + leapDays + (153 * marchMonth + 2) / 5 - 719_468
+        return Instant(milliseconds: day * Self.dayMilliseconds)
+    }
+}
+
+extension Store {
+    /// Months before the present one that documents still come from: the stores repeat their
+    /// notifications for days, and devices bring what they have.
+    private static let monthsBehind = 3
+    private static let monthsAhead = 3
+
+    /// Makes the tables for the documents of the months around a moment. Harmless to repeat, by several
+    /// servers at once; to be repeated within three months. SQLite needs none.
+    ///
+    /// A month whose documents lie in the table of all other months already is left there.
+    package func prepareMonths(around now: Instant) async throws {
+        guard database.dialect == .postgres else { return }
+        let present = Month(containing: now)
+        for offset in -Self.monthsBehind...Self.monthsAhead {
+            let month = present.adding(offset)
+            try await database.write { try Self.prepare(month, $0) }
+        }
+    }
+
+    private static func prepare(
+        _ month: Month, _ connection: any Connection
+    ) throws(StorageFailure) {
+        let (from, until) = (month.start.milliseconds, month.adding(1).start.milliseconds)
+        let found = try connection.rows(
+            "SELECT (SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() "
+                + "AND tablename = $1) + (SELECT count(*) FROM (SELECT 1 FROM documents_other "
+                + "WHERE signed_at_ms >= $2 AND signed_at_ms < $3 LIMIT 1) AS earlier)",
+            [.text(month.tableName), .integer(from), .integer(until)])
+        guard try found[0].integer(0) == 0 else { return }
+        try connection.run(
+            "CREATE TABLE IF NOT EXISTS \(month.tableName) PARTITION OF documents "
+                + "FOR VALUES FROM (\(from)) TO (\(until))", [])
+    }
+}

@@ -1,0 +1,126 @@
+import Foundation
+import Storage
+
+/// A PostgreSQL server, or several of which one takes writes.
+///
+/// Each connection lives on a thread of its own. Writes are serializable: where two transactions come
+/// in each other's way, one is run again. A transaction is run again too when its connection is lost,
+/// even during the commit, where nobody can tell whether it stands: see ``Database``.
+package final class PostgresDatabase: Database {
+    /// How many connections, and how many transactions may wait for one.
+    package struct Limits: Hashable, Sendable {
+        /// Connections that write. More would come in each other's way more than they would gain.
+        package var writers = 4
+        /// Connections that read, so that no answer waits for a disk.
+        package var readers = 4
+        /// Transactions that wait, of each kind.
+        package var waiting = 1_000
+
+        package init() {}
+    }
+
+    private let writers: WorkerThreads<Worker>
+    private let readers: WorkerThreads<Worker>
+
+    package let dialect = Dialect.postgres
+
+    /// Reads the address; connects when there is something to do.
+    ///
+    /// - Parameter url: `postgres://…`, `postgresql://…`, or words like `host=db dbname=perennial`:
+    ///   whatever libpq understands. Of several hosts the one that takes writes is used.
+    /// - Parameter random: 0 ..< 1, for the pauses before a transaction is run again.
+    /// - Throws: ``StorageFailure`` where the address cannot be read.
+    package init(
+        url: String, limits: Limits = Limits(),
+        random: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
+    ) throws(StorageFailure) {
+        let address = try PostgresAddress(url)
+        func threads(_ count: Int, for purpose: PostgresSession.Purpose) -> WorkerThreads<Worker> {
+            WorkerThreads(threadsMax: count, queueMax: limits.waiting) {
+                Worker(address: address, purpose: purpose, random: random)
+            }
+        }
+        writers = threads(limits.writers, for: .writing)
+        readers = threads(limits.readers, for: .reading)
+    }
+
+    deinit {
+        writers.shut()
+        readers.shut()
+    }
+
+    package func write<Value: Sendable>(
+        _ body: @escaping @Sendable (any Connection) throws -> Value
+    ) async throws -> Value {
+        try await run(body, on: writers)
+    }
+
+    package func read<Value: Sendable>(
+        _ body: @escaping @Sendable (any Connection) throws -> Value
+    ) async throws -> Value {
+        try await run(body, on: readers)
+    }
+
+    private func run<Value: Sendable>(
+        _ body: @escaping @Sendable (any Connection) throws -> Value,
+        on threads: WorkerThreads<Worker>
+    ) async throws -> Value {
+        try await threads.run { [weak threads] worker in
+            try worker.run(body) { threads?.isShut ?? true }
+        }
+    }
+
+    /// Waits for the running transactions; those that wait are refused.
+    package func close() {
+        let (writing, reading) = (writers.shut(), readers.shut())
+        writers.waitForEnd(of: writing)
+        readers.waitForEnd(of: reading)
+    }
+}
+
+/// What a thread owns: its connection, and the way to a new one.
+private final class Worker {
+    private let address: PostgresAddress
+    private let purpose: PostgresSession.Purpose
+    private let random: @Sendable () -> Double
+    private var session: PostgresSession?
+
+    init(
+        address: PostgresAddress, purpose: PostgresSession.Purpose,
+        random: @escaping @Sendable () -> Double
+    ) {
+        self.address = address
+        self.purpose = purpose
+        self.random = random
+    }
+
+    /// Runs a transaction until it stands, or fails for good.
+    func run<Value>(
+        _ body: (any Connection) throws -> Value, isEnding: () -> Bool
+    ) throws -> Value {
+        var runs = 0
+        while true {
+            runs += 1
+            do {
+                return try openSession().transaction(for: purpose, body)
+            } catch {
+                // What the database said decides, not what the closure made of it. Without a session
+                // there was no transaction: then the error is the connection's.
+                let failure = session == nil ? error as? StorageFailure : session?.failure
+                if failure?.kind == .unavailable || session?.isLost == true { session = nil }
+                guard let failure, !isEnding(),
+                    case .again(let seconds) = Retry.step(
+                        after: failure, runs: runs, jitter: random())
+                else { throw error }
+                Thread.sleep(forTimeInterval: seconds)
+            }
+        }
+    }
+
+    private func openSession() throws(StorageFailure) -> PostgresSession {
+        if let session { return session }
+        let opened = try PostgresSession(address, for: purpose)
+        session = opened
+        return opened
+    }
+}

@@ -1,0 +1,62 @@
+import CLibPQ
+import Storage
+
+/// Reads what PostgreSQL says of a failure. Chapter "PostgreSQL Error Codes" of its manual.
+enum PostgresFailure {
+    /// - Parameter isLost: whether the connection is gone.
+    static func failure(of answer: OpaquePointer?, isLost: Bool) -> StorageFailure {
+        let state = field("C", of: answer)
+        // Only the first line: the details name values, and those may be somebody's.
+        let said = field("M", of: answer) ?? message(of: answer)
+        let constraint = field("n", of: answer).map { " (\($0))" } ?? ""
+        return StorageFailure(
+            "PostgreSQL: \(said)\(constraint)" + (state.map { " [\($0)]" } ?? ""),
+            kind: isLost ? .unavailable : kind(of: state), sqlState: state)
+    }
+
+    /// The failure of a connection itself: what libpq says, without an end of line.
+    static func lost(_ connection: OpaquePointer?) -> StorageFailure {
+        let said = connection.flatMap { PQerrorMessage($0) }.map { String(cString: $0) }
+        return StorageFailure("PostgreSQL: \(oneLine(said))", kind: .unavailable)
+    }
+
+    static func kind(of state: String?) -> StorageFailure.Kind {
+        guard let state else { return .other }
+        switch state {
+        // serialization_failure, deadlock_detected
+        case "40001", "40P01": return .conflict
+        // statement_completion_unknown; read_only_sql_transaction: the host was demoted;
+        // invalid_sql_statement_name: somebody between forgot what we prepared;
+        // too_many_connections; a standby's conflict with recovery
+        case "40003", "25006", "26000", "53300", "57P01", "57P02", "57P03", "57P05", "25P03":
+            return .unavailable
+        // query_canceled: our own statement timeout; lock_not_available
+        case "57014", "55P03": return .busy
+        // duplicate_table: another server made the same one at the same moment
+        case "42P07": return .constraint
+        default: break
+        }
+        switch state.prefix(2) {
+        case "08": return .unavailable
+        case "23": return .constraint
+        case "53": return .busy
+        default: return .other
+        }
+    }
+
+    private static func field(_ letter: Character, of answer: OpaquePointer?) -> String? {
+        guard let answer, let code = letter.asciiValue,
+            let text = PQresultErrorField(answer, Int32(code))
+        else { return nil }
+        return String(cString: text)
+    }
+
+    private static func message(of answer: OpaquePointer?) -> String {
+        oneLine(answer.flatMap { PQresultErrorMessage($0) }.map { String(cString: $0) })
+    }
+
+    private static func oneLine(_ said: String?) -> String {
+        let lines = (said ?? "").split(whereSeparator: \.isNewline)
+        return lines.isEmpty ? "no answer" : lines.joined(separator: "; ")
+    }
+}

@@ -1,0 +1,39 @@
+import Storage
+
+/// Whether a failed transaction is run again, and after which pause.
+enum Retry: Hashable, Sendable {
+    case again(afterSeconds: Double)
+    case giveUp
+
+    /// Runs of one transaction that others keep coming between.
+    static let conflictRunsMax = 40
+    /// A row that is there already, or not there, may be the work of a transaction that committed a
+    /// moment ago: PostgreSQL tells of it as a broken constraint where the statement ran into the row
+    /// before the conflict was seen. Run again, the closure reads that row and decides anew. Where it
+    /// is our own mistake the failure stays.
+    static let constraintRunsMax = 3
+    /// With the pauses below, about eight seconds: a restart, or a standby's promotion.
+    static let outageRunsMax = 14
+
+    static let conflictPauseSecondsMax = 0.1
+    static let outagePauseSecondsMax = 1.0
+
+    /// - Parameter runs: how often the transaction was run.
+    /// - Parameter jitter: 0 ..< 1, so that those who collided do not collide again.
+    static func step(after failure: StorageFailure, runs: Int, jitter: Double) -> Retry {
+        switch failure.kind {
+        case .conflict where runs < conflictRunsMax:
+            .again(afterSeconds: min(0.001 * Double(runs), conflictPauseSecondsMax) * jitter)
+        case .constraint where runs < constraintRunsMax:
+            .again(afterSeconds: 0.001 * jitter)
+        case .unavailable where runs < outageRunsMax:
+            .again(afterSeconds: outagePause(runs: runs) * (0.5 + jitter / 2))
+        case .busy, .conflict, .unavailable, .constraint, .other: .giveUp
+        }
+    }
+
+    /// None the first time: often only this connection was lost. Then 50 ms, doubled each time.
+    private static func outagePause(runs: Int) -> Double {
+        runs == 1 ? 0 : min(0.05 * Double(1 << min(runs - 2, 10)), outagePauseSecondsMax)
+    }
+}

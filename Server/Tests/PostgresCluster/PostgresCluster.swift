@@ -1,0 +1,62 @@
+import Storage
+import StoragePostgres
+
+/// The one server of a test process, and databases on it: each test takes its own, copied from a
+/// template with the tables made.
+package actor PostgresCluster {
+    package static let shared = PostgresCluster()
+
+    /// The moment around which the template's months lie: 2023-11-14.
+    package static let templateMilliseconds: Int64 = 1_700_000_000_000
+    private static let template = "template_perennial"
+
+    /// Whoever comes while the server starts waits for the same start.
+    private var starting: Task<PostgresServer, any Error>?
+    private var databases = 0
+
+    package static var isInstalled: Bool { PostgresServer.isInstalled }
+
+    /// The address of a new database with all tables.
+    package func preparedDatabase() async throws -> String {
+        try await database(from: Self.template)
+    }
+
+    /// The address of a new database without any table.
+    package func emptyDatabase() async throws -> String {
+        try await database(from: "template1")
+    }
+
+    private func database(from template: String) async throws -> String {
+        let server = try await server()
+        databases += 1
+        let name = "test_\(databases)"
+        // Not at the same time: a template may have no other user while it is copied.
+        try Administration.run(
+            "CREATE DATABASE \(name) TEMPLATE \(template)", at: server.url(of: "postgres"))
+        return server.url(of: name)
+    }
+
+    /// Removes a database, also one that is in use.
+    package func drop(_ url: String) async throws {
+        let name = url.split(separator: "?")[0].split(separator: "/").last ?? ""
+        try Administration.run(
+            "DROP DATABASE \(name) WITH (FORCE)", at: try await server().url(of: "postgres"))
+    }
+
+    private func server() async throws -> PostgresServer {
+        if let starting { return try await starting.value }
+        let task = Task { try await Self.startedServer() }
+        starting = task
+        return try await task.value
+    }
+
+    private static func startedServer() async throws -> PostgresServer {
+        let server = try PostgresServer()
+        try await server.start()
+        try Administration.run("CREATE DATABASE \(template)", at: server.url(of: "postgres"))
+        let database = try PostgresDatabase(url: server.url(of: template))
+        try await Store(database).migrate(at: templateMilliseconds)
+        database.close()
+        return server
+    }
+}

@@ -1,0 +1,178 @@
+import Foundation
+
+/// A throw-away PostgreSQL in a temporary folder, reached by a socket in that folder.
+///
+/// The server ends with this process, whatever ends it, and the folder goes with it.
+package actor PostgresServer {
+    /// How long the server may take to start or to end.
+    private static let seconds = 30.0
+    private static let pollSeconds = 0.02
+    /// The superuser of the cluster; the only one.
+    private static let user = "perennial"
+
+    /// What a server is without, to be small: nothing that keeps rows from being lost.
+    private static let settings = [
+        "listen_addresses": "", "shared_buffers": "32MB", "max_connections": "300",
+        "max_wal_size": "256MB", "autovacuum_naptime": "1h", "jit": "off",
+        "log_min_messages": "fatal", "deadlock_timeout": "100ms",
+    ]
+
+    /// How a running server ends.
+    package enum End: String, Sendable {
+        /// Sessions are cut off, the rest is put in order.
+        case fast
+        /// As if the power had failed: the next start recovers.
+        case immediate
+    }
+
+    package struct Failure: Error, CustomStringConvertible {
+        package var description: String
+    }
+
+    private let folder: URL
+    private let programs: URL
+    private let account: Account?
+    /// The process that watches over the server, and the end of the pipe that keeps it.
+    private var watch: (process: Process, pipe: Pipe)?
+
+    /// The newest PostgreSQL of this machine; nil where none is installed.
+    private static var programs: URL? {
+        let debian = "/usr/lib/postgresql"
+        let versions = (try? FileManager.default.contentsOfDirectory(atPath: debian)) ?? []
+        let sorted = versions.compactMap { Int($0) }.sorted(by: >)
+        let folders =
+            sorted.map { "\(debian)/\($0)/bin" }
+            + (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
+            .map(String.init)
+        return folders.first {
+            FileManager.default.isExecutableFile(atPath: "\($0)/initdb")
+                && FileManager.default.isExecutableFile(atPath: "\($0)/postgres")
+        }.map { URL(filePath: $0) }
+    }
+
+    package static var isInstalled: Bool { programs != nil }
+
+    /// Makes a cluster. ``start()`` starts it.
+    package init() throws {
+        guard let programs = Self.programs else {
+            throw Failure(description: "PostgreSQL is not installed: bin/test installs it")
+        }
+        self.programs = programs
+        account = Account.forServer
+        // Short: the address of a socket has about a hundred bytes.
+        folder = FileManager.default.temporaryDirectory.appending(
+            path: "perennial-pg-\(UUID().uuidString.prefix(8))")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+        try account?.own(folder)
+        let initialising = process(
+            "exec \"$0/initdb\" -D \"$1/data\" -U \(Self.user) -A trust -E UTF8 --no-locale "
+                + "--no-sync >\"$1/initdb.log\" 2>&1")
+        try initialising.run()
+        initialising.waitUntilExit()
+        guard initialising.terminationStatus == 0 else {
+            throw Failure(description: "initdb failed: \(Self.text(folder, "initdb.log"))")
+        }
+    }
+
+    /// The address of a database of this server, for libpq.
+    package nonisolated func url(of database: String) -> String {
+        "postgresql:///\(database)?host=\(folder.path)&user=\(Self.user)"
+    }
+
+    /// Starts the server, and returns when it takes connections.
+    package func start() throws {
+        precondition(watch == nil, "The server runs already.")
+        let process = process(Self.watching)
+        let pipe = Pipe()
+        process.standardInput = pipe
+        try process.run()
+        watch = (process, pipe)
+        try wait("start") { try Administration.isReady(url(of: "postgres")) }
+    }
+
+    /// Waits for a word on the pipe: then it ends the server and keeps the folder. The end of the pipe
+    /// means that this process is gone: then nothing is kept.
+    private static var watching: String {
+        let settings = settings.sorted { $0.key < $1.key }
+            .map { "-c \($0.key)='\($0.value)'" }.joined(separator: " ")
+        return """
+            "$0/postgres" -D "$1/data" -k "$1" \(settings) >>"$1/log" 2>&1 &
+            server=$!
+            if read -r word; then
+                case "$word" in fast) kill -INT $server ;; *) kill -QUIT $server ;; esac
+                wait $server
+            else
+                kill -QUIT $server
+                wait $server
+                rm -rf "$1"
+            fi
+            """
+    }
+
+    /// Ends the server and returns when it has ended. ``start()`` starts it again.
+    package func stop(_ end: End) throws {
+        guard let watch else { return }
+        self.watch = nil
+        try watch.pipe.fileHandleForWriting.write(contentsOf: Data("\(end.rawValue)\n".utf8))
+        watch.process.waitUntilExit()
+        try watch.pipe.fileHandleForWriting.close()
+    }
+
+    /// Ends the server and removes its folder.
+    package func remove() throws {
+        if let watch {
+            try watch.pipe.fileHandleForWriting.close()
+            watch.process.waitUntilExit()
+        }
+        watch = nil
+        if FileManager.default.fileExists(atPath: folder.path) {
+            try FileManager.default.removeItem(at: folder)
+        }
+    }
+
+    /// A shell as the account of the server, with the programs' folder and ours as its arguments.
+    private nonisolated func process(_ script: String) -> Process {
+        let process = Process()
+        let command = (account?.prefix ?? []) + ["/bin/sh", "-c", script]
+        process.executableURL = URL(filePath: command[0])
+        process.arguments = Array(command.dropFirst()) + [programs.path, folder.path]
+        process.currentDirectoryURL = folder
+        process.standardInput = FileHandle.nullDevice
+        return process
+    }
+
+    private func wait(_ what: String, _ isDone: () throws -> Bool) throws {
+        let deadline = Date(timeIntervalSinceNow: Self.seconds)
+        while try !isDone() {
+            guard Date() < deadline else {
+                throw Failure(description: "no \(what): \(Self.text(folder, "log"))")
+            }
+            Thread.sleep(forTimeInterval: Self.pollSeconds)
+        }
+    }
+
+    private static func text(_ folder: URL, _ name: String) -> String {
+        (try? String(contentsOf: folder.appending(path: name), encoding: .utf8)) ?? "no \(name)"
+    }
+}
+
+/// An account that PostgreSQL may run as, where we are root: as root it refuses.
+private struct Account: Sendable {
+    var user: uid_t
+    var group: gid_t
+
+    static var forServer: Account? {
+        guard geteuid() == 0, let nobody = getpwnam("nobody") else { return nil }
+        return Account(user: nobody.pointee.pw_uid, group: nobody.pointee.pw_gid)
+    }
+
+    var prefix: [String] {
+        ["/usr/bin/setpriv", "--reuid=\(user)", "--regid=\(group)", "--clear-groups", "--"]
+    }
+
+    func own(_ folder: URL) throws {
+        guard chown(folder.path, user, group) == 0 else {
+            throw PostgresServer.Failure(description: "chown \(folder.path): errno \(errno)")
+        }
+    }
+}

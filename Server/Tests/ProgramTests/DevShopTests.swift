@@ -1,0 +1,38 @@
+import Foundation
+import Testing
+
+@testable import Program
+
+@Suite struct DevShopTests {
+    @Test func `a new world comes after the last one, in time and in numbers`() async throws {
+        try await TemporaryFolder.with { folder in
+            let shop = DevShop(folder: folder)
+            let first = try shop.nextWorld()
+            #expect(first.seed == 1)
+            try shop.keep(.init(seed: first.seed, now: first.now + 5))
+            #expect(try shop.nextWorld() == .init(seed: 2, now: first.now + 5))
+        }
+    }
+
+    @Test func `a fresh start forgets the database and nothing else`() async throws {
+        try await TemporaryFolder.with { folder in
+            let shop = DevShop(folder: folder)
+            let root = try shop.authority().rootDER
+            try shop.keep(shop.nextWorld())
+            for name in ["dev.sqlite", "dev.sqlite-wal", "mine.txt", "perennial.sqlite"] {
+                try Data().write(to: URL(fileURLWithPath: "\(folder)/\(name)"))
+            }
+            try shop.forget()
+            let left = try FileManager.default.contentsOfDirectory(atPath: folder)
+            #expect(Set(left) == ["mine.txt", "perennial.sqlite", "simulator-authority"])
+            #expect(try shop.authority().rootDER == root)
+            #expect(try shop.nextWorld().seed == 1)
+        }
+    }
+
+    @Test func `in the example a product gives what its name begins with`() throws {
+        let entitlements = try DevShop.birds.settings.entitlements
+        #expect(entitlements["pro"] == ["pro.monthly", "pro.yearly"])
+        #expect(entitlements["plus"] == ["plus.monthly"])
+    }
+}

@@ -1,0 +1,87 @@
+import Engine
+import Foundation
+import Ledger
+import Logging
+import Testing
+
+@testable import Program
+
+@Suite struct ServeRulesTests {
+    private func app(_ name: String, isSimulated: Bool) -> AppConfiguration {
+        AppConfiguration(
+            settings: AppSettings(
+                id: AppID(rawValue: name), bundleID: "com.example.\(name)",
+                isSimulated: isSimulated, entitlements: [:]),
+            extraRootPaths: [], extraRoots: [])
+    }
+
+    @Test func `a simulated app is served only by its simulator's clock`() throws {
+        let birds = app("birds", isSimulated: true)
+        #expect(throws: StartFailure.self) { try ServeRules.check([birds], clockFrom: nil) }
+        try ServeRules.check([birds], clockFrom: "http://localhost:8090")
+    }
+
+    @Test func `a real app never follows a simulator's clock`() throws {
+        let apps = [app("birds", isSimulated: true), app("rage", isSimulated: false)]
+        let failure = try #require(throws: StartFailure.self) {
+            try ServeRules.check(apps, clockFrom: "http://localhost:8090")
+        }
+        #expect(failure.message.hasPrefix("rage:"))
+        try ServeRules.check([app("rage", isSimulated: false)], clockFrom: nil)
+    }
+
+    @Test func `without a key the server does not start`() async throws {
+        try await TemporaryFolder.with { folder in
+            let assembly = try await Assembly(
+                apps: [app("rage", isSimulated: false)], databasePath: folder + "/deep/p.sqlite",
+                now: { .machine }, logger: .quiet)
+            await #expect(throws: StartFailure.self) {
+                try await ServeRules.checkKeys(of: assembly)
+            }
+            _ = try await assembly.engine.createKey(app: "rage", kind: .app, name: "")
+            try await ServeRules.checkKeys(of: assembly)
+            try assembly.database.close()
+        }
+    }
+
+    @Test func `an app is named with help where the name is wrong or missing`() async throws {
+        try await TemporaryFolder.with { folder in
+            let assembly = try await Assembly(
+                apps: [app("birds", isSimulated: false), app("rage", isSimulated: false)],
+                databasePath: folder + "/p.sqlite", now: { .machine }, logger: .quiet)
+            #expect(try assembly.app(named: "rage") == "rage")
+            let near = try #require(throws: StartFailure.self) { try assembly.app(named: "bird") }
+            #expect(near.remedy == "Did you mean birds?")
+            #expect(throws: StartFailure.self) { try assembly.app(named: nil) }
+            try assembly.database.close()
+        }
+    }
+
+    @Test func `a folder in the place of the database is told plainly`() async throws {
+        try await TemporaryFolder.with { folder in
+            let failure = try #require(throws: StartFailure.self) {
+                try Assembly.database(at: folder)
+            }
+            #expect(failure.remedy.contains("--database"))
+        }
+    }
+}
+
+/// A folder of its own for one test.
+enum TemporaryFolder {
+    static func with(_ body: (String) async throws -> Void) async throws {
+        let url = FileManager.default.temporaryDirectory
+            .appendingPathComponent("perennial-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: url) }
+        try await body(url.path)
+    }
+}
+
+extension Logger {
+    static var quiet: Logger {
+        var logger = Logger(label: "test")
+        logger.logLevel = .critical
+        return logger
+    }
+}

@@ -1,0 +1,64 @@
+import Foundation
+import Testing
+
+@testable import Program
+
+@Suite struct TourTests {
+    static let curl = "/usr/bin/curl"
+
+    private static var readme: String {
+        get throws {
+            let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+                .appendingPathComponent("../../../README.md")
+            return try String(contentsOf: file, encoding: .utf8)
+        }
+    }
+
+    @Test func `the README shows the tour as it is printed`() throws {
+        let lines = try Self.readme.split(separator: "\n").map(String.init)
+        #expect(lines.filter { $0.contains("curl -s") } == Tour.commands())
+    }
+
+    // Skipped where there is no curl: the commands are run as somebody would paste them.
+    @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: curl)))
+    func `the tour's commands do what they say`() async throws {
+        try await TemporaryFolder.with { folder in
+            let shop = DevShop(folder: folder)
+            let settings = try shop.settings(
+                try DevShop.birds, try shop.nextWorld(), logger: .quiet)
+            let answers = try await LocalStore.run(settings) { store in
+                let commands = Tour.commands(
+                    serverPort: store.serverPort, simulatorPort: store.simulatorPort)
+                return try await Shell.output(of: commands.joined(separator: "\necho\n"))
+            }
+            let lines = try #require(answers).split(separator: "\n").map(String.init)
+            try #require(lines.count >= 5, "\(lines)")
+            #expect(lines[0].contains("anna-1"))
+            #expect(lines[1].contains(#""state":"paid""#))
+            let renewed = lines[lines.count - 2]
+            #expect(renewed.contains(#""active":true"#) && renewed.contains(#""state":"paid""#))
+            let refunded = try #require(lines.last)
+            #expect(refunded.contains(#""active":false"#))
+            #expect(refunded.contains(#""state":"refunded""#))
+        }
+    }
+}
+
+enum Shell {
+    /// What a script writes to standard output. Waits off the cooperative threads, since the servers asked need those.
+    static func output(of script: String) async throws -> String {
+        try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue.global().async {
+                let process = Process()
+                process.executableURL = URL(fileURLWithPath: "/bin/bash")
+                process.arguments = ["-c", script]
+                let pipe = Pipe()
+                process.standardOutput = pipe
+                do { try process.run() } catch { return continuation.resume(throwing: error) }
+                let output = pipe.fileHandleForReading.readDataToEndOfFile()
+                process.waitUntilExit()
+                continuation.resume(returning: String(decoding: output, as: UTF8.self))
+            }
+        }
+    }
+}

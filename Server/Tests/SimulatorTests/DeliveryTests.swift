@@ -1,0 +1,121 @@
+import AppStoreFormats
+import Testing
+
+@testable import Simulator
+
+@Suite struct DeliveryTests {
+    private func attempts(_ stage: Stage) async throws -> [String] {
+        let sent = await stage.simulator.notifications
+        let first = try require(sent.first, "nothing was sent")
+        return first.attempts.map { RFC3339.text($0.at) }
+    }
+
+    @Test func `production tries again after 1, 12, 24, 48 and 72 hours, six times in all`()
+        async throws
+    {
+        let stage = try Stage()
+        stage.letterBox.answer(otherwise: PostAnswer(status: 500))
+        try await stage.buy("pro.yearly")
+        try await stage.advance("P7D")
+        #expect(
+            try await attempts(stage) == [
+                "2026-01-10T20:00:00.000Z", "2026-01-10T21:00:00.000Z",
+                "2026-01-11T09:00:00.000Z", "2026-01-12T09:00:00.000Z",
+                "2026-01-14T09:00:00.000Z", "2026-01-17T09:00:00.000Z",
+            ])
+    }
+
+    @Test func `a retry is the same document`() async throws {
+        let stage = try Stage()
+        stage.letterBox.answer([PostAnswer(error: "timed out")])
+        try await stage.buy("pro.monthly")
+        try await stage.advance("PT1H")
+        let letters = try stage.letterBox.letters
+        #expect(letters.count == 2)
+        #expect(letters[0].notification == letters[1].notification)
+    }
+
+    @Test(arguments: [
+        (200, Deliveries.Step.done), (206, .done),
+        (207, .retry(at: AppStoreDate(milliseconds: 3_600_000))),
+        (404, .retry(at: AppStoreDate(milliseconds: 3_600_000))), (400, .giveUp),
+    ])
+    func `only 200 to 206 is success, and 400 ends the attempts`(status: Int, step: Deliveries.Step)
+    {
+        let next = Deliveries.step(
+            after: PostAnswer(status: status), attempt: 1, in: .production, stopsAt400: true,
+            at: AppStoreDate(milliseconds: 0))
+        #expect(next == step)
+    }
+
+    @Test func `where 400 does not end the attempts it is a failure like others`() {
+        let next = Deliveries.step(
+            after: PostAnswer(status: 400), attempt: 2, in: .production, stopsAt400: false,
+            at: AppStoreDate(milliseconds: 0))
+        #expect(next == .retry(at: AppStoreDate(milliseconds: 12 * 3_600_000)))
+    }
+
+    @Test func `the sandbox tries once`() async throws {
+        let stage = try Stage()
+        stage.letterBox.answer(otherwise: PostAnswer(status: 503))
+        try await stage.simulator.addDevice(account: "anna", environment: .sandbox)
+        try await stage.buy("pro.monthly")
+        try await stage.advance("P7D")
+        #expect(try await attempts(stage).count == 1)
+    }
+
+    @Test func `a notification is posted before anything later happens`() async throws {
+        let stage = try Stage()
+        try await stage.buy("pro.monthly")
+        try await stage.advance("P1Y")
+        for sent in await stage.simulator.notifications {
+            #expect(sent.attempts.map(\.at) == [sent.notice.at])
+        }
+        #expect(stage.letterBox.count == 13)
+    }
+
+    @Test func `without a URL nothing is posted, and all is kept`() async throws {
+        let stage = try Stage { $0.notificationURL = nil }
+        try await stage.buy("pro.monthly")
+        try await stage.advance("P1M")
+        #expect(stage.letterBox.count == 0)
+        #expect(await stage.simulator.notifications.count == 2)
+    }
+
+    @Test(arguments: [
+        (Faults.Once.drop, ["DID_RENEW", "DID_RENEW"]),
+        (.duplicate, ["SUBSCRIBED", "SUBSCRIBED", "DID_RENEW", "DID_RENEW"]),
+        (.reorder, ["DID_RENEW", "SUBSCRIBED", "DID_RENEW"]),
+        (.delay, ["SUBSCRIBED", "DID_RENEW", "DID_RENEW"]),
+    ])
+    func `a fault that is ordered happens once`(once: Faults.Once, types: [String]) async throws {
+        let stage = try Stage()
+        await stage.simulator.setNextFault(once)
+        try await stage.buy("pro.monthly")
+        #expect(stage.letterBox.count == (once == .duplicate ? 2 : 0))
+        try await stage.advance("P2M")
+        let posted = try stage.letterBox.letters.map { $0.notification.notificationType?.rawValue }
+        #expect(posted == types)
+    }
+
+    @Test func `a delay of certain length holds a notification back for it`() async throws {
+        let stage = try Stage()
+        await stage.simulator.setFaults(Faults.Odds(delay: 1), delay: Faults.Delay(seconds: 60))
+        try await stage.buy("pro.monthly")
+        try await stage.advance("PT1M")
+        #expect(try await attempts(stage) == ["2026-01-10T20:01:00.000Z"])
+    }
+
+    @Test func `faults do not change what happens in the world`() async throws {
+        var stories: [[String]] = []
+        for drop in [0.0, 0.5] {
+            let stage = try Stage()
+            await stage.simulator.setFaults(Faults.Odds(drop: drop))
+            try await stage.buy("pro.monthly")
+            try await stage.advance("P1Y")
+            #expect((stage.letterBox.count == 13) == (drop == 0))
+            stories.append(await stage.simulator.notifications.map(\.notice.uuid))
+        }
+        #expect(stories[0] == stories[1])
+    }
+}

@@ -1,0 +1,201 @@
+import AppStoreFormats
+import Testing
+
+@testable import Simulator
+
+/// Whole lives of subscriptions, as the notifications tell them: type, subtype, status, product.
+@Suite struct LifeTests {
+    /// One thing done to anna's subscription, or time gone by.
+    enum Step: Sendable {
+        case buy(String)
+        case does(SubscriptionVerb)
+        case changes(String)
+        case waits(String)
+    }
+
+    struct Life: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        var graceDays = 16
+        let steps: [Step]
+        let story: [String]
+    }
+
+    private static let bought = "SUBSCRIBED/INITIAL_BUY 1 pro.monthly"
+    private static let renewed = "DID_RENEW 1 pro.monthly"
+    private static let renewalOff = "DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_DISABLED"
+    private static let inGrace = "DID_FAIL_TO_RENEW/GRACE_PERIOD 4 pro.monthly"
+
+    static let lives = [
+        Life(
+            testDescription: "1, 6: bought and renewed",
+            steps: [.buy("pro.monthly"), .waits("P2M")], story: [bought, renewed, renewed]),
+        Life(
+            testDescription: "2, 5: a trial converts", steps: [.buy("pro.yearly"), .waits("P1W")],
+            story: ["SUBSCRIBED/INITIAL_BUY 1 pro.yearly", "DID_RENEW 1 pro.yearly"]),
+        Life(
+            testDescription: "7, 8: renewal off and on",
+            steps: [.buy("pro.monthly"), .does(.cancel), .does(.resume), .waits("P1M")],
+            story: [
+                bought, renewalOff + " 1 pro.monthly",
+                "DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_ENABLED 1 pro.monthly", renewed,
+            ]),
+        Life(
+            testDescription: "9, 41: expires after cancelling, and comes back",
+            steps: [.buy("pro.monthly"), .does(.cancel), .waits("P2M"), .buy("pro.monthly")],
+            story: [
+                bought, renewalOff + " 1 pro.monthly", "EXPIRED/VOLUNTARY 2 pro.monthly",
+                "SUBSCRIBED/RESUBSCRIBE 1 pro.monthly",
+            ]),
+        Life(
+            testDescription: "42: comes back to another product",
+            steps: [.buy("pro.monthly"), .does(.cancel), .waits("P1M"), .buy("plus.monthly")],
+            story: [
+                bought, renewalOff + " 1 pro.monthly", "EXPIRED/VOLUNTARY 2 pro.monthly",
+                "SUBSCRIBED/RESUBSCRIBE 1 plus.monthly",
+            ]),
+        Life(
+            testDescription: "10, 14: billing fails without grace, and recovers", graceDays: 0,
+            steps: [
+                .buy("pro.monthly"), .does(.failBilling), .waits("P40D"), .does(.recoverBilling),
+            ],
+            story: [
+                bought, "DID_FAIL_TO_RENEW 3 pro.monthly",
+                "DID_RENEW/BILLING_RECOVERY 1 pro.monthly",
+            ]),
+        Life(
+            testDescription: "11, 12: recovered in grace",
+            steps: [
+                .buy("pro.monthly"), .does(.failBilling), .waits("P36D"), .does(.recoverBilling),
+            ],
+            story: [bought, inGrace, "DID_RENEW/BILLING_RECOVERY 1 pro.monthly"]),
+        Life(
+            testDescription: "13, 15: grace runs out, then the retries",
+            steps: [.buy("pro.monthly"), .does(.failBilling), .waits("P6M")],
+            story: [
+                bought, inGrace, "GRACE_PERIOD_EXPIRED 3 pro.monthly",
+                "EXPIRED/BILLING_RETRY 2 pro.monthly",
+            ]),
+        Life(
+            testDescription: "16: cancelled in grace",
+            steps: [.buy("pro.monthly"), .does(.failBilling), .waits("P36D"), .does(.cancel)],
+            story: [
+                bought, inGrace, renewalOff + " 2 pro.monthly", "EXPIRED/VOLUNTARY 2 pro.monthly",
+            ]),
+        Life(
+            testDescription: "17: upgraded at once",
+            steps: [.buy("pro.monthly"), .waits("P10D"), .changes("premium.monthly")],
+            story: [bought, "DID_CHANGE_RENEWAL_PREF/UPGRADE 1 premium.monthly"]),
+        Life(
+            testDescription: "18, 20: downgraded at the end",
+            steps: [.buy("pro.monthly"), .changes("plus.monthly"), .waits("P1M")],
+            story: [
+                bought, "DID_CHANGE_RENEWAL_PREF/DOWNGRADE 1 pro.monthly",
+                "DID_RENEW 1 plus.monthly",
+            ]),
+        Life(
+            testDescription: "19: a downgrade is taken back",
+            steps: [
+                .buy("pro.monthly"), .changes("plus.monthly"), .changes("pro.monthly"),
+                .waits("P1M"),
+            ],
+            story: [
+                bought, "DID_CHANGE_RENEWAL_PREF/DOWNGRADE 1 pro.monthly",
+                "DID_CHANGE_RENEWAL_PREF 1 pro.monthly", renewed,
+            ]),
+        Life(
+            testDescription: "22: to another duration of the same level",
+            steps: [.buy("pro.monthly"), .changes("pro.yearly"), .waits("P1M")],
+            story: [
+                bought, "DID_CHANGE_RENEWAL_PREF/DOWNGRADE 1 pro.monthly",
+                "DID_RENEW 1 pro.yearly",
+            ]),
+        Life(
+            testDescription: "23, 27: refunded, and the refund reversed",
+            steps: [
+                .buy("pro.monthly"), .waits("P3D"), .does(.refund), .waits("P3D"),
+                .does(.reverseRefund), .waits("P1M"),
+            ],
+            story: [
+                bought, "REFUND 5 pro.monthly", "REFUND_REVERSED 1 pro.monthly",
+                "EXPIRED/VOLUNTARY 2 pro.monthly",
+            ]),
+        Life(
+            testDescription: "27: reversed after the period's end",
+            steps: [.buy("pro.monthly"), .does(.refund), .waits("P2M"), .does(.reverseRefund)],
+            story: [bought, "REFUND 5 pro.monthly", "REFUND_REVERSED 2 pro.monthly"]),
+        Life(
+            testDescription: "46: ends for another reason",
+            steps: [.buy("pro.monthly"), .does(.expire)],
+            story: [bought, "EXPIRED 2 pro.monthly"]),
+        Life(
+            testDescription: "upgrade by buying within the group",
+            steps: [.buy("pro.monthly"), .buy("premium.monthly")],
+            story: [bought, "DID_CHANGE_RENEWAL_PREF/UPGRADE 1 premium.monthly"]),
+    ]
+
+    @Test(arguments: lives)
+    func `each life tells the story of Apple's table`(life: Life) async throws {
+        let stage = try Stage { $0.graceDays = life.graceDays }
+        var id = ""
+        for step in life.steps {
+            switch step {
+            case .buy(let product): id = try await stage.buy(product).originalTransactionID
+            case .does(let verb): try await stage.simulator.change(id, verb)
+            case .changes(let product):
+                try await stage.simulator.change(id, .changeProduct, productID: product)
+            case .waits(let duration): try await stage.advance(duration)
+            }
+        }
+        #expect(try await stage.story() == life.story)
+        // All were posted at once, in the same order, and Apple has no field that we do not know.
+        #expect(try stage.letterBox.letters.map(\.line) == life.story)
+        for letter in try await stage.letters() {
+            #expect(letter.notification.unknown.isEmpty && letter.transaction.unknown.isEmpty)
+            #expect(letter.renewal?.unknown.isEmpty == true)
+        }
+    }
+
+    @Test func `every signature is later than those before it`() async throws {
+        let stage = try Stage()
+        try await stage.buy("pro.monthly")
+        try await stage.advance("P3M")
+        let dates = try await stage.letters().flatMap { letter in
+            [
+                letter.transaction.signedDate, letter.renewal?.signedDate,
+                letter.notification.signedDate,
+            ]
+        }
+        let known = dates.compactMap(\.?.milliseconds)
+        #expect(known.count == 12)
+        #expect(zip(known, known.dropFirst()).allSatisfy { $0 < $1 })
+    }
+
+    @Test func `billing that failed and recovered before the end is no story`() async throws {
+        let stage = try Stage()
+        let id = try await stage.buy("pro.monthly").originalTransactionID
+        try await stage.simulator.change(id, .failBilling)
+        try await stage.simulator.change(id, .recoverBilling)
+        try await stage.advance("P1M")
+        #expect(try await stage.story() == [Self.bought, Self.renewed])
+    }
+
+    @Test func `what is no subscription is charged once, without status or renewal`() async throws {
+        let shop = StoreKitFile(oneTimeProducts: [
+            StoreKitProduct(id: "gem", referenceName: "Gem", type: .consumable, price: 990),
+            StoreKitProduct(id: "map", referenceName: "Map", type: .nonConsumable, price: 1990),
+        ])
+        let stage = try Stage(shop: shop)
+        let gem = try await stage.buy("gem").transactionID
+        let map = try await stage.buy("map").transactionID
+        // The second time it is given again for nothing.
+        #expect(try await stage.buy("map").transactionID == map)
+        #expect(try await stage.buy("gem").transactionID != gem)
+        try await stage.simulator.change(transaction: map, .refund)
+        #expect(
+            try await stage.story() == [
+                "ONE_TIME_CHARGE gem", "ONE_TIME_CHARGE map", "ONE_TIME_CHARGE gem", "REFUND map",
+            ])
+        #expect(try await stage.letters().allSatisfy { $0.renewal == nil })
+        #expect(try await stage.buy("map").transactionID != map)
+    }
+}

@@ -1,0 +1,200 @@
+import AppStoreFormats
+import Testing
+
+@testable import Simulator
+
+@Suite struct WorldTests {
+    /// Books and log of some eventful months, without the signatures.
+    private func history(seed: UInt64) async throws -> [String] {
+        let stage = try Stage { $0.seed = seed }
+        let simulator = stage.simulator
+        await simulator.setFaults(
+            Faults.Odds(drop: 0.1, duplicate: 0.1, reorder: 0.1, delay: 0.1),
+            delay: Faults.Delay(seconds: 7200, isMaximum: true))
+        stage.letterBox.answer([PostAnswer(status: 200), PostAnswer(status: 500)])
+        for (name, product) in [
+            ("ben", "pro.monthly"), ("anna", "pro.yearly"), ("cleo", "plus.monthly"),
+        ] {
+            try await simulator.addDevice(account: name)
+            try await stage.buy(product, on: "\(name)-1")
+        }
+        let cleo = try await simulator.truth(of: "cleo").purchases[0].originalTransactionID
+        try await simulator.change(cleo, .failBilling)
+        try await stage.advance("P4M")
+        var lines = await simulator.log.map(\.text)
+        for name in ["anna", "ben", "cleo"] {
+            lines.append(try await simulator.truth(of: name).json.text)
+        }
+        return lines
+    }
+
+    @Test func `one seed has one history`() async throws {
+        let (one, other) = (try await history(seed: 7), try await history(seed: 7))
+        #expect(one == other && one.count > 20)
+    }
+
+    @Test func `worlds of different seeds share no id`() async throws {
+        var ids: Set<String> = []
+        for seed in [1, 2, 699_999] as [UInt64] {
+            let stage = try Stage { $0.seed = seed }
+            try await stage.buy("pro.monthly")
+            try await stage.advance("P2M")
+            for letter in try await stage.letters() {
+                let known = [
+                    letter.transaction.transactionId, letter.transaction.webOrderLineItemId,
+                    letter.notification.notificationUUID,
+                ]
+                for id in known.compactMap({ $0 }) { #expect(ids.insert(id).inserted) }
+            }
+        }
+        #expect(ids.count == 27 && ids.filter { Int64($0) != nil }.allSatisfy { $0.count == 15 })
+    }
+
+    @Test func `the sandbox renews every five minutes, twelve times`() async throws {
+        let stage = try Stage()
+        try await stage.simulator.addDevice(account: "anna", environment: .sandbox)
+        try await stage.buy("pro.monthly")
+        try await stage.advance("P1D")
+        let story = try await stage.story()
+        #expect(story.count == 14)
+        #expect(story.filter { $0 == "DID_RENEW 1 pro.monthly" }.count == 12)
+        #expect(story.last == "EXPIRED/VOLUNTARY 2 pro.monthly")
+        let letters = try await stage.letters()
+        #expect(letters[0].notification.data?.appAppleId == nil)
+        #expect(letters[0].transaction.environment == .sandbox)
+        #expect(try letters[12].transaction.expiresDate == moment("2026-01-10T21:05:00Z"))
+        #expect(letters[11].renewal?.autoRenewStatus == .on)
+        #expect(letters[12].renewal?.autoRenewStatus == .off)
+    }
+
+    @Test func `production and sandbox know nothing of each other`() async throws {
+        let stage = try Stage()
+        try await stage.buy("pro.yearly")
+        let sandbox = try await stage.simulator.addDevice(account: "anna", environment: .sandbox)
+        try await stage.buy("pro.yearly", on: sandbox)
+        let books = try await stage.simulator.truth(of: "anna")
+        #expect(books.purchases.map(\.environment) == [.production, .sandbox])
+        #expect(books.purchases.map(\.state) == [.trial, .trial])
+    }
+
+    @Test func `a purchase on one device is seen on the other`() async throws {
+        let stage = try Stage()
+        let bought = try await stage.buy("pro.monthly")
+        #expect(try await stage.simulator.addDevice(account: "anna") == "anna-2")
+        let restored = try await stage.simulator.restore(on: "anna-2")
+        let payload = try decode(TransactionPayload.self, restored.signedTransactions[0])
+        #expect(payload.transactionId == bought.transactionID)
+        #expect(restored.signedRenewalInfos.count == 1)
+    }
+
+    @Test func `the books follow a failing payment`() async throws {
+        let stage = try Stage()
+        let id = try await stage.buy("pro.monthly").originalTransactionID
+        try await stage.simulator.change(id, .failBilling)
+        let expected: [(String, BookedPurchase.State, Bool, String)] = [
+            ("2026-02-10T19:59:59.999Z", .paid, true, "2026-02-10T20:00:00Z"),
+            ("2026-02-10T20:00:00Z", .grace, true, "2026-02-26T20:00:00Z"),
+            ("2026-02-26T19:59:59.999Z", .grace, true, "2026-02-26T20:00:00Z"),
+            ("2026-02-26T20:00:00Z", .retry, false, "2026-02-10T20:00:00Z"),
+            ("2026-04-11T19:00:00Z", .expired, false, "2026-02-10T20:00:00Z"),
+        ]
+        for (time, state, isOpen, until) in expected {
+            try await stage.advance(to: time)
+            let truth = try await stage.truth()
+            #expect(truth.state == state && truth.isOpen == isOpen, "at \(time)")
+            #expect(try truth.until == moment(until), "at \(time)")
+            #expect(truth.willRenew == (state != .expired), "at \(time)")
+        }
+    }
+
+    @Test func `the books close at the moment of a refund and open at its reversal`() async throws {
+        let stage = try Stage()
+        let id = try await stage.buy("pro.monthly").originalTransactionID
+        let refunded = try await stage.simulator.change(id, .refund).purchase
+        #expect(refunded.state == .refunded && !refunded.isOpen && refunded.isRevoked)
+        #expect(try refunded.until == moment(Stage.noon))
+        let restored = try await stage.simulator.change(id, .reverseRefund).purchase
+        #expect(restored.state == .paid && restored.isOpen && !restored.willRenew)
+    }
+
+    @Test func `months pass quickly where nobody listens`() async throws {
+        let stage = try Stage()
+        for number in 1...20 {
+            try await stage.simulator.addDevice(account: "c\(number)")
+            try await stage.buy("plus.monthly", on: "c\(number)-1")
+        }
+        let started = ContinuousClock.now
+        try await stage.advance("P1Y")
+        #expect(await stage.simulator.notifications.count == 260)
+        #expect(ContinuousClock.now - started < .seconds(20))
+    }
+
+    @Test func `refusals say what there is`() async throws {
+        let stage = try Stage()
+        let bought = try await stage.buy("pro.monthly")
+        let id = bought.originalTransactionID
+        let refusals: [(String, () async throws -> Void)] = [
+            ("unknown_product", { try await stage.buy("pro.weekly") }),
+            ("already_subscribed", { try await stage.buy("pro.monthly") }),
+            (
+                "unknown_device",
+                { try await stage.simulator.transactions(on: "zoe-1").first.map { _ in } }
+            ),
+            ("unknown_account", { _ = try await stage.simulator.truth(of: "zoe") }),
+            ("unknown_subscription", { try await stage.simulator.change("1", .cancel) }),
+            (
+                "unknown_transaction",
+                { try await stage.simulator.change(transaction: "1", .refund) }
+            ),
+            ("wrong_state", { try await stage.simulator.change(id, .resume) }),
+            ("wrong_state", { try await stage.simulator.change(id, .reverseRefund) }),
+            ("bad_request", { try await stage.advance(to: "2025-01-01T00:00:00Z") }),
+        ]
+        for (code, refused) in refusals {
+            await #expect(
+                performing: { try await refused() },
+                throws: { error in
+                    (error as? StoreProblem)?.code == code
+                })
+        }
+        let problem = await #expect(throws: StoreProblem.self) { try await stage.buy("pro.weekly") }
+        #expect(problem?.remedy.contains("pro.yearly") == true)
+    }
+
+    @Test func `callers at the same time take turns`() async throws {
+        let stage = try Stage()
+        try await stage.buy("pro.monthly")
+        try await withThrowingTaskGroup { group in
+            for number in 1...10 {
+                group.addTask {
+                    let device = try await stage.simulator.addDevice(account: "c\(number)")
+                    try await stage.buy("plus.monthly", on: device)
+                    try await stage.advance("P1M")
+                }
+            }
+            try await group.waitForAll()
+        }
+        let times = await stage.simulator.notifications.map(\.notice.at)
+        #expect(times == times.sorted())
+        // Ten months went by, whoever came first: at least anna renewed in each.
+        let passed = stage.simulator.clock.now
+        #expect(try passed == moment("2026-11-10T20:00:00Z"))
+    }
+
+    @Test func `a running clock does what falls due`() async throws {
+        let stage = try Stage()
+        try await stage.simulator.addDevice(account: "anna", environment: .sandbox)
+        try await stage.buy("pro.monthly")
+        let running = Task { await stage.simulator.runClock() }
+        try await stage.simulator.setRate(VirtualClock.rateMax)
+        for _ in 0..<400 where stage.letterBox.count < 2 {
+            try await Task.sleep(for: .milliseconds(50))
+        }
+        try await stage.simulator.setRate(0)
+        let stopped = stage.simulator.clock.milliseconds
+        running.cancel()
+        await running.value
+        #expect(stage.letterBox.count >= 2)
+        #expect(stage.simulator.clock.milliseconds == stopped)
+    }
+}

@@ -1,0 +1,41 @@
+import Foundation
+import PostgresCluster
+import Storage
+import StoragePostgres
+import StorageSQLite
+
+/// Every engine that the store runs on. The suites below run on each.
+enum Driver: CaseIterable {
+    case sqliteFile
+    case sqliteMemory
+    case postgres
+
+    /// A store with its tables made, gone when the body returns.
+    func withStore(_ body: (Store) async throws -> Void) async throws {
+        switch self {
+        case .sqliteMemory: try await Self.prepared(SQLiteDatabase.inMemory(), body)
+        case .sqliteFile:
+            let folder = FileManager.default.temporaryDirectory.appending(
+                path: "perennial-\(UUID().uuidString)")
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            defer { try? FileManager.default.removeItem(at: folder) }
+            let path = folder.appending(path: "store.sqlite").path
+            try await Self.prepared(try SQLiteDatabase(path: path), body)
+        case .postgres:
+            let url = try await PostgresCluster.shared.preparedDatabase()
+            let database = try PostgresDatabase(url: url)
+            defer { database.close() }
+            try await body(Store(database))
+            try await PostgresCluster.shared.drop(url)
+        }
+    }
+
+    private static func prepared(
+        _ database: SQLiteDatabase, _ body: (Store) async throws -> Void
+    ) async throws {
+        let store = Store(database)
+        try await store.migrate(at: 0)
+        try await body(store)
+        try database.close()
+    }
+}

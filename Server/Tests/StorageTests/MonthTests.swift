@@ -1,0 +1,85 @@
+import Ledger
+import PostgresCluster
+import StoragePostgres
+import Testing
+
+@testable import Storage
+
+@Suite struct MonthTests {
+    @Test(
+        arguments: [
+            (1970, 1, 0), (2000, 2, 949_363_200), (2000, 3, 951_868_800), (2024, 3, 1_709_251_200),
+            (2026, 11, 1_793_491_200), (2026, 12, 1_796_083_200), (2100, 3, 4_107_542_400),
+        ] as [(Int64, Int64, Int64)])
+    func `a month begins at midnight of its first day`(year: Int64, month: Int64, at: Int64) {
+        let start = Instant(milliseconds: at * 1000)
+        #expect(Month(year: year, month: month).start == start)
+        #expect(Month(containing: start) == Month(year: year, month: month))
+        let before = Month(containing: start - .milliseconds(1))
+        #expect(before.adding(1) == Month(year: year, month: month))
+    }
+
+    @Test func `documents of a month lie in its own table, others in the table of the rest`()
+        async throws
+    {
+        try await Driver.postgres.withStore { store in
+            _ = try await store.transaction { tx in
+                try tx.add([document(1), document(2, signedAt: now - .days(1000))])
+            }
+            let tables = try await store.tables()
+            #expect(tables == ["documents_2023_11", "documents_other"])
+        }
+    }
+
+    @Test func `months are made ahead, and again without harm`() async throws {
+        try await Driver.postgres.withStore { store in
+            let later = now + .days(120)
+            for _ in 0..<2 { try await store.prepareMonths(around: later) }
+            _ = try await store.transaction { try $0.add(document(1, signedAt: later)) }
+            #expect(try await store.tables() == ["documents_2024_03"])
+        }
+    }
+
+    @Test func `a month that has documents among the rest stays there`() async throws {
+        try await Driver.postgres.withStore { store in
+            let later = now + .days(400)
+            _ = try await store.transaction { try $0.add(document(1, signedAt: later)) }
+            try await store.prepareMonths(around: later)
+            let same = document(2, signedAt: later)
+            let next = document(3, signedAt: later + .days(31))
+            let added = try await store.transaction { try $0.add([document(1), same, next]) }
+            #expect(added == [true, true, true])
+            #expect(
+                try await store.tables() == [
+                    "documents_2023_11", "documents_2025_01", "documents_other",
+                ])
+        }
+    }
+
+    @Test func `servers that start together make the tables once`() async throws {
+        let url = try await PostgresCluster.shared.emptyDatabase()
+        let stores = try (0..<4).map { _ in Store(try PostgresDatabase(url: url)) }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for store in stores { group.addTask { try await store.migrate(at: 1) } }
+            try await group.waitForAll()
+        }
+        let versions = try await stores[0].database.read {
+            try $0.rows("SELECT version FROM schema_versions", [])
+        }
+        #expect(versions.count == Schema.version)
+        try await stores[0].keep(1)
+        for store in stores { try store.database.close() }
+        try await PostgresCluster.shared.drop(url)
+    }
+}
+
+extension Store {
+    /// The tables that hold documents.
+    fileprivate func tables() async throws -> [String] {
+        let rows = try await database.read {
+            try $0.rows(
+                "SELECT DISTINCT CAST(tableoid AS regclass)::TEXT FROM documents ORDER BY 1", [])
+        }
+        return try rows.map { try $0.text(0) }
+    }
+}

@@ -1,0 +1,77 @@
+import AppStoreFormats
+import Ledger
+import Testing
+
+/// Whole lives over HTTP: what the server answers is held against the simulator's books, which know nothing of the server.
+@Suite struct LifeStories {
+    @Test(arguments: Life.all)
+    func `after every act the server's answer equals the books`(life: Life) async throws {
+        try await play(life, on: { _ in })
+    }
+
+    @Test(arguments: Life.all)
+    func `notifications that come twice change nothing`(life: Life) async throws {
+        try await play(life) { shop in
+            try await shop.simulator.post("/_sim/faults", ["notifications": ["duplicate": 1]])
+        }
+    }
+
+    /// Sets the faults before a life, and compares after every act.
+    private func play(
+        _ life: Life, on prepare: @escaping @Sendable (Shop) async throws -> Void
+    ) async throws {
+        try await withShop { shop in
+            try await shop.addDevice(Stage.account)
+            try await prepare(shop)
+            var stage = Stage(simulator: shop.simulator, server: shop.server)
+            for (number, act) in life.acts.enumerated() {
+                try await stage.play(act) { stage in
+                    try await stage.compare("act \(number) \(act)")
+                }
+            }
+        }
+    }
+
+    @Test(arguments: Life.all, [UInt64(1), 2])
+    func `notifications that come late and in any order end in the truth`(
+        life: Life, seed: UInt64
+    ) async throws {
+        try await withShop { shop in
+            try await shop.addDevice(Stage.account)
+            try await shop.simulator.post(
+                "/_sim/faults",
+                [
+                    "notifications": [
+                        "delay": .decimal("0.7"), "delay_seconds": ["max": 36_000],
+                        "duplicate": .decimal("0.3"), "reorder": .decimal("0.3"),
+                    ]
+                ])
+            var stage = Stage(simulator: shop.simulator, server: shop.server)
+            for act in life.acts { try await stage.play(act) { _ in } }
+            try await shop.simulator.post(
+                "/_sim/faults",
+                ["notifications": ["delay": 0, "duplicate": 0, "reorder": 0, "drop": 0]])
+            try await stage.play(.pass("P1D")) { _ in }
+            if stage.isPosted { try await stage.compare("at last, seed \(seed)") }
+        }
+    }
+
+    @Test(arguments: Life.all)
+    func `a whole life's notifications at its end, shuffled, tell the truth`(
+        life: Life
+    ) async throws {
+        try await withShop(notifies: false) { shop in
+            try await shop.addDevice(Stage.account)
+            var stage = Stage(simulator: shop.simulator, server: shop.server)
+            for act in life.acts { try await stage.play(act) { _ in } }
+            let bodies = try await shop.notifications()
+            for body in (bodies + bodies).shuffled() {
+                let answer = try await shop.server.send("POST", "/apple/notifications", body: body)
+                #expect(answer.status == 200)
+            }
+            if stage.isPosted { try await stage.compare("at last") }
+            let report = try await shop.engine.rebuild(verifyOnly: true)
+            #expect(report.isClean, "\(report)")
+        }
+    }
+}

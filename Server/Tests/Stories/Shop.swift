@@ -1,0 +1,86 @@
+import AppStoreFormats
+import Engine
+import Ledger
+import Logging
+import Simulator
+import Storage
+import StorageSQLite
+
+@testable import Program
+
+/// A server and a simulator with the example shop, each behind HTTP on a port of its own, on one clock.
+struct Shop: Sendable {
+    let simulator: Wire
+    let server: Wire
+    let engine: Engine
+
+    static let appKey = "pk_story"
+    static let secretKey = "sk_story"
+
+    /// The device of an account, which is made with it.
+    func addDevice(_ account: String, _ more: [String: JSON] = [:]) async throws {
+        let members = more.sorted { $0.key < $1.key }.map { JSON.Member($0.key, $0.value) }
+        try await simulator.post(
+            "/_sim/devices", .object([JSON.Member("account", .string(account))] + members))
+    }
+
+    /// What the server answers about a customer's entitlement; nil where it is absent.
+    func entitlement(_ name: String, of customer: String, _ query: String = "") async throws
+        -> JSON?
+    {
+        try await server.get("/v1/customers/\(customer)\(query)")["entitlements"]?[name]
+    }
+
+    /// All notifications made so far, as the body that is posted.
+    func notifications() async throws -> [[UInt8]] {
+        let sent = try await simulator.get("/_sim/notifications")
+        return (sent["notifications"]?.array ?? []).compactMap { notification in
+            notification["signed_payload"]?.string.map { payload in
+                let body: JSON = ["signedPayload": .string(payload)]
+                return body.bytes
+            }
+        }
+    }
+}
+
+/// Starts a shop, plays the story, and stops it.
+///
+/// - Parameter notifies: whether the simulator tells the server what happens.
+func withShop(
+    notifies: Bool = true, graceDays: Int = 16, renewsEarlySeconds: Int64 = 0,
+    _ story: @escaping @Sendable (Shop) async throws -> Void
+) async throws {
+    let folder = try TemporaryFolder()
+    defer { folder.remove() }
+    var simulator = SimulatorSettings(shop: try ExampleShop.file())
+    simulator.graceDays = graceDays
+    simulator.renewsEarlySeconds = renewsEarlySeconds
+    let settings = LocalStore.Settings(
+        app: birds, simulator: simulator, authority: try SigningAuthority(),
+        databasePath: folder.path + "/story.sqlite",
+        keys: [(Shop.appKey, .app), (Shop.secretKey, .secret)],
+        logger: Logger(label: "story") { _ in SwiftLogNoOpLogHandler() })
+    let end: Void? = try await LocalStore.run(settings) { store in
+        let shop = Shop(
+            simulator: Wire(base: store.simulatorURL),
+            server: Wire(base: store.serverURL, bearer: Shop.appKey), engine: store.engine)
+        if !notifies {
+            try await shop.simulator.post("/_sim/faults", ["notifications": ["drop": 1]])
+        }
+        try await story(shop)
+    }
+    guard end != nil else { throw Wire.Unexpected(description: "the shop stopped by itself") }
+}
+
+/// The example app: every product gives what its story needs.
+private var birds: AppConfiguration {
+    AppConfiguration(
+        settings: AppSettings(
+            id: "birds", bundleID: ExampleShop.bundleID, appAppleID: ExampleShop.appAppleID,
+            isSimulated: true,
+            entitlements: [
+                "pro": ["pro.monthly", "pro.yearly", "premium.monthly"],
+                "plus": ["plus.monthly", "pro.monthly", "pro.yearly", "premium.monthly"],
+                "premium": ["premium.monthly"],
+            ]), extraRootPaths: [], extraRoots: [])
+}
