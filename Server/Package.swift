@@ -36,7 +36,8 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 let package = Package(
     name: "perennial-server",
     platforms: [.macOS(.v15)],
-    products: only == nil ? [.executable(name: "perennial", targets: ["Program"])] : [],
+    products: only?.contains("Program") ?? true
+        ? [.executable(name: "perennial", targets: ["Program"])] : [],
     dependencies: [
         .package(name: "perennial", path: ".."),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),

@@ -12,20 +12,23 @@ package struct Store: Sendable {
     package func transaction<Value: Sendable>(
         _ body: @escaping @Sendable (StoreTransaction) throws -> Value
     ) async throws -> Value {
-        try await database.write { try body(StoreTransaction(connection: $0)) }
+        try await database.write { try body(StoreTransaction($0)) }
     }
 
     /// Runs a closure that only reads, on one consistent state.
     package func reading<Value: Sendable>(
         _ body: @escaping @Sendable (StoreTransaction) throws -> Value
     ) async throws -> Value {
-        try await database.read { try body(StoreTransaction(connection: $0)) }
+        try await database.read { try body(StoreTransaction($0)) }
     }
 }
 
 /// The verbs on rows, within one transaction.
 package struct StoreTransaction {
     let connection: any Connection
+
+    /// - Parameter connection: within a transaction, which ``Store`` begins and ends.
+    package init(_ connection: any Connection) { self.connection = connection }
 }
 
 extension Environment {

@@ -12,7 +12,7 @@ package actor PostgresServer {
 
     /// What a server is without, to be small: nothing that keeps rows from being lost.
     private static let settings = [
-        "listen_addresses": "", "shared_buffers": "32MB", "max_connections": "300",
+        "listen_addresses": "", "shared_buffers": "32MB", "max_connections": "400",
         "max_wal_size": "256MB", "autovacuum_naptime": "1h", "jit": "off",
         "log_min_messages": "fatal", "deadlock_timeout": "100ms",
     ]
@@ -96,7 +96,8 @@ package actor PostgresServer {
         let settings = settings.sorted { $0.key < $1.key }
             .map { "-c \($0.key)='\($0.value)'" }.joined(separator: " ")
         return """
-            "$0/postgres" -D "$1/data" -k "$1" \(settings) >>"$1/log" 2>&1 &
+            exec >>"$1/log" 2>&1
+            "$0/postgres" -D "$1/data" -k "$1" \(settings) &
             server=$!
             if read -r word; then
                 case "$word" in fast) kill -INT $server ;; *) kill -QUIT $server ;; esac
@@ -131,9 +132,12 @@ package actor PostgresServer {
     }
 
     /// A shell as the account of the server, with the programs' folder and ours as its arguments.
+    ///
+    /// Bash: it inherits a mask of blocked signals from the thread that spawns it, under which a
+    /// simpler shell never learns that the server has ended.
     private nonisolated func process(_ script: String) -> Process {
         let process = Process()
-        let command = (account?.prefix ?? []) + ["/bin/sh", "-c", script]
+        let command = (account?.prefix ?? []) + ["/bin/bash", "-c", script]
         process.executableURL = URL(filePath: command[0])
         process.arguments = Array(command.dropFirst()) + [programs.path, folder.path]
         process.currentDirectoryURL = folder

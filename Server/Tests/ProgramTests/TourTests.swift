@@ -44,6 +44,34 @@ import Testing
     }
 }
 
+@Suite struct LocalStoreTests {
+    @Test func `a port in use ends the start, with the flag that chooses another`() async throws {
+        try await TemporaryFolder.with { folder in
+            let shop = DevShop(folder: folder)
+            let settings = try shop.settings(
+                try DevShop.birds, try shop.nextWorld(), logger: .quiet)
+            let failures = try await LocalStore.run(settings) { first in
+                var second = settings
+                second.databasePath = folder + "/second.sqlite"
+                second.simulatorPort = first.simulatorPort
+                let simulator = await Self.failure { _ = try await LocalStore.run(second) { _ in } }
+                (second.simulatorPort, second.port) = (0, first.serverPort)
+                let server = await Self.failure { _ = try await LocalStore.run(second) { _ in } }
+                return [simulator, server]
+            }
+            let remedies = try #require(failures).compactMap { ($0 as? StartFailure)?.remedy }
+            try #require(remedies.count == 2, "\(String(describing: failures))")
+            #expect(remedies[0].contains("--simulator-port"))
+            #expect(remedies[1].contains("--port"))
+        }
+    }
+
+    private static func failure(_ body: () async throws -> Void) async -> (any Error)? {
+        do { try await body() } catch { return error }
+        return nil
+    }
+}
+
 enum Shell {
     /// What a script writes to standard output. Waits off the cooperative threads, since the servers asked need those.
     static func output(of script: String) async throws -> String {

@@ -74,7 +74,8 @@ import Testing
                         let body: JSON = ["signedPayload": .string(payload)]
                         let answer = try? await server.send(
                             "POST", "/apple/notifications", body: body.bytes)
-                        if answer?.status == 200 { acknowledged.add(payload) }
+                        guard let answer else { return }
+                        if answer.status == 200 { acknowledged.add(payload) }
                     }
                 }
             }

@@ -13,6 +13,9 @@ struct Shop: Sendable {
     let simulator: Wire
     let server: Wire
     let engine: Engine
+    let authority: SigningAuthority
+    /// The rows themselves, for stories about damage.
+    let database: any Database
 
     static let appKey = "pk_story"
     static let secretKey = "sk_story"
@@ -55,15 +58,17 @@ func withShop(
     var simulator = SimulatorSettings(shop: try ExampleShop.file())
     simulator.graceDays = graceDays
     simulator.renewsEarlySeconds = renewsEarlySeconds
+    let path = folder.path + "/story.sqlite"
     let settings = LocalStore.Settings(
         app: birds, simulator: simulator, authority: try SigningAuthority(),
-        databasePath: folder.path + "/story.sqlite",
+        databasePath: path,
         keys: [(Shop.appKey, .app), (Shop.secretKey, .secret)],
         logger: Logger(label: "story") { _ in SwiftLogNoOpLogHandler() })
     let end: Void? = try await LocalStore.run(settings) { store in
         let shop = Shop(
             simulator: Wire(base: store.simulatorURL),
-            server: Wire(base: store.serverURL, bearer: Shop.appKey), engine: store.engine)
+            server: Wire(base: store.serverURL, bearer: Shop.appKey), engine: store.engine,
+            authority: settings.authority, database: try SQLiteDatabase(path: path))
         if !notifies {
             try await shop.simulator.post("/_sim/faults", ["notifications": ["drop": 1]])
         }

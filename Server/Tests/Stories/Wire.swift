@@ -12,6 +12,13 @@ struct Wire: Sendable {
     static let answerBytesMax = 134_217_728
     static let patience = TimeAmount.seconds(60)
 
+    /// Told at once when nobody listens, where the library would go on trying.
+    private static let client: HTTPClient = {
+        var configuration = HTTPClient.Configuration()
+        configuration.connectionPool.retryConnectionEstablishment = false
+        return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    }()
+
     struct Answer: Sendable {
         var status: Int
         var body: [UInt8]
@@ -35,7 +42,7 @@ struct Wire: Sendable {
             request.headers.add(name: "Authorization", value: "Bearer \(bearer)")
         }
         if let body { request.body = .bytes(ByteBuffer(bytes: body)) }
-        let response = try await HTTPClient.shared.execute(request, timeout: Self.patience)
+        let response = try await Self.client.execute(request, timeout: Self.patience)
         let bytes = try await response.body.collect(upTo: Self.answerBytesMax)
         return Answer(status: Int(response.status.code), body: Array(bytes.readableBytesView))
     }

@@ -5,7 +5,7 @@ extension ServiceGroup {
     /// Services that live and end together: where one fails, the others finish what they have begun.
     ///
     /// Not by cancellation, which is the library's default: a server that is merely cancelled may wait for its connections for ever.
-    convenience init(together services: [any Service], stopsOnSignals: Bool, logger: Logger) {
+    init(together services: [any Service], stopsOnSignals: Bool, logger: Logger) {
         self.init(
             configuration: ServiceGroupConfiguration(
                 services: services.map {

@@ -20,7 +20,8 @@ struct SimulatorFace: Service {
         try await withThrowingTaskGroup { tasks in
             tasks.addTask { try await Listening(app: app, port: port, flag: flag).run() }
             tasks.addTask { await cancelWhenGracefulShutdown { await simulator.runClock() } }
-            try await tasks.waitForAll()
+            // Not waitForAll, which would wait for the clock although nobody can listen.
+            while try await tasks.next() != nil {}
         }
     }
 }

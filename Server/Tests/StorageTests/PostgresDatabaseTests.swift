@@ -1,0 +1,218 @@
+import Dispatch
+import Ledger
+import PostgresCluster
+import Storage
+import Synchronization
+import Testing
+
+@testable import StoragePostgres
+
+@Suite struct PostgresDatabaseTests {
+    /// Two servers on one database: each with connections of its own.
+    private func withServers(
+        limits: PostgresDatabase.Limits = PostgresDatabase.Limits(),
+        _ body: ([Store], String) async throws -> Void
+    ) async throws {
+        let url = try await PostgresCluster.shared.preparedDatabase()
+        let databases = try (0..<2).map { _ in try PostgresDatabase(url: url, limits: limits) }
+        defer { for database in databases { database.close() } }
+        try await body(databases.map { Store($0) }, url)
+        try await PostgresCluster.shared.drop(url)
+    }
+
+    @Test func `what many add to one purchase at the same moment all counts`() async throws {
+        try await withServers { servers, _ in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in UInt8(1)...60 {
+                    let server = servers[Int(number) % 2]
+                    group.addTask { try await server.keep(number) }
+                }
+                try await group.waitForAll()
+            }
+            let facts = (UInt8(1)...60).map { fact(TransactionID(rawValue: "t\($0)")) }
+            #expect(try await servers[0].timeline() == Timeline(of: purchase, facts))
+        }
+    }
+
+    @Test func `one document posted by many at once is new to one of them`() async throws {
+        try await withServers { servers, _ in
+            let news = try await withThrowingTaskGroup(of: Bool.self) { group in
+                for number in 0..<20 {
+                    let server = servers[number % 2]
+                    group.addTask { try await server.transaction { try $0.add(document(1)) } }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(news.count { $0 } == 1 && news.count == 20)
+        }
+    }
+
+    @Test func `two that make the same customer at once make one`() async throws {
+        try await withServers { servers, _ in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<20 {
+                    let server = servers[number % 2]
+                    group.addTask {
+                        _ = try await server.transaction {
+                            try $0.customer("anna", in: app, at: now)
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            let anna = try await servers[0].reading { try $0.customer(known: "anna", in: app) }
+            #expect(anna?.ids == ["anna"])
+        }
+    }
+
+    @Test func `of two that wait for each other, both get through`() async throws {
+        try await withServers { servers, _ in
+            try await servers[0].transaction { tx in
+                for id: CustomerID in ["anna", "ben"] { _ = try tx.customer(id, in: app, at: now) }
+            }
+            let runs = Atomic<Int>(0)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for order in [["anna", "ben"], ["ben", "anna"]] {
+                    group.addTask {
+                        try await servers[0].database.write { connection in
+                            runs.add(1, ordering: .relaxed)
+                            for id in order {
+                                try connection.run(
+                                    "UPDATE customers SET created_at_ms = created_at_ms + 1 "
+                                        + "WHERE customer = $1", [.text(id)])
+                                _ = try connection.rows("SELECT pg_sleep(0.05)::TEXT", [])
+                            }
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            let changes = try await servers[0].database.read {
+                try $0.rows("SELECT created_at_ms FROM customers ORDER BY customer", [])
+            }
+            let twice = Row([.integer(now.milliseconds + 2)])
+            #expect(changes == [twice, twice])
+            #expect(runs.load(ordering: .relaxed) > 2)
+        }
+    }
+
+    @Test func `more than may wait are told that it is busy, the others are served`() async throws {
+        var limits = PostgresDatabase.Limits()
+        (limits.writers, limits.waiting) = (1, 1)
+        try await withServers(limits: limits) { servers, _ in
+            let gate = DispatchSemaphore(value: 0)
+            let kinds = await withTaskGroup(of: StorageFailure.Kind?.self) { group in
+                for _ in 0..<7 {
+                    group.addTask {
+                        do {
+                            try await servers[0].database.write { _ in gate.wait() }
+                            return nil
+                        } catch {
+                            return (error as? StorageFailure)?.kind ?? .other
+                        }
+                    }
+                }
+                var kinds: [StorageFailure.Kind?] = []
+                for await kind in group {
+                    kinds.append(kind)
+                    // One runs and one waits behind it; now let them.
+                    if kinds.count == 5 { for _ in 0..<2 { gate.signal() } }
+                }
+                return kinds
+            }
+            #expect(kinds == [.busy, .busy, .busy, .busy, .busy, nil, nil])
+        }
+    }
+
+    @Test func `a database that does not wait for the disk is made to`() async throws {
+        try await withServers { servers, url in
+            let name = try #require(url.split(separator: "?")[0].split(separator: "/").last)
+            try Administration.run(
+                "ALTER DATABASE \(name) SET synchronous_commit = off", at: url)
+            let found = try await servers[0].database.write {
+                try $0.rows("SELECT current_setting('synchronous_commit')", [])
+            }
+            #expect(found == [Row([.text("on")])])
+        }
+    }
+
+    @Test func `of several hosts the one that answers is used`() async throws {
+        let url = try await PostgresCluster.shared.preparedDatabase()
+        let several = url.replacing("host=", with: "host=/nowhere/at/all,")
+        let database = try PostgresDatabase(url: several)
+        let store = Store(database)
+        try await store.keep(1)
+        #expect(try await store.reading { try $0.documentCount() } == 1)
+        database.close()
+        try await PostgresCluster.shared.drop(url)
+    }
+
+    @Test func `a closed database says so`() async throws {
+        let database = try PostgresDatabase(url: "postgres://nowhere.invalid/x")
+        database.close()
+        let failure = await #expect(throws: StorageFailure.self) {
+            try await database.read { _ in }
+        }
+        #expect(failure?.what == "the database is closed")
+    }
+}
+
+@Suite struct PostgresAddressTests {
+    private func word(_ name: String, in address: PostgresAddress) -> String? {
+        address.words.first { $0.name == name }?.value
+    }
+
+    @Test(arguments: ["postgres", "postgresql"])
+    func `what an address says stays, and the rest is ours`(scheme: String) throws {
+        let plain = try PostgresAddress("\(scheme)://anna@one,two/birds?sslmode=verify-full")
+        #expect(word("host", in: plain) == "one,two")
+        #expect(word("sslmode", in: plain) == "verify-full")
+        #expect(word("target_session_attrs", in: plain) == "read-write")
+        let own = try PostgresAddress("host=one target_session_attrs=any connect_timeout=77")
+        #expect(word("target_session_attrs", in: own) == "any")
+        #expect(word("connect_timeout", in: own) == "77")
+    }
+
+    @Test(arguments: [
+        "postgres://anna:secret@[one/birds", "postgres://anna:secret@one/b?x=1", "secret",
+        "host='secret",
+    ])
+    func `an address that cannot be read is refused without being repeated`(text: String) {
+        let failure = #expect(throws: StorageFailure.self) { try PostgresAddress(text) }
+        #expect(failure?.what.contains("secret") == false, "\(String(describing: failure))")
+    }
+}
+
+@Suite struct RetryTests {
+    private func runs(of kind: StorageFailure.Kind, jitter: Double = 1) -> (Int, Double) {
+        var (runs, seconds) = (1, 0.0)
+        let failure = StorageFailure("", kind: kind)
+        while case .again(let pause) = Retry.step(after: failure, runs: runs, jitter: jitter) {
+            runs += 1
+            seconds += pause
+        }
+        return (runs, seconds)
+    }
+
+    @Test func `each kind of failure has its number of runs, and its time`() {
+        #expect(runs(of: .other) == (1, 0))
+        #expect(runs(of: .busy) == (1, 0))
+        #expect(runs(of: .constraint).0 == Retry.constraintRunsMax)
+        #expect(runs(of: .conflict).0 == Retry.conflictRunsMax)
+        #expect(runs(of: .conflict).1 < 2)
+        #expect(runs(of: .unavailable).0 == Retry.outageRunsMax)
+        #expect((4.0...10.0).contains(runs(of: .unavailable).1))
+        #expect((4.0...10.0).contains(runs(of: .unavailable, jitter: 0).1))
+    }
+
+    @Test(
+        arguments: [
+            ("40001", .conflict), ("40P01", .conflict), ("23505", .constraint),
+            ("23503", .constraint),
+            ("57P01", .unavailable), ("25006", .unavailable), ("08006", .unavailable),
+            ("57014", .busy), ("53100", .busy), ("42601", .other), (nil, .other),
+        ] as [(String?, StorageFailure.Kind)])
+    func `a code of PostgreSQL's says what may be done`(code: String?, kind: StorageFailure.Kind) {
+        #expect(PostgresFailure.kind(of: code) == kind)
+    }
+}

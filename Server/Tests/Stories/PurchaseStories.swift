@@ -1,0 +1,195 @@
+import AppStoreFormats
+import Engine
+import Ledger
+import Testing
+
+/// Whose a purchase is, and what is answered while news is missing.
+@Suite struct PurchaseStories {
+    private static let token = "0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
+
+    /// Buys on an account's first device; the app keeps what it gets to itself.
+    private static func buy(
+        _ account: String, _ product: String = "pro.monthly", in shop: Shop,
+        _ more: [String: JSON] = [:]
+    ) async throws -> String {
+        try await shop.addDevice(account, more)
+        return try await shop.simulator.post(
+            "/_sim/devices/\(account)-1/purchases", ["product_id": .string(product)]
+        ).text("signed_transaction")
+    }
+
+    private static func post(
+        _ transactions: [String], as customer: String, in shop: Shop
+    ) async throws -> Wire.Answer {
+        let body: JSON = [
+            "customer_id": .string(customer),
+            "signed_transactions": .array(transactions.map { .string($0) }),
+        ]
+        return try await shop.server.send("POST", "/v1/purchases", body: body.bytes)
+    }
+
+    @Test func `a purchase first heard of by notification is nobody's until a device claims it`()
+        async throws
+    {
+        try await withShop { shop in
+            let transaction = try await Self.buy("anna", in: shop)
+            #expect(try await shop.entitlement("pro", of: "anna") == nil)
+            let claimed = try await Self.post([transaction], as: "anna", in: shop)
+            #expect(claimed.status == 200)
+            #expect(try await shop.entitlement("pro", of: "anna")?["active"] == true)
+        }
+    }
+
+    @Test func `an account token is evidence enough, without any device`() async throws {
+        try await withShop { shop in
+            _ = try await Self.buy("anna", in: shop, ["app_account_token": .string(Self.token)])
+            #expect(try await shop.entitlement("pro", of: Self.token)?["active"] == true)
+            #expect(
+                try await shop.entitlement("pro", of: Self.token.uppercased())?["active"] == true)
+            #expect(try await shop.entitlement("pro", of: "ben") == nil)
+        }
+    }
+
+    @Test func `a token that names another customer keeps the purchase theirs`() async throws {
+        try await withShop { shop in
+            try await shop.server.post(
+                "/v1/customers/anna/aliases", ["customer_id": .string(Self.token)])
+            let transaction = try await Self.buy(
+                "anna", in: shop, ["app_account_token": .string(Self.token)])
+            let stolen = try await Self.post([transaction], as: "ben", in: shop)
+            #expect(stolen.status == 409)
+            #expect(try await shop.entitlement("pro", of: "ben") == nil)
+            #expect(try await shop.entitlement("pro", of: "anna")?["active"] == true)
+        }
+    }
+
+    @Test func `a purchase never moves to whoever posts it next`() async throws {
+        try await withShop { shop in
+            let transaction = try await Self.buy("anna", in: shop)
+            _ = try await Self.post([transaction], as: "anna", in: shop)
+            let second = try await Self.post([transaction], as: "ben", in: shop)
+            #expect(second.status == 409)
+            #expect(try await shop.entitlement("pro", of: "anna")?["active"] == true)
+            #expect(try await shop.entitlement("pro", of: "ben") == nil)
+        }
+    }
+
+    @Test func `two ids of one person share what either bought`() async throws {
+        try await withShop { shop in
+            let transaction = try await Self.buy("anna", in: shop)
+            _ = try await Self.post([transaction], as: "device-7", in: shop)
+            try await shop.server.post("/v1/customers/anna/aliases", ["customer_id": "device-7"])
+            let anna = try await shop.server.get("/v1/customers/anna")
+            #expect(anna["entitlements"]?["pro"]?["active"] == true)
+            #expect(anna["aliases"] == ["device-7"])
+        }
+    }
+
+    @Test func `a sandbox purchase opens nothing in production`() async throws {
+        try await withShop { shop in
+            let transaction = try await Self.buy("anna", in: shop, ["environment": "sandbox"])
+            let posted = try await Self.post([transaction], as: "anna", in: shop)
+            #expect(try posted.json["environment"] == "sandbox")
+            #expect(try posted.json["entitlements"]?["pro"]?["active"] == true)
+            #expect(try await shop.entitlement("pro", of: "anna") == nil)
+            let sandbox = try await shop.entitlement("pro", of: "anna", "?environment=sandbox")
+            #expect(sandbox?["active"] == true)
+        }
+    }
+
+    @Test func `while a renewal's news is lost access is held open for a day, and no longer`()
+        async throws
+    {
+        try await withShop { shop in
+            let transaction = try await Self.buy("anna", in: shop)
+            _ = try await Self.post([transaction], as: "anna", in: shop)
+            try await shop.simulator.post("/_sim/faults", ["notifications": ["drop": 1]])
+            try await shop.simulator.post("/_sim/clock", ["advance": "P31D"])
+            let held = try await shop.entitlement("pro", of: "anna")
+            #expect(held?["state"] == "unconfirmed")
+            #expect(held?["active"] == true)
+            try await shop.simulator.post("/_sim/clock", ["advance": "PT23H59M"])
+            #expect(try await shop.entitlement("pro", of: "anna")?["active"] == true)
+            try await shop.simulator.post("/_sim/clock", ["advance": "PT1M"])
+            let over = try await shop.entitlement("pro", of: "anna")
+            #expect(over?["active"] == false)
+            #expect(over?["reason"]?.string?.contains("never confirmed") == true)
+            let restored = try await shop.simulator.post("/_sim/devices/anna-1/restore")
+            let transactions = (restored["signed_transactions"]?.array ?? []).compactMap(\.string)
+            _ = try await Self.post(transactions, as: "anna", in: shop)
+            #expect(try await shop.entitlement("pro", of: "anna")?["state"] == "paid")
+        }
+    }
+
+    @Test func `renewals charged a day early change nothing before their time`() async throws {
+        let life = Life(
+            "", [.buy("pro.monthly")] + Array(repeating: .pass("P10D"), count: 12))
+        try await withShop(renewsEarlySeconds: 86_400) { shop in
+            try await shop.addDevice(Stage.account)
+            var stage = Stage(simulator: shop.simulator, server: shop.server)
+            for act in life.acts {
+                try await stage.play(act) { try await $0.compare("\(act)") }
+            }
+        }
+    }
+
+    @Test func `without grace a failed payment shuts at the end of the period`() async throws {
+        try await withShop(graceDays: 0) { shop in
+            try await shop.addDevice(Stage.account)
+            var stage = Stage(simulator: shop.simulator, server: shop.server)
+            let acts: [Life.Act] = [
+                .buy("pro.monthly"), .change("fail-billing"), .pass("P32D"), .pass("P5D"),
+                .change("recover-billing"), .pass("P40D"),
+            ]
+            for act in acts { try await stage.play(act) { try await $0.compare("\(act)") } }
+        }
+    }
+
+    @Test func `a server that was down for days hears everything by Apple's retries`() async throws
+    {
+        try await withShop { shop in
+            let transaction = try await Self.buy("anna", in: shop)
+            _ = try await Self.post([transaction], as: "anna", in: shop)
+            try await shop.simulator.post(
+                "/_sim/faults",
+                ["notifications": ["delay": 1, "delay_seconds": 400_000]])
+            try await shop.simulator.post("/_sim/subscriptions/anna:pro.monthly/refund")
+            #expect(try await shop.entitlement("pro", of: "anna")?["active"] == true)
+            try await shop.simulator.post("/_sim/clock", ["advance": "P5D"])
+            #expect(try await shop.entitlement("pro", of: "anna")?["state"] == "refunded")
+        }
+    }
+
+    @Test func `an explanation leads from the answer to the documents`() async throws {
+        try await withShop { shop in
+            let transaction = try await Self.buy("anna", in: shop)
+            _ = try await Self.post([transaction], as: "anna", in: shop)
+            try await shop.simulator.post("/_sim/subscriptions/anna:pro.monthly/refund")
+            let text = try await shop.engine.explain("anna", app: "birds", environment: .production)
+            #expect(text.contains("pro: shut, refunded. Refunded on 2026-01-01 12:00 UTC."))
+            #expect(text.contains("linked by device"))
+            #expect(text.components(separatedBy: "notification").count > 2, "\(text)")
+        }
+    }
+
+    @Test func `derived rows that were lost or changed are found, and made again`() async throws {
+        try await withShop { shop in
+            let transaction = try await Self.buy("anna", in: shop)
+            _ = try await Self.post([transaction], as: "anna", in: shop)
+            try await shop.simulator.post("/_sim/clock", ["advance": "P95D"])
+            for damage in [
+                "DELETE FROM facts WHERE subject <> ''", "DELETE FROM purchases",
+                "UPDATE purchases SET timeline = (SELECT statement FROM facts LIMIT 1)",
+                "UPDATE facts SET attested_at_ms = attested_at_ms + 1 WHERE subject = ''",
+            ] {
+                try await shop.database.write { _ = try $0.run(damage, []) }
+                let found = try await shop.engine.rebuild(verifyOnly: true)
+                #expect(found.differences > 0, "\(damage)")
+                _ = try await shop.engine.rebuild(verifyOnly: false)
+                let mended = try await shop.engine.rebuild(verifyOnly: true)
+                #expect(mended.isClean, "\(damage): \(mended)")
+                #expect(try await shop.entitlement("pro", of: "anna")?["state"] == "paid")
+            }
+        }
+    }
+}
