@@ -1,6 +1,7 @@
 /// What one customer may use, why, and what they bought: the answer to most questions.
 ///
-/// A name that was never had is absent from `entitlements`; one that ended is there, and not active.
+/// A name that was never had is absent from `entitlements`; one that ended is there, and not
+/// active.
 public struct Customer: Hashable, Sendable, Codable {
     public var customerID: String
     /// The other ids of the same customer.

@@ -1,4 +1,5 @@
-/// An amount as exact decimal text, with its currency. Amounts of different currencies are never added.
+/// An amount as exact decimal text, with its currency. Amounts of different currencies are never
+/// added.
 public struct Money: Hashable, Sendable, Codable {
     /// Such as `9.99`: at least two places after the point, more only where they are not zero.
     public var amount: String

@@ -25,7 +25,8 @@ public struct OneTimePurchase: Hashable, Sendable, Codable {
     }
 }
 
-/// A term that does not renew. How long it lasts is the app's to say, not the store's: nil where nobody said.
+/// A term that does not renew. How long it lasts is the app's to say, not the store's: nil where
+/// nobody said.
 public struct NonRenewing: Hashable, Sendable, Codable {
     public var productID: String
     public var from: Timestamp

@@ -13,7 +13,8 @@ public struct Paths: Sendable {
 
     public static func aliases(of id: String) -> String { "\(customer(id))/aliases" }
 
-    /// Everything but RFC 3986's unreserved characters is encoded, so that an id can hold anything, a slash too.
+    /// Everything but RFC 3986's unreserved characters is encoded, so that an id can hold anything,
+    /// a slash too.
     static func percentEncoded(_ segment: String) -> String {
         let digits = Array("0123456789ABCDEF".utf8)
         var encoded: [UInt8] = []

@@ -1,4 +1,5 @@
-/// What happened, for programs. A code keeps its meaning for ever and is never used again for another.
+/// What happened, for programs. A code keeps its meaning for ever and is never used again for
+/// another.
 public struct ProblemCode: RawRepresentable, Hashable, Sendable, Codable {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
@@ -36,6 +37,7 @@ public struct ProblemCode: RawRepresentable, Hashable, Sendable, Codable {
 
     // Our own troubles: the same request may succeed later.
     public static let trustUndecided = Self(rawValue: "trust_undecided")
+    public static let serverBusy = Self(rawValue: "server_busy")
     public static let storageUnavailable = Self(rawValue: "storage_unavailable")
     public static let appNotConfigured = Self(rawValue: "app_not_configured")
     public static let serverNotReady = Self(rawValue: "server_not_ready")
@@ -49,7 +51,7 @@ public struct ProblemCode: RawRepresentable, Hashable, Sendable, Codable {
         notificationIncomplete, purchaseNotTrusted, purchaseForAnotherApp, purchaseNotUnderstood,
         purchaseIncomplete, purchasesMissing, renewalWithoutTransaction,
         purchaseBelongsToAnotherCustomer,
-        customerIDMeaningless, trustUndecided, storageUnavailable, appNotConfigured,
+        customerIDMeaningless, trustUndecided, serverBusy, storageUnavailable, appNotConfigured,
         serverNotReady, serverFailed,
     ]
 }

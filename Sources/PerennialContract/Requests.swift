@@ -21,7 +21,8 @@ public struct PurchasesRequest: Hashable, Sendable, Codable {
     }
 }
 
-/// What `POST /v1/customers/{id}/aliases` takes: another id of the same customer. Harmless to repeat.
+/// What `POST /v1/customers/{id}/aliases` takes: another id of the same customer. Harmless to
+/// repeat.
 public struct AliasRequest: Hashable, Sendable, Codable {
     public var customerID: String
 

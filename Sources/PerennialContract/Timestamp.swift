@@ -7,8 +7,8 @@ public struct Timestamp: Hashable, Comparable, Sendable {
 
     public static func < (one: Self, other: Self) -> Bool { one.milliseconds < other.milliseconds }
 
-    /// Reads RFC 3339, with any offset and any number of decimals; what is finer than a millisecond is cut off. Nil for
-    /// anything else, a day that the month does not have among it.
+    /// Reads RFC 3339, with any offset and any number of decimals; what is finer than a millisecond
+    /// is cut off. Nil for anything else, a day that the month does not have among it.
     public init?(_ text: some StringProtocol) {
         var rest = Substring(text)
         guard let year = rest.takeNumber(digits: 4), rest.take("-"),
@@ -58,8 +58,8 @@ extension Timestamp: Codable {
 
 // MARK: - The Gregorian calendar
 
-// Without Foundation, which would be a heavy thing to bring for eight lines. Years begin in March here, so that the leap day is
-// the last; eras of 400 years repeat exactly.
+// Without Foundation, which would be a heavy thing to bring for eight lines. Years begin in March
+// here, so that the leap day is the last; eras of 400 years repeat exactly.
 extension Timestamp {
     private static func floorDivided(_ value: Int64, by divisor: Int64) -> Int64 {
         value >= 0 ? value / divisor : -((divisor - 1 - value) / divisor)

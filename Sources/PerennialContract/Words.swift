@@ -1,5 +1,5 @@
-// Words of the contract. They are open: a server that is newer than its client may say one that the client does not know,
-// and the client keeps it as it is.
+// Words of the contract. They are open: a server that is newer than its client may say one that the
+// client does not know, and the client keeps it as it is.
 
 /// Why access is as it is, in one word.
 public struct AccessState: RawRepresentable, Hashable, Sendable, Codable {

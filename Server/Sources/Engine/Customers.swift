@@ -25,7 +25,8 @@ extension Engine {
     /// Ids that may mean one customer.
     package static let idsMax = 100
 
-    /// What a customer may use now. An id never heard of is a customer without purchases; nothing is written.
+    /// What a customer may use now. An id never heard of is a customer without purchases; nothing
+    /// is written.
     package func customer(
         _ id: CustomerID, app appID: AppID, environment: Environment
     ) async throws(EngineFailure) -> CustomerState {
@@ -39,7 +40,8 @@ extension Engine {
         return state
     }
 
-    /// Lets another id mean the same customer from now on. Where both were customers, they become one. Harmless to repeat.
+    /// Lets another id mean the same customer from now on. Where both were customers, they become
+    /// one. Harmless to repeat.
     package func alias(
         _ other: CustomerID, to id: CustomerID, app appID: AppID, environment: Environment
     ) async throws(EngineFailure) -> CustomerState {
@@ -87,7 +89,8 @@ extension StoreTransaction {
             try known.map {
                 try self.timelines(of: $0.customer, in: app.id, environment: environment)
             } ?? []
-        // A purchase that is nobody's, and carries a token that is an id of theirs, answers for them without being linked.
+        // A purchase that is nobody's, and carries a token that is an id of theirs, answers for
+        // them without being linked.
         for id in ids where id.canBeAccountToken {
             timelines += try unlinkedTimelines(
                 token: id.rawValue.lowercased(), in: app.id, environment: environment)

@@ -4,8 +4,8 @@ import Ledger
 import Logging
 import Storage
 
-/// The verbs: take in what Apple says, say what a customer may use. Decisions are made in Ledger; rows are written by Storage; here is
-/// the border of the transaction.
+/// The verbs: take in what Apple says, say what a customer may use. Decisions are made in Ledger;
+/// rows are written by Storage; here is the border of the transaction.
 package struct Engine: Sendable {
     let store: Store
     let apps: [AppID: AppSettings]
@@ -65,7 +65,8 @@ package struct Engine: Sendable {
         return (settings, verifier)
     }
 
-    /// The app that a document claims to be for. The claim only chooses by whose identity it is verified.
+    /// The app that a document claims to be for. The claim only chooses by whose identity it is
+    /// verified.
     func app(claimedBy jws: [UInt8]) throws(EngineFailure) -> (AppSettings, Verifier) {
         let claim = Verifier.peek(jws)
         guard let settings = apps.values.first(where: { $0.bundleID == claim?.bundleID }),

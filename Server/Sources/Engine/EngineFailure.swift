@@ -3,7 +3,8 @@ import Intake
 import Ledger
 import Storage
 
-/// Why a verb was not carried out. What is said to whom about it is decided where the answer is written.
+/// Why a verb was not carried out. What is said to whom about it is decided where the answer is
+/// written.
 package enum EngineFailure: Error, Hashable, Sendable {
     /// The body is not what it should be.
     case unreadable(String)
@@ -15,10 +16,13 @@ package enum EngineFailure: Error, Hashable, Sendable {
     case cannotTellNow(Uncertainty)
     /// Signed by Apple, but it lacks what a purchase needs.
     case incomplete(IntakeFailure)
-    /// Renewal information names no bundle: only a transaction of the same purchase shows whose app it is about.
+    /// Renewal information names no bundle: only a transaction of the same purchase shows whose app
+    /// it is about.
     case renewalWithoutTransaction(String)
     case meaninglessCustomerID(String)
     case belongsToAnotherCustomer(PurchaseID)
+    /// So many writers wait for the database that one more is turned away.
+    case busy
     case storage(String)
 
     /// What a database transaction threw, as ours.
@@ -26,6 +30,7 @@ package enum EngineFailure: Error, Hashable, Sendable {
         switch error {
         case let failure as EngineFailure: self = failure
         case let failure as IntakeFailure: self = .incomplete(failure)
+        case let failure as StorageFailure where failure.kind == .busy: self = .busy
         default: self = .storage("\(error)")
         }
     }

@@ -2,7 +2,8 @@ import Ledger
 import Storage
 
 extension Engine {
-    /// What a customer may use, why, and the documents behind it: text for a person, some lines a purchase.
+    /// What a customer may use, why, and the documents behind it: text for a person, some lines a
+    /// purchase.
     package func explain(
         _ id: CustomerID, app appID: AppID, environment: Environment
     ) async throws(EngineFailure) -> String {
@@ -81,8 +82,9 @@ private enum Explanation {
             case .payment(let payment): "transaction \(payment.transaction)"
             case .renewal: "renewal"
             }
+        let origin = source.source == "device" ? "from a device" : "from the App Store"
         let document = DocumentID(bytes: source.document).rawValue.prefix(12)
-        return "    \(document)  \(source.kind) by \(source.source), received "
+        return "    \(document)  \(source.kind) \(origin), received "
             + "\(source.receivedAt.minute): \(subject), attested \(source.fact.attestedAt)"
     }
 }

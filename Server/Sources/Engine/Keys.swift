@@ -22,7 +22,8 @@ extension Engine {
         return key
     }
 
-    /// Keeps a key of one's own choosing: for development only, where a fixed one is handy. Harmless to repeat.
+    /// Keeps a key of one's own choosing: for development only, where a fixed one is handy.
+    /// Harmless to repeat.
     package func keep(
         key: String, app: AppID, kind: KeyKind, name: String
     ) async throws(EngineFailure) {
@@ -34,7 +35,8 @@ extension Engine {
         }
     }
 
-    /// Whom a key lets in; nil for a key that was never made. Compared by hash, so that how long it takes tells nothing.
+    /// Whom a key lets in; nil for a key that was never made. Compared by hash, so that how long it
+    /// takes tells nothing.
     package func keyHolder(_ key: String) async throws(EngineFailure) -> KeyHolder? {
         let hash = Array(SHA256.hash(data: Array(key.utf8)))
         let found = try await reading { tx in

@@ -15,10 +15,11 @@ extension Engine {
     /// Bytes of a notification's body. Apple's have about 13,000.
     package static let notificationBytesMax = 262_144
 
-    /// Takes in the body of a version 2 notification. When this returns, it is on disk. Harmless to repeat.
+    /// Takes in the body of a version 2 notification. When this returns, it is on disk. Harmless to
+    /// repeat.
     ///
-    /// - Throws: ``EngineFailure``: `unreadable`, `tooMuch`, `notForAnyApp`, `notTrusted` for what can never be accepted;
-    ///   `cannotTellNow`, `storage` for what is worth another attempt.
+    /// - Throws: ``EngineFailure``: `unreadable`, `tooMuch`, `notForAnyApp`, `notTrusted` for what
+    ///   can never be accepted; `cannotTellNow`, `storage` for what is worth another attempt.
     package func record(
         notification body: [UInt8]
     ) async throws(EngineFailure) -> KeptNotification {
@@ -89,7 +90,8 @@ extension Engine {
 }
 
 extension StoreTransaction {
-    /// Keeps a document with its facts. False where it was kept before: then its facts are there too.
+    /// Keeps a document with its facts. False where it was kept before: then its facts are there
+    /// too.
     func keep(_ attestation: Attestation) throws(StorageFailure) -> Bool {
         guard try add(attestation.document) else { return false }
         try add(attestation.facts, from: attestation.document)

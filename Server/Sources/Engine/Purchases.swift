@@ -21,11 +21,12 @@ package struct PurchaseEvidence: Hashable, Sendable {
 }
 
 extension Engine {
-    /// Takes in what a customer's device has, and makes those purchases theirs that are nobody's yet. Returns the customer in the
-    /// environment of the first document. Harmless to repeat.
+    /// Takes in what a customer's device has, and makes those purchases theirs that are nobody's
+    /// yet. Returns the customer in the environment of the first document. Harmless to repeat.
     ///
-    /// All documents are verified before any is kept: one that is refused refuses the posting, and changes nothing. A purchase
-    /// that is somebody else's stays theirs; what the documents attest is kept all the same.
+    /// All documents are verified before any is kept: one that is refused refuses the posting, and
+    /// changes nothing. A purchase that is somebody else's stays theirs; what the documents attest
+    /// is kept all the same.
     package func record(
         _ evidence: PurchaseEvidence, of id: CustomerID, app appID: AppID
     ) async throws(EngineFailure) -> CustomerState {
@@ -88,7 +89,8 @@ extension Engine {
 }
 
 extension StoreTransaction {
-    /// Keeps documents and links their purchases. Returns a purchase that is another customer's, where there is one.
+    /// Keeps documents and links their purchases. Returns a purchase that is another customer's,
+    /// where there is one.
     fileprivate func keep(
         _ attestations: [Attestation], of id: CustomerID, in app: AppID, at now: Instant
     ) throws -> PurchaseID? {
@@ -111,7 +113,8 @@ extension StoreTransaction {
         }
     }
 
-    /// Links a purchase that is nobody's. False where it is another customer's, or carries another customer's token.
+    /// Links a purchase that is nobody's. False where it is another customer's, or carries another
+    /// customer's token.
     private func claim(
         _ purchase: PurchaseID, for claimant: StoredCustomer, in app: AppID, at now: Instant
     ) throws -> Bool {

@@ -23,9 +23,9 @@ extension Engine {
 
     /// Makes all derived rows again from the documents, or only compares.
     ///
-    /// Every document is verified again, as of the moment it was received: a fact needs a verified document, also the second time.
-    /// The rows in use stay until all new ones are there; then one transaction puts these in their place. Documents that arrive
-    /// meanwhile are taken along.
+    /// Every document is verified again, as of the moment it was received: a fact needs a verified
+    /// document, also the second time. The rows in use stay until all new ones are there; then one
+    /// transaction puts these in their place. Documents that arrive meanwhile are taken along.
     package func rebuild(
         verifyOnly: Bool, progress: @Sendable (_ done: Int, _ of: Int) -> Void = { _, _ in }
     ) async throws(EngineFailure) -> RebuildReport {
@@ -37,7 +37,8 @@ extension Engine {
         var isComplete = false
         while !isComplete {
             position = try await rebuildAll(after: position, into: &report, progress)
-            // A walk in order of signing misses what arrived meanwhile and was signed earlier: then it walks again.
+            // A walk in order of signing misses what arrived meanwhile and was signed earlier: then
+            // it walks again.
             let expected = report.documents
             if let found = try await finishRebuild(ifDocumentsAre: expected, verifyOnly) {
                 (report.differences, report.firstDifferences) = found

@@ -31,7 +31,8 @@ enum Answers {
 }
 
 extension Request {
-    /// The whole body, or a problem where it is larger than allowed; nothing is read where the header already says so.
+    /// The whole body, or a problem where it is larger than allowed; nothing is read where the
+    /// header already says so.
     func bytes(max bytesMax: Int) async throws -> ByteBuffer {
         if let length = headers[.contentLength].flatMap(Int.init), length > bytesMax {
             throw Refused.bodyTooLarge(bytesMax: bytesMax)
@@ -43,7 +44,8 @@ extension Request {
         }
     }
 
-    /// The body as a value of the contract. No media type is asked for: what does not parse is refused anyway.
+    /// The body as a value of the contract. No media type is asked for: what does not parse is
+    /// refused anyway.
     func value<Value: Decodable>(_ type: Value.Type, max bytesMax: Int) async throws -> Value {
         let buffer = try await bytes(max: bytesMax)
         do {

@@ -72,7 +72,8 @@ extension OneTimePurchase {
 }
 
 extension NonRenewing {
-    // The store does not say how long such a term lasts, and the configuration cannot yet: the end is not known.
+    // The store does not say how long such a term lasts, and the configuration cannot yet: the end
+    // is not known.
     fileprivate init(_ payment: Payment) {
         self.init(
             productID: payment.product.rawValue, from: Timestamp(payment.from), until: nil,

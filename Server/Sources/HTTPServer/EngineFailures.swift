@@ -52,6 +52,10 @@ extension Refused {
                 detail: "Purchase \(purchase).",
                 remedy: "Ask as the customer who has it; or, if both are one person, say so with "
                     + "POST /v1/customers/{id}/aliases.")
+        case .busy:
+            self.init(
+                .serverBusy, "Too many requests wait for the database.",
+                remedy: "Send the same request again later.")
         case .storage(let detail):
             self.init(
                 .storageUnavailable, "The server cannot use its database now.",

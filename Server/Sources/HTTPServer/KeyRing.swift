@@ -3,8 +3,8 @@ import Synchronization
 
 /// Remembers for a short while which key is whose, so that not every request costs a query.
 ///
-/// Only keys that exist are remembered: what a stranger makes up takes no room here. A key that is withdrawn works on for at
-/// most `lifeSeconds`.
+/// Only keys that exist are remembered: what a stranger makes up takes no room here. A key that is
+/// withdrawn works on for at most `lifeSeconds`.
 final class KeyRing: Sendable {
     static let keysMax = 1024
     static let lifeSeconds = 30

@@ -1,5 +1,5 @@
-/// The description of this interface that `/openapi.json` serves. A test compares it with the routes, with the contract's
-/// structures, and with what the running server answers.
+/// The description of this interface that `/openapi.json` serves. A test compares it with the
+/// routes, with the contract's structures, and with what the running server answers.
 enum OpenAPI {
     static let document = """
         {

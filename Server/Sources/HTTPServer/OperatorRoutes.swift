@@ -33,7 +33,8 @@ extension PerennialServer {
     }
 }
 
-/// Counts as Prometheus reads them (text exposition format 0.0.4). All began at zero when the process did.
+/// Counts as Prometheus reads them (text exposition format 0.0.4). All began at zero when the
+/// process did.
 struct Metrics {
     var engine: EngineCounts
     var requests: [(label: RequestCounts.Label, count: Int)]

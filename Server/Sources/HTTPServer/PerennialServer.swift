@@ -36,7 +36,8 @@ package struct PerennialServer: Sendable {
         return router
     }
 
-    /// The routes as a service that listens until it is shut down; requests under way are then finished.
+    /// The routes as a service that listens until it is shut down; requests under way are then
+    /// finished.
     ///
     /// - Parameter onListening: told the port, which is of use where 0 was asked for.
     package func application(

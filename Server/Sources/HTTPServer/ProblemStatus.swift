@@ -3,8 +3,8 @@ import PerennialContract
 
 /// Which HTTP status goes with which code: the one table.
 ///
-/// A status of 5xx means that the same request may be done later; the App Store then sends its notification again. One of 4xx
-/// means that it never will be.
+/// A status of 5xx means that the same request may be done later; the App Store then sends its
+/// notification again. One of 4xx means that it never will be.
 enum ProblemStatus {
     static let retryAfterSeconds = 30
 
@@ -32,6 +32,7 @@ enum ProblemStatus {
         .purchaseBelongsToAnotherCustomer: .conflict,
         .customerIDMeaningless: .unprocessableContent,
         .trustUndecided: .serviceUnavailable,
+        .serverBusy: .serviceUnavailable,
         .storageUnavailable: .serviceUnavailable,
         .appNotConfigured: .internalServerError,
         .serverNotReady: .serviceUnavailable,

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// How many requests were answered, by method, route and status. Bounded, since routes and methods are ours and few.
+/// How many requests were answered, by method, route and status. Bounded, since routes and methods
+/// are ours and few.
 final class RequestCounts: Sendable {
     struct Label: Hashable, Comparable {
         var method: String

@@ -3,9 +3,11 @@ import Hummingbird
 import Logging
 import PerennialContract
 
-/// What surrounds every request: its id, problems for what went wrong, headers, counts, and one line in the log.
+/// What surrounds every request: its id, problems for what went wrong, headers, counts, and one
+/// line in the log.
 ///
-/// The line names the route's pattern and not the path, which can hold a customer's id; and no header.
+/// The line names the route's pattern and not the path, which can hold a customer's id; and no
+/// header.
 struct RequestFrame: RouterMiddleware {
     static let requestIDCharactersMax = 64
 

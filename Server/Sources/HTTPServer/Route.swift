@@ -56,7 +56,8 @@ extension PerennialServer {
     }
 }
 
-/// The key of a request, as RFC 6750 sends it. The name of the scheme is not case-sensitive (RFC 9110, 11.1).
+/// The key of a request, as RFC 6750 sends it. The name of the scheme is not case-sensitive (RFC
+/// 9110, 11.1).
 struct BearerKey {
     var text: String
 

@@ -3,9 +3,10 @@ import Ledger
 
 /// Apple's documents as facts: the only place that knows both languages.
 ///
-/// Pure. Whoever calls it has verified the document first. What a notification says beside the transaction and the renewal
-/// information within it (its type, its status) follows from those two and makes no fact of its own: a fact must not depend on
-/// which of several notifications happened to arrive.
+/// Pure. Whoever calls it has verified the document first. What a notification says beside the
+/// transaction and the renewal information within it (its type, its status) follows from those two
+/// and makes no fact of its own: a fact must not depend on which of several notifications happened
+/// to arrive.
 package enum Intake {
     /// The payment that a signed transaction attests.
     ///

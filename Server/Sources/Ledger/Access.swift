@@ -27,7 +27,8 @@ package struct Access: Hashable, Sendable {
 
 /// What is decided by us and not by the store.
 package struct AccessRules: Hashable, Sendable {
-    /// How long access stays open past a period's end while it is not known whether the store renewed it.
+    /// How long access stays open past a period's end while it is not known whether the store
+    /// renewed it.
     package var unconfirmedHold: Duration
     package static let unconfirmedHoldDefault = Duration.hours(24)
 
@@ -42,19 +43,20 @@ extension Timeline {
     /// How far the store's clock may be ahead of ours without a payer being shut out.
     package static let clockSkewMax = Duration.seconds(300)
 
-    /// What this purchase gives at a moment; nil where it gives nothing by time or ownership (consumables, and terms whose length
-    /// the store does not know), or nothing is known yet.
+    /// What this purchase gives at a moment; nil where it gives nothing by time or ownership
+    /// (consumables, and terms whose length the store does not know), or nothing is known yet.
     ///
-    /// A period that covers the moment opens it. Where none does, the period that began last decides, with what the store said
-    /// of its renewal: taken back, grace, retry, ended, or not known.
+    /// A period that covers the moment opens it. Where none does, the period that began last
+    /// decides, with what the store said of its renewal: taken back, grace, retry, ended, or not
+    /// known.
     package func access(at now: Instant, rules: AccessRules = AccessRules()) -> Access? {
         guard let period = period(at: now) else { return nil }
         if period.covers(now) || period.from > now { return open(period, at: now) }
         return lapsed(period, at: now, rules: rules)
     }
 
-    /// The period that decides at a moment: the one that covers it, else the one that began last. Nil where none has begun that
-    /// gives access.
+    /// The period that decides at a moment: the one that covers it, else the one that began last.
+    /// Nil where none has begun that gives access.
     package func period(at now: Instant) -> Period? {
         let candidates = periods.filter { $0.payment.opensByItself }
         return candidates.last { $0.covers(now) }
@@ -85,7 +87,8 @@ extension Timeline {
         }
     }
 
-    /// Where access ends that is paid for: periods that follow without a gap count, since a renewal can be charged early.
+    /// Where access ends that is paid for: periods that follow without a gap count, since a renewal
+    /// can be charged early.
     private func paidUntil(_ period: Period) -> Instant? {
         guard var until = period.openUntil else { return nil }
         for next in periods where next.from == until && next.product == period.product {
@@ -138,7 +141,8 @@ extension Timeline {
         return answer(period, .retry, until: since, .retrying(since: since))
     }
 
-    /// Nothing was heard since the end. Missing news takes nothing away at once: it is held open for a while.
+    /// Nothing was heard since the end. Missing news takes nothing away at once: it is held open
+    /// for a while.
     private func silent(
         _ period: Period, since end: Instant, at now: Instant, rules: AccessRules
     ) -> Access {
@@ -163,8 +167,9 @@ extension Timeline.Period {
 }
 
 extension Payment {
-    /// Subscriptions give access by their periods, non-consumables for ever. Consumables fill wallets, and the length of
-    /// non-renewing terms is the app's, not the store's: neither opens anything by itself.
+    /// Subscriptions give access by their periods, non-consumables for ever. Consumables fill
+    /// wallets, and the length of non-renewing terms is the app's, not the store's: neither opens
+    /// anything by itself.
     var opensByItself: Bool {
         switch kind {
         case .autoRenewable: until != nil

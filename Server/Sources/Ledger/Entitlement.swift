@@ -1,8 +1,10 @@
 /// Which access answers for an entitlement, out of all that a customer has.
 package enum Entitlement {
-    /// What the products of an entitlement give a customer at a moment; nil where they never had any of them.
+    /// What the products of an entitlement give a customer at a moment; nil where they never had
+    /// any of them.
     ///
-    /// Open beats shut. Of several that are open the one that stays open longest answers, of several shut the one shut last.
+    /// Open beats shut. Of several that are open the one that stays open longest answers, of
+    /// several shut the one shut last.
     package static func access(
         through products: Set<ProductID>, of timelines: some Sequence<Timeline>, at now: Instant,
         rules: AccessRules
@@ -13,8 +15,8 @@ package enum Entitlement {
 }
 
 extension Timeline {
-    /// What this purchase gives through some products. A chain that has moved on to another product no longer gives through the
-    /// one it left.
+    /// What this purchase gives through some products. A chain that has moved on to another product
+    /// no longer gives through the one it left.
     func access(
         through products: Set<ProductID>, at now: Instant, rules: AccessRules
     ) -> Access? {
@@ -29,7 +31,8 @@ extension Timeline {
 }
 
 extension Access {
-    /// Answers before another. The last two rules only keep the answer from depending on an order of rows.
+    /// Answers before another. The last two rules only keep the answer from depending on an order
+    /// of rows.
     fileprivate func outranks(_ other: Access) -> Bool {
         if isOpen != other.isOpen { return isOpen }
         if until != other.until {

@@ -1,6 +1,7 @@
 /// What a document attests about one purchase, as of the moment its signer wrote it.
 ///
-/// A fact is a snapshot: of two about the same thing the later attested holds, whichever arrived first.
+/// A fact is a snapshot: of two about the same thing the later attested holds, whichever arrived
+/// first.
 package struct Fact: Hashable, Sendable {
     package var purchase: PurchaseID
     package var attestedAt: Instant
@@ -21,8 +22,8 @@ package struct Fact: Hashable, Sendable {
 /// One transaction: what was bought, for which stretch of time, and whether it was taken back.
 package struct Payment: Hashable, Sendable {
     package var transaction: TransactionID
-    /// The store's name for the period itself (Apple: `webOrderLineItemId`). One renewal can be reported under several
-    /// transaction numbers; this stays the same.
+    /// The store's name for the period itself (Apple: `webOrderLineItemId`). One renewal can be
+    /// reported under several transaction numbers; this stays the same.
     package var line: String?
     package var product: ProductID
     package var kind: ProductKind
@@ -95,7 +96,8 @@ package enum Ownership: String, Hashable, Sendable, CaseIterable {
 package struct Revocation: Hashable, Sendable {
     package var at: Instant
     package var kind: Kind
-    /// How much of the price was given back, in thousandths of a percent; nil where the store does not say.
+    /// How much of the price was given back, in thousandths of a percent; nil where the store does
+    /// not say.
     package var percentage: Int64?
 
     package enum Kind: String, Hashable, Sendable, CaseIterable {

@@ -70,7 +70,8 @@ package struct PurchaseID: Hashable, Comparable, Sendable, CustomStringConvertib
     }
 }
 
-/// An amount in thousandths of its currency's unit. Amounts of different currencies are never added.
+/// An amount in thousandths of its currency's unit. Amounts of different currencies are never
+/// added.
 package struct Money: Hashable, Sendable {
     package var milliunits: Int64
     /// ISO 4217.

@@ -58,8 +58,8 @@ extension Instant: CustomStringConvertible {
         return rest < 0 ? (quotient - 1, rest + divisor) : (quotient, rest)
     }
 
-    /// The Gregorian date of a day counted from 1970-01-01. Years begin in March here, so that the leap day is the last; eras of
-    /// 400 years repeat exactly.
+    /// The Gregorian date of a day counted from 1970-01-01. Years begin in March here, so that the
+    /// leap day is the last; eras of 400 years repeat exactly.
     private static func civilDate(day: Int64) -> (Int64, Int64, Int64) {
         let (era, dayOfEra) = floorDivide(day + 719_468, by: 146_097)
         let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365

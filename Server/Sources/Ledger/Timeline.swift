@@ -1,7 +1,9 @@
-/// All periods of one purchase, and what the store last said of its renewal: a pure function of a set of facts.
+/// All periods of one purchase, and what the store last said of its renewal: a pure function of a
+/// set of facts.
 ///
-/// Of each transaction the snapshot attested last holds; transactions that name the same line are one period, and again the last
-/// attested holds. No check of the order in which anything arrived: facts are a set.
+/// Of each transaction the snapshot attested last holds; transactions that name the same line are
+/// one period, and again the last attested holds. No check of the order in which anything arrived:
+/// facts are a set.
 package struct Timeline: Hashable, Sendable {
     package var purchase: PurchaseID
     /// In the order in which they begin.
@@ -23,7 +25,8 @@ package struct Timeline: Hashable, Sendable {
     package struct Period: Hashable, Sendable {
         package var payment: Payment
         package var attestedAt: Instant
-        /// Where it ends: its own end, or the beginning of the period that took its place. Nil: never by itself.
+        /// Where it ends: its own end, or the beginning of the period that took its place. Nil:
+        /// never by itself.
         package var end: Instant?
         /// The period that follows has begun before this one's own end.
         package var isReplaced: Bool
@@ -108,7 +111,8 @@ package struct Timeline: Hashable, Sendable {
 }
 
 extension Timeline.Period {
-    /// Begins earlier; of two that begin together the one that was upgraded, then the one with the smaller number.
+    /// Begins earlier; of two that begin together the one that was upgraded, then the one with the
+    /// smaller number.
     fileprivate func precedes(_ other: Self) -> Bool {
         if from != other.from { return from < other.from }
         if payment.isUpgraded != other.payment.isUpgraded { return payment.isUpgraded }
@@ -118,8 +122,8 @@ extension Timeline.Period {
 }
 
 extension Timeline.Attested {
-    /// Later attested; of two attested in the same millisecond the greater by a fixed order, so that the answer does not depend on
-    /// which came first.
+    /// Later attested; of two attested in the same millisecond the greater by a fixed order, so
+    /// that the answer does not depend on which came first.
     fileprivate func supersedes(_ other: Self) -> Bool where Value: Ordered {
         if at != other.at { return at > other.at }
         return value.ordering.lexicographicallyPrecedes(other.value.ordering) == false
@@ -132,7 +136,8 @@ protocol Ordered {
 }
 
 extension Payment: Ordered {
-    /// What takes away stands first: of two snapshots of one millisecond the one that knows of a refund is the later.
+    /// What takes away stands first: of two snapshots of one millisecond the one that knows of a
+    /// refund is the later.
     var ordering: [String] {
         [
             revocation.map { "1 \($0.at) \($0.kind.rawValue) \($0.percentage ?? -1)" } ?? "0",

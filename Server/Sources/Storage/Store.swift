@@ -4,15 +4,28 @@ import Ledger
 /// writes SQL.
 package struct Store: Sendable {
     package let database: any Database
+    private let commits: GroupCommit
 
-    package init(_ database: any Database) { self.database = database }
+    package init(_ database: any Database) {
+        self.database = database
+        commits = GroupCommit(database)
+    }
 
-    /// Runs a closure in a transaction: all that it writes is kept, or nothing. What it throws undoes it
-    /// and is thrown on. It may be run several times: see ``Database``.
+    /// Runs a closure in a transaction: all that it writes is kept, or nothing. What it throws
+    /// undoes it and is thrown on. It may be run several times: see ``Database``.
+    ///
+    /// Closures that come at the same time share one commit; each returns only after that.
+    ///
+    /// - Throws: besides what the closure throws, ``StorageFailure`` of kind `busy` where too many
+    ///   wait.
     package func transaction<Value: Sendable>(
         _ body: @escaping @Sendable (StoreTransaction) throws -> Value
     ) async throws -> Value {
-        try await database.write { try body(StoreTransaction($0)) }
+        let value = try await commits.write { try body(StoreTransaction($0)) }
+        guard let value = value as? Value else {
+            preconditionFailure("A group's commit answered one writer with another's value.")
+        }
+        return value
     }
 
     /// Runs a closure that only reads, on one consistent state.

@@ -16,8 +16,9 @@ struct Dice: RandomNumberGenerator {
     }
 }
 
-/// Facts about one purchase as a life might leave them: renewals, upgrades, refunds that are reversed, the same period under two
-/// numbers, everything attested several times, some of it in the same millisecond.
+/// Facts about one purchase as a life might leave them: renewals, upgrades, refunds that are
+/// reversed, the same period under two numbers, everything attested several times, some of it in
+/// the same millisecond.
 enum RandomLife {
     static let purchase = PurchaseID("1000", in: .production)
 

@@ -13,7 +13,8 @@ import Testing
         var testDescription: String { what }
     }
 
-    /// Genuine documents of a purchase, and a stranger who signs as well as Apple does, under a root of their own.
+    /// Genuine documents of a purchase, and a stranger who signs as well as Apple does, under a
+    /// root of their own.
     struct Evidence: Sendable {
         var notification: String
         var transaction: String

@@ -6,7 +6,8 @@ import Storage
 import StorageSQLite
 import Testing
 
-/// What an acknowledgement is worth: the server is killed without warning, over and over, while notifications stream in.
+/// What an acknowledgement is worth: the server is killed without warning, over and over, while
+/// notifications stream in.
 @Suite(.serialized) struct KillStories {
     private static let notificationsMin = 2000
     private static let kills = 20
@@ -40,7 +41,8 @@ import Testing
             let verdict = try program.run(["rebuild", "--verify"])
             #expect(verdict.status == 0, "\(verdict.output)")
 
-            // What was never acknowledged is sent again, as the App Store would; then all of it is there.
+            // What was never acknowledged is sent again, as the App Store would; then all of it is
+            // there.
             let server = try await program.start()
             await Self.send(notifications, to: server.wire, acknowledged)
             server.kill()

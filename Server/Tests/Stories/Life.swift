@@ -1,6 +1,7 @@
 import Testing
 
-/// What happens to one customer, act by act. After each act the server's answer is held against the simulator's books.
+/// What happens to one customer, act by act. After each act the server's answer is held against the
+/// simulator's books.
 struct Life: CustomTestStringConvertible, Sendable {
     var name: String
     var acts: [Act]

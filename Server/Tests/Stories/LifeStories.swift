@@ -2,7 +2,8 @@ import AppStoreFormats
 import Ledger
 import Testing
 
-/// Whole lives over HTTP: what the server answers is held against the simulator's books, which know nothing of the server.
+/// Whole lives over HTTP: what the server answers is held against the simulator's books, which know
+/// nothing of the server.
 @Suite struct LifeStories {
     @Test(arguments: Life.all)
     func `after every act the server's answer equals the books`(life: Life) async throws {

@@ -168,6 +168,7 @@ import Testing
             let text = try await shop.engine.explain("anna", app: "birds", environment: .production)
             #expect(text.contains("pro: shut, refunded. Refunded on 2026-01-01 12:00 UTC."))
             #expect(text.contains("linked by device"))
+            #expect(text.contains("notification from the App Store"))
             #expect(text.components(separatedBy: "notification").count > 2, "\(text)")
         }
     }

@@ -8,7 +8,8 @@ import StorageSQLite
 
 @testable import Program
 
-/// A server and a simulator with the example shop, each behind HTTP on a port of its own, on one clock.
+/// A server and a simulator with the example shop, each behind HTTP on a port of its own, on one
+/// clock.
 struct Shop: Sendable {
     let simulator: Wire
     let server: Wire

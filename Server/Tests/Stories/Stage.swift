@@ -3,7 +3,8 @@ import Foundation
 import Ledger
 import Testing
 
-/// One life on one shop: carries out the acts on the simulator, plays the app, and holds both sides' answers against each other.
+/// One life on one shop: carries out the acts on the simulator, plays the app, and holds both
+/// sides' answers against each other.
 struct Stage: Sendable {
     static let account = "anna"
     static let device = "anna-1"

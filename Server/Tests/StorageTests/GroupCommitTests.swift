@@ -1,0 +1,94 @@
+import Ledger
+import Storage
+import Testing
+
+private struct Poisoned: Error {}
+
+@Suite struct GroupCommitTests {
+    private static let writers = 500
+
+    private static func document(_ number: Int) -> StoredDocument {
+        let id = (0..<32).map { UInt8(truncatingIfNeeded: number >> ($0 % 4 * 8)) }
+        return StoredDocument(
+            app: app, id: id, kind: .notification, environment: .production, source: .notification,
+            signedAt: now, receivedAt: now, parts: [0], headers: [])
+    }
+
+    @Test(.timeLimit(.minutes(2)), arguments: Driver.allCases)
+    func `of many writers at once each gets its own answer, and all rows are kept`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore { store in
+            try await withThrowingTaskGroup { group in
+                for number in 0..<Self.writers {
+                    group.addTask {
+                        let answer = try await store.transaction { tx in
+                            _ = try tx.add(Self.document(number))
+                            return number
+                        }
+                        #expect(answer == number)
+                    }
+                }
+                try await group.waitForAll()
+            }
+            let count = try await store.reading { try $0.documentCount() }
+            #expect(count == Self.writers)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)), arguments: Driver.allCases)
+    func `a poisoned writer fails alone, and leaves nothing`(driver: Driver) async throws {
+        try await driver.withStore { store in
+            await withTaskGroup { group in
+                for number in 0..<Self.writers {
+                    group.addTask { await Self.write(number, to: store) }
+                }
+            }
+            let kept = try await store.reading { try $0.documents(after: .start, limit: 1000) }
+            let expected = (0..<Self.writers).filter { $0 % 7 != 0 }.map { Self.document($0).id }
+            #expect(Set(kept.map(\.id)) == Set(expected))
+        }
+    }
+
+    /// Every seventh writes its row and then fails.
+    private static func write(_ number: Int, to store: Store) async {
+        do {
+            try await store.transaction { tx in
+                _ = try tx.add(document(number))
+                if number % 7 == 0 { throw Poisoned() }
+            }
+            #expect(number % 7 != 0)
+        } catch {
+            #expect(error is Poisoned && number % 7 == 0, "\(number): \(error)")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)), arguments: Driver.allCases)
+    func `what the database refuses fails alone too`(driver: Driver) async throws {
+        try await driver.withStore { store in
+            let purchase = PurchaseID("1000", in: .production)
+            try await store.transaction { tx in
+                for name in 0..<Self.writers {
+                    _ = try tx.customer(CustomerID(rawValue: "c\(name)"), in: app, at: now)
+                }
+            }
+            let owners = await withTaskGroup(of: Bool.self) { group in
+                for name in 0..<50 {
+                    group.addTask {
+                        let customer = CustomerID(rawValue: "c\(name)")
+                        do {
+                            try await store.transaction { tx in
+                                try tx.link(purchase, to: customer, by: .device, in: app, at: now)
+                            }
+                            return true
+                        } catch {
+                            return false
+                        }
+                    }
+                }
+                return await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+            }
+            #expect(owners == 1)
+        }
+    }
+}
