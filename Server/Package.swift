@@ -36,8 +36,9 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 let package = Package(
     name: "perennial-server",
     platforms: [.macOS(.v15)],
-    products: only?.contains("Program") ?? true
-        ? [.executable(name: "perennial", targets: ["Program"])] : [],
+    products: [("perennial", "Program"), ("perennial-bench", "Benchmarks")]
+        .filter { only?.contains($0.1) ?? true }
+        .map { .executable(name: $0.0, targets: [$0.1]) },
     dependencies: [
         .package(name: "perennial", path: ".."),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -74,11 +75,19 @@ let package = Package(
             name: "Program",
             dependencies: [
                 "AppStoreFormats", "AppStoreTrust", "Engine", "HTTPServer", "Ledger", "Simulator",
-                "Storage", "StorageSQLite",
+                "Storage", "StoragePostgres", "StorageSQLite",
                 contract, argumentParser, configuration, httpClient, hummingbird, logging,
                 serviceLifecycle, yams,
             ],
             swiftSettings: strict),
+        .executableTarget(
+            name: "Benchmarks",
+            dependencies: [
+                "AppStoreFormats", "AppStoreTrust", "Engine", "Ledger", "PostgresCluster", "Simulator",
+                "Storage", "StoragePostgres", "StorageSQLite", "CLibPQ",
+                argumentParser, asn1, crypto, grdb, hummingbird, logging, x509,
+            ],
+            path: "Benchmarks", swiftSettings: strict),
         tests("LedgerTests", ["Ledger"]),
         tests("AppStoreFormatsTests", ["AppStoreFormats"]),
         tests("AppStoreTrustTests", ["AppStoreTrust", "AppStoreFormats", x509, asn1, crypto]),
@@ -99,12 +108,12 @@ let package = Package(
         tests(
             "SimulatorTests",
             ["Simulator", "AppStoreFormats", x509, asn1, crypto, hummingbird, hummingbirdTesting]),
-        tests("ProgramTests", ["Program", "Engine", "Ledger", logging]),
+        tests("ProgramTests", ["Program", "Engine", "Ledger", "Storage", logging]),
         tests(
             "Stories",
             [
-                "AppStoreFormats", "Engine", "Ledger", "Program", "Simulator", "Storage",
-                "StorageSQLite", crypto, httpClient, logging,
+                "AppStoreFormats", "Engine", "Ledger", "PostgresCluster", "Program", "Simulator",
+                "Storage", "StoragePostgres", "StorageSQLite", crypto, httpClient, logging,
             ]),
         tests("TidyTests", []),
     ] as [Target]).filter(keep),

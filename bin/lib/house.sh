@@ -36,6 +36,7 @@ missing_packages() {
     has_header stdio.h || echo libc6-dev
     [ -n "$(find /usr/include/c++ -name vector -print -quit 2>/dev/null)" ] || echo g++
     has_header sqlite3.h || echo libsqlite3-dev
+    has_header libpq-fe.h || echo libpq-dev
     has_header zlib.h || echo zlib1g-dev
     # Swift's own tools are linked with these three.
     has_library libcurl.so.4 || echo libcurl4-openssl-dev
@@ -76,6 +77,8 @@ need_packages() {
         install_packages $missing
         ;;
     Darwin)
+        has_command pg_config || [ -d "$(brew --prefix libpq 2>/dev/null)" ] \
+            || stop "libpq, PostgreSQL's client library, is missing" "brew install libpq"
         # SQLite, zlib and the C compiler come with Apple's command line tools.
         xcode-select -p >/dev/null 2>&1 \
             || stop "Apple's command line tools are missing" "xcode-select --install"
@@ -83,6 +86,20 @@ need_packages() {
         ;;
     *) stop "$(uname -s) is not supported: Perennial builds on Linux and macOS" ;;
     esac
+}
+
+# need_postgres: the programs of a server, which tests start and stop for themselves.
+need_postgres() {
+    ! has_command initdb || return 0
+    [ -z "$(ls /usr/lib/postgresql/*/bin/initdb 2>/dev/null)" ] || return 0
+    [ "$(uname -s)" != Darwin ] || stop "PostgreSQL is missing" "brew install postgresql"
+    has_command apt-get || stop "PostgreSQL's server is missing" "install initdb and postgres"
+    # Without a server of its own that would start at once, and at every boot.
+    install_packages postgresql-common
+    local setting=create_main_cluster file=/etc/postgresql-common/createcluster.conf
+    local change="s/^#\?$setting.*/$setting = false/"
+    if [ "$(id -u)" -eq 0 ]; then sed -i "$change" "$file"; else sudo sed -i "$change" "$file"; fi
+    install_packages postgresql
 }
 
 # need_python: with the modules that a virtual environment takes.

@@ -37,6 +37,13 @@ package struct Engine: Sendable {
         do { try await store.migrate(at: now) } catch { throw EngineFailure(error) }
     }
 
+    /// Makes the tables of the months to come, where the database keeps documents by month.
+    /// Harmless to repeat.
+    package func prepareMonths() async throws(EngineFailure) {
+        let now = now()
+        do { try await store.prepareMonths(around: now) } catch { throw EngineFailure(error) }
+    }
+
     /// Whether the database answers.
     package func isReady() async -> Bool {
         do {

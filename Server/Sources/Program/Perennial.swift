@@ -7,6 +7,6 @@ struct Perennial: AsyncParsableCommand {
         abstract: "What may this customer use right now, and why?",
         subcommands: [
             DevCommand.self, ServeCommand.self, SimulateCommand.self, CheckCommand.self,
-            ExplainCommand.self, RebuildCommand.self, KeysCommand.self,
+            ExplainCommand.self, RebuildCommand.self, KeysCommand.self, MigrateCommand.self,
         ])
 }

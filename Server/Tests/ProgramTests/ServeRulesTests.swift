@@ -33,7 +33,7 @@ import Testing
     @Test func `without a key the server does not start`() async throws {
         try await TemporaryFolder.with { folder in
             let assembly = try await Assembly(
-                apps: [app("rage", isSimulated: false)], databasePath: folder + "/deep/p.sqlite",
+                apps: [app("rage", isSimulated: false)], databaseAddress: folder + "/deep/p.sqlite",
                 now: { .machine }, logger: .quiet)
             await #expect(throws: StartFailure.self) {
                 try await ServeRules.checkKeys(of: assembly)
@@ -48,7 +48,7 @@ import Testing
         try await TemporaryFolder.with { folder in
             let assembly = try await Assembly(
                 apps: [app("birds", isSimulated: false), app("rage", isSimulated: false)],
-                databasePath: folder + "/p.sqlite", now: { .machine }, logger: .quiet)
+                databaseAddress: folder + "/p.sqlite", now: { .machine }, logger: .quiet)
             #expect(try assembly.app(named: "rage") == "rage")
             let near = try #require(throws: StartFailure.self) { try assembly.app(named: "bird") }
             #expect(near.remedy == "Did you mean birds?")
@@ -60,7 +60,7 @@ import Testing
     @Test func `a folder in the place of the database is told plainly`() async throws {
         try await TemporaryFolder.with { folder in
             let failure = try #require(throws: StartFailure.self) {
-                try Assembly.database(at: folder)
+                try DatabaseAddress.open(folder)
             }
             #expect(failure.remedy.contains("--database"))
         }

@@ -52,7 +52,7 @@ import Testing
                 try DevShop.birds, try shop.nextWorld(), logger: .quiet)
             let failures = try await LocalStore.run(settings) { first in
                 var second = settings
-                second.databasePath = folder + "/second.sqlite"
+                second.databaseAddress = folder + "/second.sqlite"
                 second.simulatorPort = first.simulatorPort
                 let simulator = await Self.failure { _ = try await LocalStore.run(second) { _ in } }
                 (second.simulatorPort, second.port) = (0, first.serverPort)

@@ -3,7 +3,7 @@ import Simulator
 import Testing
 
 /// Bad input gets a problem that says what to do, and changes nothing.
-@Suite struct BadInputStories {
+@Suite(.serialized) struct BadInputStories {
     /// What is sent, and what comes back.
     struct Row: CustomTestStringConvertible, Sendable {
         var what: String
@@ -102,9 +102,11 @@ import Testing
         },
     ]
 
-    @Test(arguments: notifications)
-    func `a bad notification is told why, and changes nothing`(row: Row) async throws {
-        try await withShop { shop in
+    @Test(arguments: notifications, StoryDatabase.allCases)
+    func `a bad notification is told why, and changes nothing`(
+        row: Row, database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database) { shop in
             let evidence = try await Self.evidence(shop)
             let before = try await shop.engine.rebuild(verifyOnly: true)
             let answer = try await shop.server.send(
@@ -158,9 +160,11 @@ import Testing
         return body.bytes
     }
 
-    @Test(arguments: purchases)
-    func `a bad posting is told why, and gives ben nothing`(row: Row) async throws {
-        try await withShop { shop in
+    @Test(arguments: purchases, StoryDatabase.allCases)
+    func `a bad posting is told why, and gives ben nothing`(
+        row: Row, database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database) { shop in
             let evidence = try await Self.evidence(shop)
             let before = try await shop.engine.rebuild(verifyOnly: true)
             let answer = try await shop.server.send(
@@ -172,9 +176,13 @@ import Testing
         }
     }
 
-    @Test(arguments: ["x'; DROP TABLE customers; --", "a\" OR 1=1", "../../etc/passwd", "%00", "😀"])
-    func `SQL, paths and odd characters in an id are only an id`(id: String) async throws {
-        try await withShop { shop in
+    @Test(
+        arguments: ["x'; DROP TABLE customers; --", "a\" OR 1=1", "../../etc/passwd", "%00", "😀"],
+        StoryDatabase.allCases)
+    func `SQL, paths and odd characters in an id are only an id`(
+        id: String, database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database) { shop in
             _ = try await Self.evidence(shop)
             let allowed = id.utf8.map { byte in
                 "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)

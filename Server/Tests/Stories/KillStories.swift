@@ -15,7 +15,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(10)))
     func `what was acknowledged is there after every kill`() async throws {
-        try await withShop(notifies: false) { shop in
+        try await withShop(on: .sqlite, notifies: false) { shop in
             let simulator = shop.simulator
             let notifications = try await Self.notifications(from: simulator)
             #expect(notifications.count >= Self.notificationsMin)

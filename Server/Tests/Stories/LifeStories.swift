@@ -4,24 +4,29 @@ import Testing
 
 /// Whole lives over HTTP: what the server answers is held against the simulator's books, which know
 /// nothing of the server.
-@Suite struct LifeStories {
-    @Test(arguments: Life.all)
-    func `after every act the server's answer equals the books`(life: Life) async throws {
-        try await play(life, on: { _ in })
+@Suite(.serialized) struct LifeStories {
+    @Test(arguments: Life.all, StoryDatabase.allCases)
+    func `after every act the server's answer equals the books`(
+        life: Life, database: StoryDatabase
+    ) async throws {
+        try await play(life, on: database) { _ in }
     }
 
-    @Test(arguments: Life.all)
-    func `notifications that come twice change nothing`(life: Life) async throws {
-        try await play(life) { shop in
+    @Test(arguments: Life.all, StoryDatabase.allCases)
+    func `notifications that come twice change nothing`(
+        life: Life, database: StoryDatabase
+    ) async throws {
+        try await play(life, on: database) { shop in
             try await shop.simulator.post("/_sim/faults", ["notifications": ["duplicate": 1]])
         }
     }
 
     /// Sets the faults before a life, and compares after every act.
     private func play(
-        _ life: Life, on prepare: @escaping @Sendable (Shop) async throws -> Void
+        _ life: Life, on database: StoryDatabase,
+        prepare: @escaping @Sendable (Shop) async throws -> Void
     ) async throws {
-        try await withShop { shop in
+        try await withShop(on: database) { shop in
             try await shop.addDevice(Stage.account)
             try await prepare(shop)
             var stage = Stage(simulator: shop.simulator, server: shop.server)
@@ -33,11 +38,19 @@ import Testing
         }
     }
 
-    @Test(arguments: Life.all, [UInt64(1), 2])
+    @Test(arguments: Life.all, StoryDatabase.allCases)
     func `notifications that come late and in any order end in the truth`(
-        life: Life, seed: UInt64
+        life: Life, database: StoryDatabase
     ) async throws {
-        try await withShop { shop in
+        for seed in Self.seeds { try await playLate(life, seed: seed, on: database) }
+    }
+
+    private static let seeds: [UInt64] = [1, 2]
+
+    private func playLate(
+        _ life: Life, seed: UInt64, on database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database, seed: seed) { shop in
             try await shop.addDevice(Stage.account)
             try await shop.simulator.post(
                 "/_sim/faults",
@@ -57,11 +70,11 @@ import Testing
         }
     }
 
-    @Test(arguments: Life.all)
+    @Test(arguments: Life.all, StoryDatabase.allCases)
     func `a whole life's notifications at its end, shuffled, tell the truth`(
-        life: Life
+        life: Life, database: StoryDatabase
     ) async throws {
-        try await withShop(notifies: false) { shop in
+        try await withShop(on: database, notifies: false) { shop in
             try await shop.addDevice(Stage.account)
             var stage = Stage(simulator: shop.simulator, server: shop.server)
             for act in life.acts { try await stage.play(act) { _ in } }

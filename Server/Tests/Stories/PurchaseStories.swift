@@ -4,7 +4,7 @@ import Ledger
 import Testing
 
 /// Whose a purchase is, and what is answered while news is missing.
-@Suite struct PurchaseStories {
+@Suite(.serialized) struct PurchaseStories {
     private static let token = "0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
 
     /// Buys on an account's first device; the app keeps what it gets to itself.
@@ -28,10 +28,11 @@ import Testing
         return try await shop.server.send("POST", "/v1/purchases", body: body.bytes)
     }
 
-    @Test func `a purchase first heard of by notification is nobody's until a device claims it`()
-        async throws
-    {
-        try await withShop { shop in
+    @Test(arguments: StoryDatabase.allCases)
+    func `a purchase first heard of by notification is nobody's until a device claims it`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database) { shop in
             let transaction = try await Self.buy("anna", in: shop)
             #expect(try await shop.entitlement("pro", of: "anna") == nil)
             let claimed = try await Self.post([transaction], as: "anna", in: shop)
@@ -40,8 +41,11 @@ import Testing
         }
     }
 
-    @Test func `an account token is evidence enough, without any device`() async throws {
-        try await withShop { shop in
+    @Test(arguments: StoryDatabase.allCases)
+    func `an account token is evidence enough, without any device`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database) { shop in
             _ = try await Self.buy("anna", in: shop, ["app_account_token": .string(Self.token)])
             #expect(try await shop.entitlement("pro", of: Self.token)?["active"] == true)
             #expect(
@@ -50,8 +54,11 @@ import Testing
         }
     }
 
-    @Test func `a token that names another customer keeps the purchase theirs`() async throws {
-        try await withShop { shop in
+    @Test(arguments: StoryDatabase.allCases)
+    func `a token that names another customer keeps the purchase theirs`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database) { shop in
             try await shop.server.post(
                 "/v1/customers/anna/aliases", ["customer_id": .string(Self.token)])
             let transaction = try await Self.buy(
@@ -63,8 +70,11 @@ import Testing
         }
     }
 
-    @Test func `a purchase never moves to whoever posts it next`() async throws {
-        try await withShop { shop in
+    @Test(arguments: StoryDatabase.allCases)
+    func `a purchase never moves to whoever posts it next`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database) { shop in
             let transaction = try await Self.buy("anna", in: shop)
             _ = try await Self.post([transaction], as: "anna", in: shop)
             let second = try await Self.post([transaction], as: "ben", in: shop)
@@ -74,8 +84,11 @@ import Testing
         }
     }
 
-    @Test func `two ids of one person share what either bought`() async throws {
-        try await withShop { shop in
+    @Test(arguments: StoryDatabase.allCases)
+    func `two ids of one person share what either bought`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database) { shop in
             let transaction = try await Self.buy("anna", in: shop)
             _ = try await Self.post([transaction], as: "device-7", in: shop)
             try await shop.server.post("/v1/customers/anna/aliases", ["customer_id": "device-7"])
@@ -85,8 +98,11 @@ import Testing
         }
     }
 
-    @Test func `a sandbox purchase opens nothing in production`() async throws {
-        try await withShop { shop in
+    @Test(arguments: StoryDatabase.allCases)
+    func `a sandbox purchase opens nothing in production`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database) { shop in
             let transaction = try await Self.buy("anna", in: shop, ["environment": "sandbox"])
             let posted = try await Self.post([transaction], as: "anna", in: shop)
             #expect(try posted.json["environment"] == "sandbox")
@@ -97,10 +113,11 @@ import Testing
         }
     }
 
-    @Test func `while a renewal's news is lost access is held open for a day, and no longer`()
-        async throws
-    {
-        try await withShop { shop in
+    @Test(arguments: StoryDatabase.allCases)
+    func `while a renewal's news is lost access is held open for a day, and no longer`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database) { shop in
             let transaction = try await Self.buy("anna", in: shop)
             _ = try await Self.post([transaction], as: "anna", in: shop)
             try await shop.simulator.post("/_sim/faults", ["notifications": ["drop": 1]])
@@ -121,10 +138,13 @@ import Testing
         }
     }
 
-    @Test func `renewals charged a day early change nothing before their time`() async throws {
+    @Test(arguments: StoryDatabase.allCases)
+    func `renewals charged a day early change nothing before their time`(
+        database: StoryDatabase
+    ) async throws {
         let life = Life(
             "", [.buy("pro.monthly")] + Array(repeating: .pass("P10D"), count: 12))
-        try await withShop(renewsEarlySeconds: 86_400) { shop in
+        try await withShop(on: database, renewsEarlySeconds: 86_400) { shop in
             try await shop.addDevice(Stage.account)
             var stage = Stage(simulator: shop.simulator, server: shop.server)
             for act in life.acts {
@@ -133,8 +153,11 @@ import Testing
         }
     }
 
-    @Test func `without grace a failed payment shuts at the end of the period`() async throws {
-        try await withShop(graceDays: 0) { shop in
+    @Test(arguments: StoryDatabase.allCases)
+    func `without grace a failed payment shuts at the end of the period`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database, graceDays: 0) { shop in
             try await shop.addDevice(Stage.account)
             var stage = Stage(simulator: shop.simulator, server: shop.server)
             let acts: [Life.Act] = [
@@ -145,9 +168,11 @@ import Testing
         }
     }
 
-    @Test func `a server that was down for days hears everything by Apple's retries`() async throws
-    {
-        try await withShop { shop in
+    @Test(arguments: StoryDatabase.allCases)
+    func `a server that was down for days hears everything by Apple's retries`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database) { shop in
             let transaction = try await Self.buy("anna", in: shop)
             _ = try await Self.post([transaction], as: "anna", in: shop)
             try await shop.simulator.post(
@@ -160,8 +185,11 @@ import Testing
         }
     }
 
-    @Test func `an explanation leads from the answer to the documents`() async throws {
-        try await withShop { shop in
+    @Test(arguments: StoryDatabase.allCases)
+    func `an explanation leads from the answer to the documents`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database) { shop in
             let transaction = try await Self.buy("anna", in: shop)
             _ = try await Self.post([transaction], as: "anna", in: shop)
             try await shop.simulator.post("/_sim/subscriptions/anna:pro.monthly/refund")
@@ -173,8 +201,11 @@ import Testing
         }
     }
 
-    @Test func `derived rows that were lost or changed are found, and made again`() async throws {
-        try await withShop { shop in
+    @Test(arguments: StoryDatabase.allCases)
+    func `derived rows that were lost or changed are found, and made again`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database) { shop in
             let transaction = try await Self.buy("anna", in: shop)
             _ = try await Self.post([transaction], as: "anna", in: shop)
             try await shop.simulator.post("/_sim/clock", ["advance": "P95D"])

@@ -4,7 +4,6 @@ import Ledger
 import Logging
 import Simulator
 import Storage
-import StorageSQLite
 
 @testable import Program
 
@@ -49,27 +48,38 @@ struct Shop: Sendable {
 
 /// Starts a shop, plays the story, and stops it.
 ///
-/// - Parameter notifies: whether the simulator tells the server what happens.
+/// - Parameters:
+///   - engine: what the server keeps its rows in.
+///   - notifies: whether the simulator tells the server what happens.
 func withShop(
-    notifies: Bool = true, graceDays: Int = 16, renewsEarlySeconds: Int64 = 0,
+    on engine: StoryDatabase, seed: UInt64 = 1, notifies: Bool = true, graceDays: Int = 16,
+    renewsEarlySeconds: Int64 = 0,
     _ story: @escaping @Sendable (Shop) async throws -> Void
 ) async throws {
-    let folder = try TemporaryFolder()
-    defer { folder.remove() }
-    var simulator = SimulatorSettings(shop: try ExampleShop.file())
+    try await engine.withAddress { address in
+        try await withShop(
+            at: address, seed: seed, notifies: notifies, graceDays: graceDays,
+            renewsEarlySeconds: renewsEarlySeconds, story)
+    }
+}
+
+private func withShop(
+    at address: String, seed: UInt64, notifies: Bool, graceDays: Int, renewsEarlySeconds: Int64,
+    _ story: @escaping @Sendable (Shop) async throws -> Void
+) async throws {
+    var simulator = SimulatorSettings(seed: seed, shop: try ExampleShop.file())
     simulator.graceDays = graceDays
     simulator.renewsEarlySeconds = renewsEarlySeconds
-    let path = folder.path + "/story.sqlite"
     let settings = LocalStore.Settings(
         app: birds, simulator: simulator, authority: try SigningAuthority(),
-        databasePath: path,
+        databaseAddress: address,
         keys: [(Shop.appKey, .app), (Shop.secretKey, .secret)],
         logger: Logger(label: "story") { _ in SwiftLogNoOpLogHandler() })
     let end: Void? = try await LocalStore.run(settings) { store in
         let shop = Shop(
             simulator: Wire(base: store.simulatorURL),
             server: Wire(base: store.serverURL, bearer: Shop.appKey), engine: store.engine,
-            authority: settings.authority, database: try SQLiteDatabase(path: path))
+            authority: settings.authority, database: store.database)
         if !notifies {
             try await shop.simulator.post("/_sim/faults", ["notifications": ["drop": 1]])
         }

@@ -69,7 +69,11 @@ enum Arrows {
             .union(certificates).union(web),
         "CourierTests": testing(["Courier", "Crypto"]).union(web),
         "StorageTests": testing([
-            "Storage", "StorageSQLite", "StoragePostgres", "Ledger", "Reports",
+            "Storage", "StorageSQLite", "StoragePostgres", "PostgresCluster", "Ledger", "Reports",
+        ]),
+        // Starts throw-away servers for the tests of all who store something.
+        "PostgresCluster": foundation.union(system).union(locks).union([
+            "Storage", "StoragePostgres", "CLibPQ",
         ]),
         "EngineTests": testing([
             "Engine", "StorageSQLite", "Storage", "Ledger", "Intake", "AppStoreFormats",
@@ -84,7 +88,7 @@ enum Arrows {
             "Simulator", "HummingbirdTesting", "AppStoreFormats", "AsyncHTTPClient",
         ]).union(web).union(certificates),
         "ProgramTests": testing(["Program"]).union(everything.subtracting(["Simulator"])),
-        "Stories": testing(["Program", "HummingbirdTesting"]).union(everything),
+        "Stories": testing(["Program", "PostgresCluster", "HummingbirdTesting"]).union(everything),
         "TidyTests": testing([]),
     ]
 

@@ -54,8 +54,8 @@ struct CheckReport {
         var logger = Logger(label: "check")
         logger.logLevel = .critical
         let assembly = try await Assembly(
-            apps: file.apps, databasePath: settings.database, now: { .machine }, logger: logger)
-        lines.append("ok    database \(settings.database)")
+            apps: file.apps, databaseAddress: settings.database, now: { .machine }, logger: logger)
+        lines.append("ok    database \(DatabaseAddress.withoutPassword(settings.database))")
         do {
             try await ServeRules.checkKeys(of: assembly)
             lines.append("ok    keys: every app has one")

@@ -6,7 +6,7 @@ import Logging
 /// Flags of all commands that work with a configuration and its database.
 struct ProcessOptions: ParsableArguments {
     @Option(help: "The configuration (PERENNIAL_CONFIG; perennial.yaml).") var config: String?
-    @Option(help: "The database file (PERENNIAL_DATABASE; .perennial/perennial.sqlite).")
+    @Option(help: "A file or postgres://… (PERENNIAL_DATABASE; .perennial/perennial.sqlite).")
     var database: String?
     @Option(help: "How much is logged (PERENNIAL_LOG_LEVEL; info).") var logLevel: String?
 
@@ -35,7 +35,7 @@ struct DatabaseOptions: ParsableArguments {
         let file = try Outcome.configuration(at: process.configPath)
         let settings = try process.settings(file)
         return try await Assembly(
-            apps: file.apps, databasePath: settings.database, now: { .machine },
+            apps: file.apps, databaseAddress: settings.database, now: { .machine },
             logger: Log.start(settings.logLevel))
     }
 
@@ -46,7 +46,7 @@ struct DatabaseOptions: ParsableArguments {
         }
         let now = Instant(milliseconds: world.now)
         return try await Assembly(
-            apps: [try DevShop.birds], databasePath: shop.databasePath,
+            apps: [try DevShop.birds], databaseAddress: shop.databaseAddress,
             simulatorRoot: try shop.authority().rootDER, now: { now },
             logger: Log.start(.warning))
     }

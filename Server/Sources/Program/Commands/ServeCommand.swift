@@ -43,7 +43,7 @@ struct ServeCommand: AsyncParsableCommand {
         _ file: ConfigurationFile, _ settings: Settings, clock: ClockFollower?, _ logger: Logger
     ) async throws {
         let assembly = try await Assembly(
-            apps: file.apps, databasePath: settings.database,
+            apps: file.apps, databaseAddress: settings.database,
             simulatorRoot: try await clock?.root(), now: { clock?.now ?? .machine }, logger: logger)
         try await ServeRules.checkKeys(of: assembly)
         let server = PerennialServer(engine: assembly.engine, logger: logger)
@@ -52,7 +52,10 @@ struct ServeCommand: AsyncParsableCommand {
                 "listening",
                 metadata: ["host": "\(settings.host)", "port": .stringConvertible(port)])
         }
-        var services: [any Service] = [Listening(app: app, port: settings.port, flag: "--port")]
+        var services: [any Service] = [
+            Listening(app: app, port: settings.port, flag: "--port"),
+            MonthsAhead(engine: assembly.engine, logger: logger),
+        ]
         if let clock { services.insert(clock, at: 0) }
         try await ServiceGroup(together: services, stopsOnSignals: true, logger: logger).run()
         try assembly.database.close()

@@ -3,19 +3,19 @@ import Engine
 import Foundation
 import Ledger
 import Logging
-import StorageSQLite
+import Storage
 
 /// An engine out of a configuration, and what it stands on.
 package struct Assembly: Sendable {
     package var engine: Engine
-    package var database: SQLiteDatabase
+    package var database: any Database
     package var apps: [AppSettings]
 
     /// Opens the database and brings it up to date.
     ///
     /// - Parameter simulatorRoot: trusted beside the configured ones by simulated apps, and by no other.
     package init(
-        apps: [AppConfiguration], databasePath: String, simulatorRoot: [UInt8]? = nil,
+        apps: [AppConfiguration], databaseAddress: String, simulatorRoot: [UInt8]? = nil,
         now: @escaping @Sendable () -> Instant, logger: Logger
     ) async throws {
         var verifiers: [AppID: Verifier] = [:]
@@ -26,13 +26,14 @@ package struct Assembly: Sendable {
                 roots: try Self.roots(extra: roots, of: app.settings.id))
         }
         self.apps = apps.map(\.settings)
-        database = try Self.database(at: databasePath)
+        database = try DatabaseAddress.open(databaseAddress)
         engine = Engine(
             database: database, apps: self.apps, verifiers: verifiers, now: now, logger: logger)
         do { try await engine.prepare() } catch {
             throw StartFailure(
-                "The database \(databasePath) could not be brought up to date: \(error).",
-                remedy: "Restore a backup, or name another file with --database.")
+                "The database \(DatabaseAddress.withoutPassword(databaseAddress)) could not be brought "
+                    + "up to date: \(error).",
+                remedy: "See that it runs, restore a backup, or name another with --database.")
         }
     }
 
@@ -43,19 +44,6 @@ package struct Assembly: Sendable {
             throw StartFailure(
                 "A root certificate of app \(app) cannot be read: \(error).",
                 remedy: "Save it as DER.")
-        }
-    }
-
-    /// Opens a file, or makes it and the folder it is in.
-    static func database(at path: String) throws(StartFailure) -> SQLiteDatabase {
-        do {
-            let folder = URL(fileURLWithPath: path).deletingLastPathComponent()
-            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-            return try SQLiteDatabase(path: path)
-        } catch {
-            throw StartFailure(
-                "The database \(path) cannot be opened: \(error).",
-                remedy: "Name a file that this user may write, with --database.")
         }
     }
 }

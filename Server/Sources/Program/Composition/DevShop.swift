@@ -14,7 +14,7 @@ struct DevShop {
 
     init(folder: String) { self.folder = URL(fileURLWithPath: folder, isDirectory: true) }
 
-    var databasePath: String { file("dev.sqlite").path }
+    var databaseAddress: String { file("dev.sqlite").path }
 
     static var birds: AppConfiguration {
         get throws {
@@ -73,7 +73,8 @@ struct DevShop {
             appAppleID: app.settings.appAppleID ?? ExampleShop.appAppleID)
         let name = app.settings.id.rawValue
         return LocalStore.Settings(
-            app: app, simulator: simulator, authority: try authority(), databasePath: databasePath,
+            app: app, simulator: simulator, authority: try authority(),
+            databaseAddress: databaseAddress,
             keys: [("pk_dev_\(name)", .app), ("sk_dev_\(name)", .secret)], logger: logger)
     }
 

@@ -9,7 +9,7 @@ import Simulator
 /// The services of a ``LocalStore``: the server first, then the simulator, which needs the server's address.
 struct LocalParts: Sendable {
     let settings: LocalStore.Settings
-    let engine: Engine
+    let assembly: Assembly
     let clock: LateClock
     let client: HTTPClient
 
@@ -27,11 +27,12 @@ struct LocalParts: Sendable {
         let group = ServiceGroup(
             together: [
                 Listening(
-                    app: PerennialServer(engine: engine, logger: settings.logger).application(
-                        host: settings.host, port: settings.port
-                    ) { portSink.yield($0) },
+                    app: PerennialServer(engine: assembly.engine, logger: settings.logger)
+                        .application(
+                            host: settings.host, port: settings.port
+                        ) { portSink.yield($0) },
                     port: settings.port, flag: "--port"),
-                SimulatorService(parts: self, ports: ports) { storeSink.yield($0) },
+                SimulatorInTurn(parts: self, ports: ports) { storeSink.yield($0) },
             ], stopsOnSignals: stopsOnSignals, logger: settings.logger)
         return try await withThrowingTaskGroup(of: End<Value>.self) { tasks in
             tasks.addTask {
@@ -52,7 +53,7 @@ struct LocalParts: Sendable {
 }
 
 /// The simulator, once the server listens.
-private struct SimulatorService: Service {
+private struct SimulatorInTurn: Service {
     let parts: LocalParts
     let ports: AsyncStream<Int>
     let onListening: @Sendable (LocalStore) -> Void
@@ -76,7 +77,8 @@ private struct SimulatorService: Service {
         ) { port in
             onListening(
                 LocalStore(
-                    engine: parts.engine, simulator: simulator, serverURL: serverURL,
+                    engine: parts.assembly.engine, database: parts.assembly.database,
+                    simulator: simulator, serverURL: serverURL,
                     simulatorURL: "http://127.0.0.1:\(port)"))
         }.run()
     }

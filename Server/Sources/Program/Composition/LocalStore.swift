@@ -6,12 +6,14 @@ import Ledger
 import Logging
 import ServiceLifecycle
 import Simulator
+import Storage
 import Synchronization
 
 /// A server and an App Store simulator in one process: the server's clock is the simulator's, and the simulator tells the server
 /// what happens.
 package struct LocalStore: Sendable {
     package let engine: Engine
+    package let database: any Database
     package let simulator: AppStoreSimulator
     /// Such as `http://127.0.0.1:8080`.
     package let serverURL: String
@@ -21,7 +23,7 @@ package struct LocalStore: Sendable {
         package var app: AppConfiguration
         package var simulator: SimulatorSettings
         package var authority: SigningAuthority
-        package var databasePath: String
+        package var databaseAddress: String
         package var keys: [(key: String, kind: KeyKind)]
         package var host = "127.0.0.1"
         /// 0: any that is free.
@@ -31,12 +33,12 @@ package struct LocalStore: Sendable {
 
         package init(
             app: AppConfiguration, simulator: SimulatorSettings, authority: SigningAuthority,
-            databasePath: String, keys: [(key: String, kind: KeyKind)], logger: Logger
+            databaseAddress: String, keys: [(key: String, kind: KeyKind)], logger: Logger
         ) {
             self.app = app
             self.simulator = simulator
             self.authority = authority
-            self.databasePath = databasePath
+            self.databaseAddress = databaseAddress
             self.keys = keys
             self.logger = logger
         }
@@ -51,7 +53,7 @@ package struct LocalStore: Sendable {
     ) async throws -> Value? {
         let clock = LateClock(settings.simulator.now)
         let assembly = try await Assembly(
-            apps: [settings.app], databasePath: settings.databasePath,
+            apps: [settings.app], databaseAddress: settings.databaseAddress,
             simulatorRoot: settings.authority.rootDER, now: { clock.now }, logger: settings.logger)
         for (key, kind) in settings.keys {
             try await assembly.engine.keep(
@@ -59,7 +61,7 @@ package struct LocalStore: Sendable {
         }
         let client = HTTPClient(eventLoopGroupProvider: .singleton)
         let parts = LocalParts(
-            settings: settings, engine: assembly.engine, clock: clock, client: client)
+            settings: settings, assembly: assembly, clock: clock, client: client)
         let outcome: Result<Value?, any Error>
         do { outcome = .success(try await parts.run(stopsOnSignals: stopsOnSignals, body)) } catch {
             outcome = .failure(error)

@@ -1,0 +1,6 @@
+import ArgumentParser
+
+@main
+struct Bench: AsyncParsableCommand {
+    func run() async throws {}
+}

@@ -1,0 +1,58 @@
+import ArgumentParser
+import Ledger
+import Storage
+
+/// Moves everything from one database to another, such as from a file to a PostgreSQL server.
+struct MigrateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "migrate",
+        abstract: "Copy a database into an empty one, and compare the two row by row.",
+        discussion: "Stop every server on either database first.")
+
+    @Option(help: "The database to copy: a file, or postgres://….") var from: String
+    @Option(help: "The empty database to copy into: a file, or postgres://….") var to: String
+
+    func run() async throws {
+        try await Outcome.reported {
+            let count = try await Migration(from: from, to: to).run { progress in
+                let verb = progress.isComparing ? "compared" : "copied"
+                Outcome.toStandardError("\(progress.table): \(progress.rows) rows \(verb)")
+            }
+            print("\(count) rows copied and compared; serve with --database \(shownTarget)")
+        }
+    }
+
+    private var shownTarget: String { DatabaseAddress.withoutPassword(to) }
+}
+
+/// The copy itself.
+struct Migration {
+    var from: String
+    var to: String
+
+    /// - Returns: how many rows there are in all.
+    func run(
+        progress: @Sendable (CopyProgress) -> Void = { _ in }
+    ) async throws(StartFailure) -> Int {
+        let source = Store(try DatabaseAddress.open(from))
+        let target = Store(try DatabaseAddress.open(to))
+        let outcome: Result<Int, any Error>
+        do {
+            let now = Instant.machine.milliseconds
+            try await source.migrate(at: now)
+            try await target.migrate(at: now)
+            outcome = .success(try await target.copy(from: source, progress: progress))
+        } catch {
+            outcome = .failure(error)
+        }
+        do {
+            try source.database.close()
+            try target.database.close()
+            return try outcome.get()
+        } catch {
+            throw StartFailure(
+                "The copy failed: \(error).",
+                remedy: "Name an empty database with --to; the one you copy from is as it was.")
+        }
+    }
+}

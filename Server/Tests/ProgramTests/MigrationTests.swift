@@ -1,0 +1,57 @@
+import Engine
+import Ledger
+import Testing
+
+@testable import Program
+
+@Suite struct MigrationTests {
+    private static let app = AppConfiguration(
+        settings: AppSettings(id: "rage", bundleID: "com.example.rage", entitlements: [:]),
+        extraRootPaths: [], extraRoots: [])
+
+    private func assembly(_ address: String) async throws -> Assembly {
+        try await Assembly(
+            apps: [Self.app], databaseAddress: address, now: { .machine }, logger: .quiet)
+    }
+
+    @Test func `what was copied answers as before`() async throws {
+        try await TemporaryFolder.with { folder in
+            let first = try await assembly(folder + "/first.sqlite")
+            let key = try await first.engine.createKey(app: "rage", kind: .secret, name: "")
+            _ = try await first.engine.alias(
+                "device-7", to: "anna", app: "rage", environment: .production)
+            try first.database.close()
+            let count = try await Migration(
+                from: folder + "/first.sqlite", to: folder + "/second.sqlite"
+            ).run()
+            #expect(count == 4, "a key, a customer and two ids")
+            let second = try await assembly(folder + "/second.sqlite")
+            #expect(try await second.engine.keyHolder(key)?.kind == .secret)
+            let anna = try await second.engine.customer(
+                "anna", app: "rage", environment: .production)
+            #expect(anna.aliases == ["device-7"])
+            try second.database.close()
+        }
+    }
+
+    @Test func `a database that has rows is not copied into`() async throws {
+        try await TemporaryFolder.with { folder in
+            let first = try await assembly(folder + "/first.sqlite")
+            _ = try await first.engine.createKey(app: "rage", kind: .app, name: "")
+            try first.database.close()
+            let migration = Migration(
+                from: folder + "/first.sqlite", to: folder + "/second.sqlite")
+            _ = try await migration.run()
+            await #expect(throws: StartFailure.self) { try await migration.run() }
+        }
+    }
+
+    @Test(arguments: [
+        ("postgres://anna:secret@db/perennial", "postgres://anna:***@db/perennial"),
+        ("postgres://anna@db/perennial", "postgres://anna@db/perennial"),
+        (".perennial/p.sqlite", ".perennial/p.sqlite"),
+    ])
+    func `an address is shown without its password`(address: String, shown: String) {
+        #expect(DatabaseAddress.withoutPassword(address) == shown)
+    }
+}

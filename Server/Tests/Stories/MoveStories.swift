@@ -1,0 +1,45 @@
+import AppStoreFormats
+import Ledger
+import PostgresCluster
+import Storage
+import StoragePostgres
+import StorageSQLite
+import Testing
+
+@testable import Program
+
+/// From a file to a server, with everything that happened so far.
+@Suite(.serialized) struct MoveStories {
+    @Test func `a shop that moves from SQLite to PostgreSQL answers every customer as before`()
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let file = folder.path + "/moved.sqlite"
+        let server = try await PostgresCluster.shared.emptyDatabase()
+        try await withShop(on: .sqlite) { shop in
+            try await shop.addDevice(Stage.account)
+            var stage = Stage(simulator: shop.simulator, server: shop.server)
+            let acts: [Life.Act] = [
+                .buy("pro.monthly"), .pass("P40D"), .changeProduct("premium.monthly"),
+                .pass("P20D"), .change("refund"), .pass("P10D"), .buy("pro.monthly"), .pass("P3D"),
+            ]
+            for act in acts { try await stage.play(act) { _ in } }
+            try await Store(try SQLiteDatabase(path: file)).migrate(at: 0)
+            try await Store(try SQLiteDatabase(path: file)).copy(from: Store(shop.database))
+            let count = try await Migration(from: file, to: server).run()
+            let moved = Store(try PostgresDatabase(url: server))
+            #expect(count > 20)
+            for purchase in try await stage.truth().map(\.original) {
+                let id = PurchaseID(TransactionID(rawValue: purchase), in: .production)
+                let before = try await Store(shop.database).reading {
+                    try $0.timeline(of: id, in: "birds")
+                }
+                let after = try await moved.reading { try $0.timeline(of: id, in: "birds") }
+                #expect(before != nil && before == after)
+            }
+            try moved.database.close()
+        }
+        try await PostgresCluster.shared.drop(server)
+    }
+}
