@@ -32,7 +32,8 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .testTarget(name: name, dependencies: dependencies, swiftSettings: strict)
 }
 
-// The arrows between these targets are a table in Tests/TidyTests: SwiftPM itself does not enforce them.
+// The arrows between these targets are a table in Tests/TidyTests: SwiftPM itself does not
+// enforce them.
 let package = Package(
     name: "perennial-server",
     platforms: [.macOS(.v15)],

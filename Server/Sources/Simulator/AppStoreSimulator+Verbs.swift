@@ -116,14 +116,15 @@ extension AppStoreSimulator {
         return VerbAnswer(now: now, purchase: purchase, notices: notices)
     }
 
-    /// What a route names a subscription by: its original transaction id, or `ACCOUNT:PRODUCT`, which
-    /// a person can type.
+    /// What a route names a subscription by: its original transaction id, or `ACCOUNT:PRODUCT`,
+    /// which a person can type.
     func originalTransactionID(named name: String) throws(StoreProblem) -> String {
         guard let colon = name.lastIndex(of: ":") else { return name }
         let product = String(name[name.index(after: colon)...])
         let books = try truth(of: String(name[..<colon]))
         let chains = books.purchases.filter { $0.renewsTo != nil }
-        let found = chains.last { $0.productID == product } ?? chains.last { $0.renewsTo == product }
+        let found =
+            chains.last { $0.productID == product } ?? chains.last { $0.renewsTo == product }
         guard let found else { throw .unknownSubscription(name) }
         return found.originalTransactionID
     }

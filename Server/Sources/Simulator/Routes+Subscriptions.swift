@@ -21,7 +21,8 @@ extension SimulatorRoute {
             "/_sim/subscriptions/{id}/\(verb.rawValue)", summary(of: verb), fields(of: verb)
         ) { simulator, call in
             let answer = try await simulator.change(
-                simulator.originalTransactionID(named: call.parameter("id")), verb, productID: call.body.string("product_id"),
+                simulator.originalTransactionID(named: call.parameter("id")), verb,
+                productID: call.body.string("product_id"),
                 transactionID: call.body.string("transaction_id"))
             return .json(answer.json)
         }

@@ -1,5 +1,5 @@
-/// Writes values one after the other, without names: numbers in as few bytes as they need, text with
-/// its length before it.
+/// Writes values one after the other, without names: numbers in as few bytes as they need, text
+/// with its length before it.
 struct ByteWriter {
     private(set) var bytes: [UInt8] = []
 

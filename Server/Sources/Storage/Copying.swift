@@ -61,13 +61,13 @@ extension Store {
     /// Rows that are read and written at a time.
     private static let copyBatch = 500
 
-    /// Copies all rows of another store into this one, whatever their engines, then reads both again and
-    /// compares them row by row. This one must have its tables, and no row in them. Nobody may write to
-    /// either meanwhile: what differs at the end is a failure.
+    /// Copies all rows of another store into this one, whatever their engines, then reads both
+    /// again and compares them row by row. This one must have its tables, and no row in them.
+    /// Nobody may write to either meanwhile: what differs at the end is a failure.
     ///
     /// - Returns: how many rows there are in all.
-    /// - Throws: ``StorageFailure`` where this store is not empty, or differs at the end. What is there
-    ///   then is no copy: begin again with an empty database.
+    /// - Throws: ``StorageFailure`` where this store is not empty, or differs at the end. What is
+    ///   there then is no copy: begin again with an empty database.
     @discardableResult
     package func copy(
         from other: Store, progress: @Sendable (CopyProgress) -> Void = { _ in }

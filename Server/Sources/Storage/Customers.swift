@@ -63,7 +63,8 @@ extension StoreTransaction {
         return StoredCustomer(customer: id, ids: [id])
     }
 
-    /// Lets one more id, which meant nobody, mean a customer. Not to be repeated: look whom it means before.
+    /// Lets one more id, which meant nobody, mean a customer. Not to be repeated: look whom it
+    /// means before.
     package func addID(
         _ id: CustomerID, to customer: CustomerID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
@@ -75,8 +76,8 @@ extension StoreTransaction {
             ])
     }
 
-    /// Makes one customer of two: every id and every purchase of the second is the first one's from now
-    /// on. Harmless to repeat.
+    /// Makes one customer of two: every id and every purchase of the second is the first one's from
+    /// now on. Harmless to repeat.
     package func merge(
         _ other: CustomerID, into customer: CustomerID, in app: AppID
     ) throws(StorageFailure) {

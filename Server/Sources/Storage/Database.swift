@@ -3,14 +3,15 @@
 /// A transaction is a synchronous closure: no `await` inside, all of its rows or none. When `write`
 /// returns, they survive a loss of power.
 ///
-/// A closure may be run several times: another transaction came between, or the connection was lost,
-/// even during its commit, so that it stands already. It must decide by the rows it reads, and write
-/// so that a repeat leaves the same rows. What a repeat returns may say that nothing was new.
+/// A closure may be run several times: another transaction came between, or the connection was
+/// lost, even during its commit, so that it stands already. It must decide by the rows it reads,
+/// and write so that a repeat leaves the same rows. What a repeat returns may say that nothing was
+/// new.
 package protocol Database: Sendable {
     var dialect: Dialect { get }
 
-    /// Runs a closure in a transaction that may change rows. What it throws undoes the transaction and
-    /// is thrown on.
+    /// Runs a closure in a transaction that may change rows. What it throws undoes the transaction
+    /// and is thrown on.
     func write<Value: Sendable>(
         _ body: @escaping @Sendable (any Connection) throws -> Value
     ) async throws -> Value
@@ -24,8 +25,8 @@ package protocol Database: Sendable {
     func close() throws
 }
 
-/// A connection within a transaction. Parameters are numbered, `$1` first, in the order in which they
-/// first stand in the text.
+/// A connection within a transaction. Parameters are numbered, `$1` first, in the order in which
+/// they first stand in the text.
 package protocol Connection {
     /// Runs a statement and returns its rows.
     func rows(_ sql: String, _ values: [Value]) throws(StorageFailure) -> [Row]

@@ -1,5 +1,5 @@
-/// Where the SQL of the engines differs: in the definition of tables, and in how a transaction keeps
-/// others out. The statements that work on rows are the same text for all.
+/// Where the SQL of the engines differs: in the definition of tables, and in how a transaction
+/// keeps others out. The statements that work on rows are the same text for all.
 package enum Dialect: Hashable, Sendable {
     case sqlite
     case postgres
@@ -13,9 +13,10 @@ package enum Dialect: Hashable, Sendable {
     /// The same for the table of documents.
     var strictByMonth: String { self == .sqlite ? strict : "PARTITION BY RANGE (signed_at_ms)" }
 
-    /// Lets nobody else write to tables until the transaction ends, however long it takes. They must be
-    /// its first statements: on PostgreSQL the state that a transaction sees is taken by the first
-    /// statement after them, so that it holds all that others wrote before. SQLite has one writer.
+    /// Lets nobody else write to tables until the transaction ends, however long it takes. They
+    /// must be its first statements: on PostgreSQL the state that a transaction sees is taken by
+    /// the first statement after them, so that it holds all that others wrote before. SQLite has
+    /// one writer.
     func holding(_ tables: [String]) -> [String] {
         guard self == .postgres else { return [] }
         return [

@@ -1,7 +1,8 @@
 import Ledger
 
 extension Store {
-    /// Brings the tables up to this program's version. Harmless to repeat, by several servers at once.
+    /// Brings the tables up to this program's version. Harmless to repeat, by several servers at
+    /// once.
     ///
     /// - Throws: ``StorageFailure`` where the database is of a later version than this program.
     package func migrate(at now: Int64) async throws {

@@ -46,8 +46,8 @@ extension Store {
     private static let monthsBehind = 3
     private static let monthsAhead = 3
 
-    /// Makes the tables for the documents of the months around a moment. Harmless to repeat, by several
-    /// servers at once; to be repeated within three months. SQLite needs none.
+    /// Makes the tables for the documents of the months around a moment. Harmless to repeat, by
+    /// several servers at once; to be repeated within three months. SQLite needs none.
     ///
     /// A month whose documents lie in the table of all other months already is left there.
     package func prepareMonths(around now: Instant) async throws {

@@ -1,8 +1,8 @@
 import Ledger
 
 extension StoreTransaction {
-    /// Adds facts that one document attests, and folds them into the purchases that they are about. A
-    /// fact that is there already is left as it is. Harmless to repeat.
+    /// Adds facts that one document attests, and folds them into the purchases that they are about.
+    /// A fact that is there already is left as it is. Harmless to repeat.
     package func add(
         _ facts: [Fact], from document: StoredDocument
     ) throws(StorageFailure) {

@@ -5,16 +5,16 @@ package struct Difference: Hashable, Sendable, CustomStringConvertible {
     package var description: String
 }
 
-// A rebuild fills a table of facts beside the one in use, and either compares the two or puts the new
-// one in the other's place.
+// A rebuild fills a table of facts beside the one in use, and either compares the two or puts the
+// new one in the other's place.
 extension StoreTransaction {
     /// Differences that are told one by one; of more only the count is.
     package static let differencesMax = 20
 
     private static let rebuilt = "facts_rebuilt"
 
-    /// Lets no document in until this transaction ends, so that it cannot be overtaken again and again.
-    /// To be called before anything else in it.
+    /// Lets no document in until this transaction ends, so that it cannot be overtaken again and
+    /// again. To be called before anything else in it.
     package func holdWriters(_ dialect: Dialect) throws(StorageFailure) {
         for statement in dialect.holding(["documents", "facts", "purchases"]) {
             try connection.run(statement, [])
@@ -37,8 +37,9 @@ extension StoreTransaction {
         try insert(facts, into: Self.rebuilt, from: document)
     }
 
-    /// Puts the rebuilt facts in the place of those in use, and folds every purchase again. The rebuilt
-    /// table stays, so that a repeat finds it: ``endRebuild()`` follows in a transaction of its own.
+    /// Puts the rebuilt facts in the place of those in use, and folds every purchase again. The
+    /// rebuilt table stays, so that a repeat finds it: ``endRebuild()`` follows in a transaction of
+    /// its own.
     package func swapRebuilt() throws(StorageFailure) {
         try connection.run("DELETE FROM facts", [])
         try connection.run("INSERT INTO facts SELECT * FROM \(Self.rebuilt)", [])

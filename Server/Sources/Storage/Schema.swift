@@ -24,8 +24,8 @@ package enum Schema {
                 PRIMARY KEY (app, digest)
             ) \(type.strict)
             """,
-            // `id` is the SHA-256 of the document as it came; `parts` and `headers` give it back byte
-            // for byte.
+            // `id` is the SHA-256 of the document as it came; `parts` and `headers` give it back
+            // byte for byte.
             """
             CREATE TABLE documents (
                 app \(type.text) NOT NULL,

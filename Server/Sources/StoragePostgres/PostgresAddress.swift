@@ -4,8 +4,8 @@ import Storage
 
 /// Where a server is and how to reach it: what a connection string says, and what we add to it.
 ///
-/// Everything that libpq knows may stand in the string: several hosts, TLS, files of passwords. What
-/// neither the string nor libpq's own environment variables say gets a value of ours.
+/// Everything that libpq knows may stand in the string: several hosts, TLS, files of passwords.
+/// What neither the string nor libpq's own environment variables say gets a value of ours.
 struct PostgresAddress: Sendable {
     /// For one host; libpq tries each in turn.
     static let connectSeconds = 5
@@ -27,8 +27,8 @@ struct PostgresAddress: Sendable {
     ]
 
     /// - Parameter text: `postgres://…`, `postgresql://…`, or words like `host=db user=perennial`.
-    /// - Throws: ``StorageFailure`` where libpq cannot read it. The text itself is not repeated: it may
-    ///   hold a password.
+    /// - Throws: ``StorageFailure`` where libpq cannot read it. The text itself is not repeated: it
+    ///   may hold a password.
     init(_ text: String) throws(StorageFailure) {
         guard text.contains("://") || text.contains("=") else {
             throw StorageFailure(

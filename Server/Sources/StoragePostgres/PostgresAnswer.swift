@@ -28,7 +28,8 @@ final class PostgresAnswer {
         return rows
     }
 
-    /// By the types of PostgreSQL's catalogue (`pg_type`). Others are not used by any query of ours.
+    /// By the types of PostgreSQL's catalogue (`pg_type`). Others are not used by any query of
+    /// ours.
     private func value(_ row: Int32, _ column: Int32) throws(StorageFailure) -> Value {
         guard PQgetisnull(pointer, row, column) == 0 else { return .null }
         let bytes = UnsafeRawBufferPointer(

@@ -3,9 +3,9 @@ import Storage
 
 /// A PostgreSQL server, or several of which one takes writes.
 ///
-/// Each connection lives on a thread of its own. Writes are serializable: where two transactions come
-/// in each other's way, one is run again. A transaction is run again too when its connection is lost,
-/// even during the commit, where nobody can tell whether it stands: see ``Database``.
+/// Each connection lives on a thread of its own. Writes are serializable: where two transactions
+/// come in each other's way, one is run again. A transaction is run again too when its connection
+/// is lost, even during the commit, where nobody can tell whether it stands: see ``Database``.
 package final class PostgresDatabase: Database {
     /// How many connections, and how many transactions may wait for one.
     package struct Limits: Hashable, Sendable {
@@ -104,8 +104,8 @@ private final class Worker {
             do {
                 return try openSession().transaction(for: purpose, body)
             } catch {
-                // What the database said decides, not what the closure made of it. Without a session
-                // there was no transaction: then the error is the connection's.
+                // What the database said decides, not what the closure made of it. Without a
+                // session there was no transaction: then the error is the connection's.
                 let failure = session == nil ? error as? StorageFailure : session?.failure
                 if failure?.kind == .unavailable || session?.isLost == true { session = nil }
                 guard let failure, !isEnding(),

@@ -1,6 +1,7 @@
 import Storage
 
-/// The parameters of one run of a statement in PostgreSQL's binary form, side by side in one buffer.
+/// The parameters of one run of a statement in PostgreSQL's binary form, side by side in one
+/// buffer.
 struct PostgresParameters {
     private static let bigint: UInt32 = 20
     private static let text: UInt32 = 25
@@ -20,7 +21,8 @@ struct PostgresParameters {
         starts.reserveCapacity(values.count)
         lengths.reserveCapacity(values.count)
         for value in values { append(value) }
-        // So that there is an address also where every value is empty: a null pointer would mean null.
+        // So that there is an address also where every value is empty: a null pointer would mean
+        // null.
         buffer.append(0)
     }
 

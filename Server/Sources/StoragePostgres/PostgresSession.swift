@@ -5,8 +5,8 @@ import Storage
 final class PostgresSession {
     /// A statement that takes longer is stopped by the server.
     static let statementSecondsMax = 30
-    /// A transaction that does nothing for so long is ended by the server, and its locks with it: the
-    /// process was paused, or lost its network.
+    /// A transaction that does nothing for so long is ended by the server, and its locks with it:
+    /// the process was paused, or lost its network.
     static let idleTransactionSecondsMax = 60
     /// Prepared statements of a connection. With one more, all are forgotten.
     static let statementsMax = 500
@@ -24,8 +24,8 @@ final class PostgresSession {
     }
 
     let connection: OpaquePointer
-    /// The first failure of the running transaction. It counts even where the closure swallowed it, or
-    /// threw something else in its place.
+    /// The first failure of the running transaction. It counts even where the closure swallowed it,
+    /// or threw something else in its place.
     private(set) var failure: StorageFailure?
     private var names: [String: String] = [:]
 
@@ -53,8 +53,9 @@ final class PostgresSession {
             "SET idle_in_transaction_session_timeout = '\(Self.idleTransactionSecondsMax)s'",
         ]
         if purpose == .writing {
-            // A transaction that reads a whole table conflicts with every other that writes to it; by
-            // an index, only with those that touch the same rows. Small tables would be read whole.
+            // A transaction that reads a whole table conflicts with every other that writes to it;
+            // by an index, only with those that touch the same rows. Small tables would be read
+            // whole.
             settings.append("SET enable_seqscan = off")
             // What we acknowledge must be on disk. Stronger and weaker settings that still wait for
             // the local disk are the operator's choice.

@@ -44,8 +44,8 @@ extension PostgresSession: Connection {
 
     // MARK: - Pipelines
 
-    /// Sends all, then reads all answers up to the mark that ends them, whether one failed or not: only
-    /// then may the connection leave the mode.
+    /// Sends all, then reads all answers up to the mark that ends them, whether one failed or not:
+    /// only then may the connection leave the mode.
     private func pipeline(
         _ name: String, _ sets: ArraySlice<[Value]>
     ) throws(StorageFailure) -> [Int] {

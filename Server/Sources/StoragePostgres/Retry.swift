@@ -8,9 +8,9 @@ enum Retry: Hashable, Sendable {
     /// Runs of one transaction that others keep coming between.
     static let conflictRunsMax = 40
     /// A row that is there already, or not there, may be the work of a transaction that committed a
-    /// moment ago: PostgreSQL tells of it as a broken constraint where the statement ran into the row
-    /// before the conflict was seen. Run again, the closure reads that row and decides anew. Where it
-    /// is our own mistake the failure stays.
+    /// moment ago: PostgreSQL tells of it as a broken constraint where the statement ran into the
+    /// row before the conflict was seen. Run again, the closure reads that row and decides anew.
+    /// Where it is our own mistake the failure stays.
     static let constraintRunsMax = 3
     /// With the pauses below, about eight seconds: a restart, or a standby's promotion.
     static let outageRunsMax = 14

@@ -4,7 +4,8 @@ import Testing
 
 @testable import HTTPServer
 
-/// Bodies that are not what they should be: each is told what is wrong with it, and is never repeated in the answer.
+/// Bodies that are not what they should be: each is told what is wrong with it, and is never
+/// repeated in the answer.
 @Suite struct BodyTests {
     struct Row: CustomTestStringConvertible, Sendable {
         var path: String

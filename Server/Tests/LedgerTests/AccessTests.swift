@@ -123,7 +123,8 @@ private let grace = Renewal(
             now: end + .days(3), state: .paid, until: end + .days(30)),
         Row(
             claim: "a refund of the renewal paid ahead leaves the current period open",
-            timeline: timeline(more: [revokedRenewal]), now: end - minute, state: .paid, until: end),
+            timeline: timeline(more: [revokedRenewal]), now: end - minute, state: .paid,
+            until: end),
         Row(
             claim: "and shuts when it would have begun", timeline: timeline(more: [revokedRenewal]),
             now: end, state: .refunded, until: end),

@@ -90,8 +90,8 @@ package actor PostgresServer {
         try wait("start") { try Administration.isReady(url(of: "postgres")) }
     }
 
-    /// Waits for a word on the pipe: then it ends the server and keeps the folder. The end of the pipe
-    /// means that this process is gone: then nothing is kept.
+    /// Waits for a word on the pipe: then it ends the server and keeps the folder. The end of the
+    /// pipe means that this process is gone: then nothing is kept.
     private static var watching: String {
         let settings = settings.sorted { $0.key < $1.key }
             .map { "-c \($0.key)='\($0.value)'" }.joined(separator: " ")

@@ -73,7 +73,8 @@ import Testing
 }
 
 enum Shell {
-    /// What a script writes to standard output. Waits off the cooperative threads, since the servers asked need those.
+    /// What a script writes to standard output. Waits off the cooperative threads, since the
+    /// servers asked need those.
     static func output(of script: String) async throws -> String {
         try await withCheckedThrowingContinuation { continuation in
             DispatchQueue.global().async {

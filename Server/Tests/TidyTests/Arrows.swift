@@ -28,7 +28,7 @@ enum Arrows {
             "AppStoreFormats", "AppStoreTrust", "AsyncHTTPClient", "NIOCore", "HTTPTypes",
         ]),
         "Courier": foundation.union(["Crypto", "AsyncHTTPClient", "NIOCore"]),
-        "Storage": foundation.union(["Ledger", "Reports"]),
+        "Storage": foundation.union(locks).union(["Ledger", "Reports"]),
         "StorageSQLite": foundation.union(system).union(locks).union(["Storage", "GRDB"]),
         "StoragePostgres": foundation.union(system).union(locks).union(["Storage", "CLibPQ"]),
         "Engine": foundation.union(locks).union([

@@ -2,7 +2,8 @@ import ArgumentParser
 import Foundation
 import Logging
 
-/// How a command ends where it cannot do what was asked: a message that says what to do, and exit code 1.
+/// How a command ends where it cannot do what was asked: a message that says what to do, and exit
+/// code 1.
 enum Outcome {
     static func reported(_ body: () async throws -> Void) async throws {
         do { try await body() } catch let failure as StartFailure {

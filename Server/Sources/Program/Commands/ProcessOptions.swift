@@ -25,7 +25,8 @@ struct ProcessOptions: ParsableArguments {
     }
 }
 
-/// Flags of the commands that look into a database that is there: a production one, or that of `perennial dev`.
+/// Flags of the commands that look into a database that is there: a production one, or that of
+/// `perennial dev`.
 struct DatabaseOptions: ParsableArguments {
     @OptionGroup var process: ProcessOptions
     @Option(help: "The folder of `perennial dev`, instead of a configuration.") var data: String?

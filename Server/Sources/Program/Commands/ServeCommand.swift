@@ -64,8 +64,8 @@ struct ServeCommand: AsyncParsableCommand {
 
 /// What production refuses to start with.
 enum ServeRules {
-    /// A simulated app believes a root that is not Apple's, so it never stands beside a real one that follows the same clock,
-    /// and never runs by the machine's clock alone.
+    /// A simulated app believes a root that is not Apple's, so it never stands beside a real one
+    /// that follows the same clock, and never runs by the machine's clock alone.
     static func check(_ apps: [AppConfiguration], clockFrom: String?) throws(StartFailure) {
         let simulated = apps.filter(\.settings.isSimulated).map(\.settings.id.rawValue)
         let real = apps.filter { !$0.settings.isSimulated }.map(\.settings.id.rawValue)

@@ -13,7 +13,8 @@ package struct Assembly: Sendable {
 
     /// Opens the database and brings it up to date.
     ///
-    /// - Parameter simulatorRoot: trusted beside the configured ones by simulated apps, and by no other.
+    /// - Parameter simulatorRoot: trusted beside the configured ones by simulated apps, and by no
+    ///   other.
     package init(
         apps: [AppConfiguration], databaseAddress: String, simulatorRoot: [UInt8]? = nil,
         now: @escaping @Sendable () -> Instant, logger: Logger
@@ -30,9 +31,9 @@ package struct Assembly: Sendable {
         engine = Engine(
             database: database, apps: self.apps, verifiers: verifiers, now: now, logger: logger)
         do { try await engine.prepare() } catch {
+            let address = DatabaseAddress.withoutPassword(databaseAddress)
             throw StartFailure(
-                "The database \(DatabaseAddress.withoutPassword(databaseAddress)) could not be brought "
-                    + "up to date: \(error).",
+                "The database \(address) could not be brought up to date: \(error).",
                 remedy: "See that it runs, restore a backup, or name another with --database.")
         }
     }

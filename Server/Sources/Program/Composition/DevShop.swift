@@ -5,10 +5,12 @@ import Ledger
 import Logging
 import Simulator
 
-/// What `perennial dev` keeps in its folder: a database, the simulator's root, and how far virtual time had come.
+/// What `perennial dev` keeps in its folder: a database, the simulator's root, and how far virtual
+/// time had come.
 ///
-/// The simulated world itself is not kept, but the database is. So each new world goes on in time where the last one stopped, and
-/// has a seed of its own: its purchases never have the numbers of earlier ones.
+/// The simulated world itself is not kept, but the database is. So each new world goes on in time
+/// where the last one stopped, and has a seed of its own: its purchases never have the numbers of
+/// earlier ones.
 struct DevShop {
     let folder: URL
 

@@ -6,7 +6,8 @@ import PerennialContract
 import ServiceLifecycle
 import Simulator
 
-/// The services of a ``LocalStore``: the server first, then the simulator, which needs the server's address.
+/// The services of a ``LocalStore``: the server first, then the simulator, which needs the server's
+/// address.
 struct LocalParts: Sendable {
     let settings: LocalStore.Settings
     let assembly: Assembly

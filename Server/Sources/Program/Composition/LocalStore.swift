@@ -9,8 +9,8 @@ import Simulator
 import Storage
 import Synchronization
 
-/// A server and an App Store simulator in one process: the server's clock is the simulator's, and the simulator tells the server
-/// what happens.
+/// A server and an App Store simulator in one process: the server's clock is the simulator's, and
+/// the simulator tells the server what happens.
 package struct LocalStore: Sendable {
     package let engine: Engine
     package let database: any Database
@@ -72,8 +72,8 @@ package struct LocalStore: Sendable {
     }
 }
 
-/// A clock that stands still until there is a simulator, and is the simulator's from then on: the simulator needs the server's
-/// address, and the server a clock, before either has begun.
+/// A clock that stands still until there is a simulator, and is the simulator's from then on: the
+/// simulator needs the server's address, and the server a clock, before either has begun.
 final class LateClock: Sendable {
     private let source = Mutex<VirtualClock?>(nil)
     private let start: AppStoreDate

@@ -2,9 +2,11 @@ import Logging
 import ServiceLifecycle
 
 extension ServiceGroup {
-    /// Services that live and end together: where one fails, the others finish what they have begun.
+    /// Services that live and end together: where one fails, the others finish what they have
+    /// begun.
     ///
-    /// Not by cancellation, which is the library's default: a server that is merely cancelled may wait for its connections for ever.
+    /// Not by cancellation, which is the library's default: a server that is merely cancelled may
+    /// wait for its connections for ever.
     init(together services: [any Service], stopsOnSignals: Bool, logger: Logger) {
         self.init(
             configuration: ServiceGroupConfiguration(

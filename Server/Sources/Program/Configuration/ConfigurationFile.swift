@@ -54,7 +54,8 @@ extension ConfigurationFile {
         }
     }
 
-    /// Reads a text. The files that it names are handed in by a function, nil for one that cannot be read.
+    /// Reads a text. The files that it names are handed in by a function, nil for one that cannot
+    /// be read.
     package init(
         _ text: String, file: @escaping (String) -> [UInt8]?
     ) throws(ConfigurationFailure) {

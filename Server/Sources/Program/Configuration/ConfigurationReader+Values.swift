@@ -3,7 +3,8 @@ import Ledger
 import Yams
 
 extension ConfigurationReader {
-    /// The members of a mapping; a key that is not known is complained of, with the one that may have been meant.
+    /// The members of a mapping; a key that is not known is complained of, with the one that may
+    /// have been meant.
     mutating func members(
         of node: Node, known: [String], in place: String
     ) -> [String: Node] {
@@ -74,8 +75,8 @@ extension ConfigurationReader {
         return AccessRules(unconfirmedHold: .hours(hold))
     }
 
-    /// Roots beside Apple's. Only a simulated app may have them: for any other they would let somebody else than Apple vouch for
-    /// purchases.
+    /// Roots beside Apple's. Only a simulated app may have them: for any other they would let
+    /// somebody else than Apple vouch for purchases.
     mutating func read(trust node: Node, into app: inout AppConfiguration) {
         let members = members(of: node, known: ["extra_roots"], in: "trust")
         guard let roots = members["extra_roots"] else { return }

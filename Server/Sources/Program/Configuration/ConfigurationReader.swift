@@ -5,8 +5,8 @@ import Yams
 
 /// Reads the nodes of a YAML text, and collects all that is wrong with the lines where it stands.
 ///
-/// It goes on after a mistake, with that value left out, so that one look shows every mistake. An unknown key is a mistake: a
-/// misspelt setting must never silently be a default.
+/// It goes on after a mistake, with that value left out, so that one look shows every mistake. An
+/// unknown key is a mistake: a misspelt setting must never silently be a default.
 struct ConfigurationReader {
     static let appIDCharactersMax = 40
     static let holdHoursRange = 0...384

@@ -1,7 +1,8 @@
 import Configuration
 import Logging
 
-/// How this process runs: each by flag, else by environment variable (`PERENNIAL_…`), else by the file's `settings:`.
+/// How this process runs: each by flag, else by environment variable (`PERENNIAL_…`), else by the
+/// file's `settings:`.
 package struct Settings: Hashable, Sendable {
     package var database: String
     package var host: String
