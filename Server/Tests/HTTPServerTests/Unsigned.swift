@@ -5,7 +5,8 @@ func unsigned(for bundle: String) -> String {
     let header = #"{"alg":"none"}"#
     let payload = """
         {"notificationType":"TEST","notificationUUID":"1","version":"2.0",\
-        "signedDate":1795248000000,"data":{"bundleId":"\(bundle)","environment":"Production","appAppleId":1}}
+        "signedDate":1795248000000,"data":{\
+        "bundleId":"\(bundle)","environment":"Production","appAppleId":1}}
         """
     return "\(base64url(header)).\(base64url(payload)).AAAA"
 }

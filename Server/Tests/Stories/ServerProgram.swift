@@ -1,8 +1,8 @@
 import Crypto
 import Foundation
 import Storage
-import StorageSQLite
 import Synchronization
+import Testing
 
 /// The payloads that were answered with 200.
 final class Acknowledged: Sendable {
@@ -30,6 +30,8 @@ struct ServerProgram: Sendable {
     let folder: TemporaryFolder
     let simulator: Wire
     let configuration: String
+    /// Opens the database that the program works on.
+    let engine: StoryDatabase
     let database: String
 
     static let key = "sk_story"
@@ -39,11 +41,14 @@ struct ServerProgram: Sendable {
         var description: String
     }
 
-    init(folder: TemporaryFolder, simulator: Wire) async throws {
+    init(
+        folder: TemporaryFolder, simulator: Wire, on engine: StoryDatabase, _ database: String
+    ) async throws {
         self.folder = folder
         self.simulator = simulator
         configuration = folder.path + "/perennial.yaml"
-        database = folder.path + "/perennial.sqlite"
+        self.engine = engine
+        self.database = database
         let text = """
             apps:
               birds:
@@ -66,6 +71,10 @@ struct ServerProgram: Sendable {
     struct Running: Sendable {
         let wire: Wire
         let process: Int32
+
+        /// Stops its clock in the middle of whatever it does, or lets it go on.
+        func pause() { Foundation.kill(process, SIGSTOP) }
+        func resume() { Foundation.kill(process, SIGCONT) }
 
         /// As the power would go: no signal that could be heard.
         func kill() {
@@ -111,11 +120,24 @@ struct ServerProgram: Sendable {
         return (process.terminationStatus, String(decoding: output, as: UTF8.self))
     }
 
+    /// Whether the rows are what the documents make.
+    func expectClean() throws {
+        let verdict = try run(["rebuild", "--verify"])
+        #expect(verdict.status == 0, "\(verdict.output)")
+    }
+
+    func documentCount() async throws -> Int {
+        let store = Store(try engine.open(database))
+        let count = try await store.reading { try $0.documentCount() }
+        try store.database.close()
+        return count
+    }
+
     private var common: [String] { ["--config", configuration, "--database", database] }
 
     /// Those of the payloads that the database does not hold.
     func missing(_ payloads: Set<String>) async throws -> [String] {
-        let store = Store(try SQLiteDatabase(path: database))
+        let store = Store(try engine.open(database))
         var kept: Set<[UInt8]> = []
         var position = DocumentPosition.start
         while true {

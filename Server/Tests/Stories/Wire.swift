@@ -7,10 +7,17 @@ import NIOCore
 struct Wire: Sendable {
     let base: String
     var bearer: String?
+    var patience = TimeAmount.seconds(60)
+
+    /// One that turns elsewhere soon where nobody answers.
+    var impatient: Wire {
+        var wire = self
+        wire.patience = .seconds(1)
+        return wire
+    }
 
     /// Bytes of an answer. Two thousand notifications have some thirty million.
     static let answerBytesMax = 134_217_728
-    static let patience = TimeAmount.seconds(60)
 
     /// Told at once when nobody listens, where the library would go on trying.
     private static let client: HTTPClient = {
@@ -42,7 +49,7 @@ struct Wire: Sendable {
             request.headers.add(name: "Authorization", value: "Bearer \(bearer)")
         }
         if let body { request.body = .bytes(ByteBuffer(bytes: body)) }
-        let response = try await Self.client.execute(request, timeout: Self.patience)
+        let response = try await Self.client.execute(request, timeout: patience)
         let bytes = try await response.body.collect(upTo: Self.answerBytesMax)
         return Answer(status: Int(response.status.code), body: Array(bytes.readableBytesView))
     }

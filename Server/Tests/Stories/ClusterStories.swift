@@ -1,0 +1,69 @@
+import PostgresCluster
+import Testing
+
+/// Several servers on one PostgreSQL, and a PostgreSQL that drops dead.
+@Suite(.serialized) struct ClusterStories {
+    private static let crashes = 20
+
+    @Test(.timeLimit(.minutes(5)))
+    func `of three servers one is killed and one stands still, and nothing is lost or told twice`()
+        async throws
+    {
+        try await withShop(on: .sqlite, notifies: false) { shop in
+            let folder = try TemporaryFolder()
+            defer { folder.remove() }
+            try await StoryDatabase.postgres.withAddress { address in
+                let program = try await ServerProgram(
+                    folder: folder, simulator: shop.simulator, on: .postgres, address)
+                let notifications = try await Stream.notifications(from: shop.simulator)
+                let servers = [
+                    try await program.start(), try await program.start(), try await program.start(),
+                ]
+                let acknowledged = Acknowledged()
+                async let stream: Void = Stream.send(
+                    notifications, to: servers.map(\.wire.impatient), acknowledged)
+                try await Task.sleep(for: .milliseconds(300))
+                servers[0].kill()
+                servers[1].pause()
+                try await Task.sleep(for: .seconds(3))
+                servers[1].resume()
+                await stream
+                for server in servers.dropFirst() { server.kill() }
+                #expect(acknowledged.all.count == notifications.count)
+                #expect(try await program.missing(acknowledged.all).isEmpty)
+                #expect(try await program.documentCount() == notifications.count)
+                try program.expectClean()
+            }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(5)))
+    func `a PostgreSQL that drops dead twenty times loses nothing that was acknowledged`()
+        async throws
+    {
+        try await withShop(on: .sqlite, notifies: false) { shop in
+            let folder = try TemporaryFolder()
+            defer { folder.remove() }
+            let postgres = try PostgresServer()
+            try await postgres.start()
+            let program = try await ServerProgram(
+                folder: folder, simulator: shop.simulator, on: .postgres,
+                postgres.url(of: "postgres"))
+            let notifications = try await Stream.notifications(from: shop.simulator)
+            let server = try await program.start()
+            let acknowledged = Acknowledged()
+            async let stream: Void = Stream.send(notifications, to: [server.wire], acknowledged)
+            for _ in 1...Self.crashes {
+                try await Task.sleep(for: .milliseconds(Int.random(in: 20...200)))
+                try await postgres.stop(.immediate)
+                try await postgres.start()
+            }
+            await stream
+            server.kill()
+            #expect(acknowledged.all.count == notifications.count)
+            #expect(try await program.missing(acknowledged.all).isEmpty)
+            try program.expectClean()
+            try await postgres.remove()
+        }
+    }
+}

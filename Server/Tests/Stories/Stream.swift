@@ -1,0 +1,69 @@
+import AppStoreFormats
+import Foundation
+
+/// Notifications, and how they are sent.
+enum Stream {
+    private static let senders = 8
+    /// Attempts to have one notification acknowledged.
+    private static let attemptsMax = 600
+
+    /// Two hundred subscribers and ten months of renewals: the payload of each notification.
+    static func notifications(from simulator: Wire) async throws -> [String] {
+        for number in 1...200 {
+            try await simulator.post("/_sim/devices", ["account": .string("c\(number)")])
+            try await simulator.post(
+                "/_sim/devices/c\(number)-1/purchases", ["product_id": "pro.monthly"])
+        }
+        try await simulator.post("/_sim/clock", ["advance": "P310D"])
+        let sent = try await simulator.get("/_sim/notifications")
+        return (sent["notifications"]?.array ?? []).compactMap { $0["signed_payload"]?.string }
+    }
+
+    /// Sends each once, and stops where nobody answers.
+    static func sendOnce(
+        _ notifications: [String], to server: Wire, _ acknowledged: Acknowledged
+    ) async {
+        await withTaskGroup { group in
+            for sender in 0..<senders {
+                group.addTask {
+                    for index in stride(from: sender, to: notifications.count, by: senders) {
+                        guard let status = await status(of: notifications[index], at: server)
+                        else { return }
+                        if status == 200 { acknowledged.add(notifications[index]) }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Sends each until one of the servers acknowledges it, taking them in turn.
+    static func send(
+        _ notifications: [String], to servers: [Wire], _ acknowledged: Acknowledged
+    ) async {
+        await withTaskGroup { group in
+            for sender in 0..<senders {
+                group.addTask {
+                    for index in stride(from: sender, to: notifications.count, by: senders) {
+                        await insist(on: notifications[index], index, servers, acknowledged)
+                    }
+                }
+            }
+        }
+    }
+
+    private static func insist(
+        on payload: String, _ number: Int, _ servers: [Wire], _ acknowledged: Acknowledged
+    ) async {
+        for attempt in 0..<attemptsMax {
+            let server = servers[(number + attempt) % servers.count]
+            if await status(of: payload, at: server) == 200 { return acknowledged.add(payload) }
+            try? await Task.sleep(for: .milliseconds(50))
+        }
+    }
+
+    /// Nil where nobody answered.
+    private static func status(of payload: String, at server: Wire) async -> Int? {
+        let body: JSON = ["signedPayload": .string(payload)]
+        return try? await server.send("POST", "/apple/notifications", body: body.bytes).status
+    }
+}
