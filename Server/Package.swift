@@ -84,7 +84,8 @@ let package = Package(
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
-                "AppStoreFormats", "AppStoreTrust", "Engine", "Ledger", "PostgresCluster", "Simulator",
+                "AppStoreFormats", "AppStoreTrust", "Engine", "Ledger", "PostgresCluster",
+                "Simulator",
                 "Storage", "StoragePostgres", "StorageSQLite", "CLibPQ",
                 argumentParser, asn1, crypto, grdb, hummingbird, logging, x509,
             ],
@@ -103,7 +104,8 @@ let package = Package(
         tests(
             "HTTPServerTests",
             [
-                "HTTPServer", "Engine", "Ledger", "AppStoreTrust", "StorageSQLite", contract,
+                "HTTPServer", "Engine", "Ledger", "AppStoreTrust", "PostgresCluster", "Storage",
+                "StoragePostgres", "StorageSQLite", contract,
                 hummingbird, hummingbirdTesting, logging,
             ]),
         tests(

@@ -8,10 +8,14 @@ import HummingbirdTesting
 import Ledger
 import Logging
 import PerennialContract
+import PostgresCluster
+import Storage
+import StoragePostgres
 import StorageSQLite
 import Testing
 
-/// A server over a database in memory, with one app and one key, at a moment that does not move.
+/// A server with one app and one key, at a moment that does not move. Every claim is made twice:
+/// over SQLite, and over PostgreSQL.
 struct TestServer {
     static let now = Instant(milliseconds: 1_795_248_000_000)
     static let key = "pk_test_birds"
@@ -20,12 +24,24 @@ struct TestServer {
     let engine: Engine
 
     static func run(_ body: @escaping @Sendable (TestServer) async throws -> Void) async throws {
+        try await run(over: try SQLiteDatabase.inMemory(), body)
+        let url = try await PostgresCluster.shared.preparedDatabase()
+        let database = try PostgresDatabase(url: url)
+        try await run(over: database, body)
+        database.close()
+        try await PostgresCluster.shared.drop(url)
+    }
+
+    private static func run(
+        over database: any Database,
+        _ body: @escaping @Sendable (TestServer) async throws -> Void
+    ) async throws {
         let birds = AppSettings(
             id: "birds", bundleID: "com.example.birds", entitlements: ["pro": ["pro.monthly"]])
         var logger = Logger(label: "test")
         logger.logLevel = .critical
         let engine = Engine(
-            database: try SQLiteDatabase.inMemory(), apps: [birds],
+            database: database, apps: [birds],
             verifiers: ["birds": Verifier(roots: .apple)], now: { now }, logger: logger)
         try await engine.prepare()
         try await engine.keep(key: key, app: "birds", kind: .app, name: "test")

@@ -54,6 +54,25 @@ package actor PostgresServer {
 
     /// Makes a cluster. ``start()`` starts it.
     package init() throws {
+        try self.init(
+            filling:
+                "exec \"$0/initdb\" -D \"$1/data\" -U \(Self.user) -A trust -E UTF8 --no-locale "
+                + "--no-sync")
+    }
+
+    /// Makes a copy of a running server that follows it. Once it is started, the other waits with
+    /// each commit until this one has it on disk too.
+    package init(following primary: PostgresServer) throws {
+        try self.init(
+            filling: "exec \"$0/pg_basebackup\" -D \"$1/data\" -R --checkpoint=fast --no-sync "
+                + "-d '\(primary.url(of: "postgres"))'")
+        try Administration.run(
+            "ALTER SYSTEM SET synchronous_standby_names = '*'", at: primary.url(of: "postgres"))
+        try Administration.run(
+            "SELECT pg_reload_conf()", at: primary.url(of: "postgres"))
+    }
+
+    private init(filling command: String) throws {
         guard let programs = Self.programs else {
             throw Failure(description: "PostgreSQL is not installed: bin/test installs it")
         }
@@ -64,14 +83,26 @@ package actor PostgresServer {
             path: "perennial-pg-\(UUID().uuidString.prefix(8))")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
         try account?.own(folder)
-        let initialising = process(
-            "exec \"$0/initdb\" -D \"$1/data\" -U \(Self.user) -A trust -E UTF8 --no-locale "
-                + "--no-sync >\"$1/initdb.log\" 2>&1")
-        try initialising.run()
-        initialising.waitUntilExit()
-        guard initialising.terminationStatus == 0 else {
-            throw Failure(description: "initdb failed: \(Self.text(folder, "initdb.log"))")
+        let filling = process("\(command) >\"$1/filling.log\" 2>&1")
+        try filling.run()
+        filling.waitUntilExit()
+        guard filling.terminationStatus == 0 else {
+            throw Failure(description: "no cluster: \(Self.text(folder, "filling.log"))")
         }
+    }
+
+    /// Makes a server that follows another one that is written to.
+    package func promote() throws {
+        try Administration.run(
+            "ALTER SYSTEM RESET synchronous_standby_names", at: url(of: "postgres"))
+        try Administration.run("SELECT pg_promote()", at: url(of: "postgres"))
+        try Administration.run("SELECT pg_reload_conf()", at: url(of: "postgres"))
+    }
+
+    /// The address of whichever of several servers is written to.
+    package static nonisolated func url(ofAnyOf servers: [PostgresServer]) -> String {
+        let hosts = servers.map(\.folder.path).joined(separator: ",")
+        return "postgresql:///postgres?host=\(hosts)&user=\(user)"
     }
 
     /// The address of a database of this server, for libpq.

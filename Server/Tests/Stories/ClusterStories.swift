@@ -66,4 +66,35 @@ import Testing
             try await postgres.remove()
         }
     }
+
+    @Test(.timeLimit(.minutes(5)))
+    func `a standby takes over while notifications stream in, and nothing is lost`() async throws {
+        try await withShop(on: .sqlite, notifies: false) { shop in
+            let folder = try TemporaryFolder()
+            defer { folder.remove() }
+            let first = try PostgresServer()
+            try await first.start()
+            let second = try PostgresServer(following: first)
+            try await second.start()
+            let program = try await ServerProgram(
+                folder: folder, simulator: shop.simulator, on: .postgres,
+                PostgresServer.url(ofAnyOf: [first, second]))
+            let notifications = try await Stream.notifications(from: shop.simulator)
+            let server = try await program.start()
+            let acknowledged = Acknowledged()
+            async let stream: Void = Stream.send(notifications, to: [server.wire], acknowledged)
+            try await Task.sleep(for: .milliseconds(300))
+            let before = acknowledged.all.count
+            try await first.stop(.immediate)
+            try await second.promote()
+            await stream
+            server.kill()
+            #expect(before > 0 && before < notifications.count, "\(before) before the change")
+            #expect(acknowledged.all.count == notifications.count)
+            #expect(try await program.missing(acknowledged.all).isEmpty)
+            try program.expectClean()
+            try await second.remove()
+            try await first.remove()
+        }
+    }
 }

@@ -82,7 +82,8 @@ enum Arrows {
         "DashboardTests": testing(["Dashboard", "PerennialContract"]),
         "HTTPServerTests": testing([
             "HTTPServer", "HummingbirdTesting", "Engine", "Ledger", "PerennialContract",
-            "Storage", "StorageSQLite", "AppStoreFormats", "AppStoreTrust",
+            "Storage", "StorageSQLite", "StoragePostgres", "PostgresCluster", "AppStoreFormats",
+            "AppStoreTrust",
         ]).union(web).union(certificates),
         "SimulatorTests": testing([
             "Simulator", "HummingbirdTesting", "AppStoreFormats", "AsyncHTTPClient",

@@ -1,0 +1,60 @@
+import Foundation
+import Simulator
+
+/// Where databases are made, and how large they get. The large one is kept for the next run.
+struct BenchFolder: Sendable {
+    /// The folder's variable: many gigabytes may be needed.
+    static let variable = "PERENNIAL_BENCH_DIR"
+
+    let url: URL
+    let isQuick: Bool
+    let authority: SigningAuthority
+
+    init(isQuick: Bool) throws {
+        self.isQuick = isQuick
+        let path = ProcessInfo.processInfo.environment[Self.variable]
+        url =
+            path.map { URL(fileURLWithPath: $0, isDirectory: true) }
+            ?? FileManager.default.temporaryDirectory.appending(path: "perennial-bench")
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+        authority = try Self.authority(in: url)
+    }
+
+    /// `perennial simulate --data` reads it under this name too, so that both sign alike.
+    private static func authority(in folder: URL) throws -> SigningAuthority {
+        let file = folder.appending(path: "simulator-authority")
+        if let stored = FileManager.default.contents(atPath: file.path) {
+            return try SigningAuthority(stored: Array(stored))
+        }
+        let authority = try SigningAuthority()
+        try Data(authority.stored).write(to: file, options: .atomic)
+        return authority
+    }
+
+    func path(_ name: String) -> String { url.appending(path: name).path }
+
+    /// A database's path, with nothing there.
+    func freshDatabase(_ name: String) throws -> String {
+        let path = path(name)
+        for file in DatabaseFiles.all(path) where FileManager.default.fileExists(atPath: file) {
+            try FileManager.default.removeItem(atPath: file)
+        }
+        return path
+    }
+
+    func count(_ full: Int, quick: Int) -> Int { isQuick ? quick : full }
+}
+
+/// The files of a SQLite database.
+enum DatabaseFiles {
+    static func all(_ path: String) -> [String] { [path, path + "-wal", path + "-shm"] }
+
+    /// Bytes of all of them.
+    static func bytes(_ path: String) throws -> Int {
+        try all(path).filter { FileManager.default.fileExists(atPath: $0) }.reduce(0) { sum, file in
+            let size = try FileManager.default.attributesOfItem(atPath: file)[.size] as? NSNumber
+            guard let size else { throw BenchFailure("\(file) has no size") }
+            return sum + size.intValue
+        }
+    }
+}

@@ -1,0 +1,117 @@
+import Foundation
+import Simulator
+
+/// The answer about a customer, on a database of a million: its cost, and what the server needs.
+struct CustomerBench {
+    private static let connections = 32
+    private static let seed: UInt64 = 20_260_101
+
+    let bench: BenchFolder
+    let programs: Programs
+
+    init(_ bench: BenchFolder) throws {
+        self.bench = bench
+        programs = try Programs(bench)
+    }
+
+    private var customers: Int { bench.count(1_000_000, quick: 20_000) }
+
+    func measure() async throws -> [Result] {
+        let full = try await population()
+        let empty = try bench.freshDatabase("empty.sqlite")
+        _ = try programs.createKey(empty)
+        let clock = try programs.simulate()
+        defer { clock.stop() }
+        let start = try start(full, empty, clock: clock)
+        let server = try programs.serve(full, clock: clock)
+        defer { server.stop() }
+        let answer = try answers(server, key: try programs.createKey(full))
+        let memory = try Effort.memory(of: server.id)
+        return [
+            answer,
+            Result(
+                line: .memory, value: memory.now,
+                behind: "after those answers, \(customers) customers, "
+                    + "\(customers * Population.documentsEach) documents; "
+                    + "at most \(Table.number(memory.most))"),
+            start,
+        ]
+    }
+
+    /// The database, made where it is not there yet.
+    private func population() async throws -> String {
+        let name = "customers-\(customers).sqlite"
+        let path = bench.path(name)
+        guard !FileManager.default.fileExists(atPath: path) else { return path }
+        // Under its name only when it is complete.
+        let partial = try bench.freshDatabase("partial.sqlite")
+        _ = try programs.createKey(partial)
+        let maker = DocumentMaker(authority: bench.authority)
+        try await Population(customers, maker).fill(partial)
+        try FileManager.default.moveItem(atPath: partial, toPath: path)
+        return path
+    }
+
+    private func start(
+        _ full: String, _ empty: String, clock: RunningProgram
+    ) throws -> Result {
+        var (ratios, ours, limits): ([Double], [Double], [Double]) = ([], [], [])
+        for _ in 0..<bench.count(15, quick: 5) {
+            let one = try seconds(full, clock)
+            let other = try seconds(empty, clock)
+            ratios.append(one / other)
+            ours.append(one)
+            limits.append(other)
+        }
+        return Result(
+            line: .start, value: ratios.median,
+            behind: String(format: "%.0f ÷ %.0f ms", ours.median * 1000, limits.median * 1000))
+    }
+
+    private func seconds(_ database: String, _ clock: RunningProgram) throws -> Double {
+        let server = try programs.serve(database, clock: clock)
+        defer { server.stop() }
+        return server.startSeconds
+    }
+
+    private func answers(_ server: RunningProgram, key: String) throws -> Result {
+        let count = bench.count(12_000, quick: 3000)
+        var random = SplitMix64(seed: Self.seed)
+        let load = try Load(port: server.port, connections: Self.connections)
+        let sample = try load.send(1) { _ in Self.request(0, key) }
+        let bytes = HTTPAnswer.body(sample).count
+        let constant = try programs.constantServer(bytes: bytes)
+        defer { constant.stop() }
+        let limit = try Load(port: constant.port, connections: Self.connections)
+        var (ratios, ours, limits): ([Double], [Double], [Double]) = ([], [], [])
+        for round in 0...bench.count(7, quick: 3) {
+            let requests = (0..<count).map { _ in
+                Self.request(Int.random(in: 0..<customers, using: &random), key)
+            }
+            let one = try effort(of: server, load, requests)
+            let other = try effort(of: constant, limit, requests)
+            // The first warms both.
+            guard round > 0 else { continue }
+            ratios.append(one / other)
+            ours.append(one)
+            limits.append(other)
+            Progress.say("  round \(round): \(one.microseconds) ÷ \(other.microseconds)")
+        }
+        return Result(
+            line: .customer, value: ratios.median,
+            behind: "\(ours.median.microseconds) ÷ \(limits.median.microseconds), "
+                + "\(bytes) bytes of JSON, \(Self.connections) connections")
+    }
+
+    private static func request(_ number: Int, _ key: String) -> [UInt8] {
+        HTTPRequestBytes.get("/v1/customers/\(Population.id(of: number))", key: key)
+    }
+
+    private func effort(
+        of program: RunningProgram, _ load: Load, _ requests: [[UInt8]]
+    ) throws -> Double {
+        let before = try Effort.of(process: program.id)
+        try load.send(requests.count) { requests[$0] }
+        return (try Effort.of(process: program.id) - before) / Double(requests.count)
+    }
+}

@@ -1,0 +1,172 @@
+import Foundation
+import Glibc
+
+/// Requests over connections that stay open, each of which sends its next one when it has its answer.
+/// One thread and no library, so that the machine is left to the server.
+final class Load {
+    private static let readBytes = 65_536
+    private static let timeoutMilliseconds: Int32 = 30_000
+
+    private struct Link {
+        var socket: Int32
+        /// Of the answer that is coming.
+        var answer: [UInt8] = []
+        var isWaiting = false
+    }
+
+    private var links: [Link] = []
+
+    init(port: UInt16, connections: Int) throws {
+        for _ in 0..<connections { links.append(Link(socket: try Sockets.connected(to: port))) }
+    }
+
+    deinit { for link in links { close(link.socket) } }
+
+    /// Sends requests and waits for all answers. Every answer must be 200.
+    ///
+    /// - Parameter request: the bytes of one, by its number.
+    /// - Returns: the last answer.
+    @discardableResult
+    func send(_ count: Int, _ request: (Int) -> [UInt8]) throws -> [UInt8] {
+        var (sent, answered) = (0, 0)
+        var last: [UInt8] = []
+        for index in links.indices where sent < count {
+            try write(request(sent), to: index)
+            sent += 1
+        }
+        while answered < count {
+            for index in try ready() {
+                guard let answer = try read(index) else { continue }
+                last = answer
+                answered += 1
+                links[index].isWaiting = false
+                if sent < count {
+                    try write(request(sent), to: index)
+                    sent += 1
+                }
+            }
+        }
+        return last
+    }
+
+    private func write(_ bytes: [UInt8], to index: Int) throws {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes {
+                Glibc.send(links[index].socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL.rawValue))
+            }
+            guard count > 0 else { throw BenchFailure("the server took no request: \(errno)") }
+            rest = rest.dropFirst(count)
+        }
+        links[index].isWaiting = true
+        links[index].answer = []
+    }
+
+    private func ready() throws -> [Int] {
+        let waiting = links.indices.filter { links[$0].isWaiting }
+        var polled = waiting.map {
+            pollfd(fd: links[$0].socket, events: Int16(POLLIN), revents: 0)
+        }
+        guard poll(&polled, nfds_t(polled.count), Self.timeoutMilliseconds) > 0 else {
+            throw BenchFailure("the server does not answer")
+        }
+        return zip(waiting, polled).filter { $0.1.revents != 0 }.map(\.0)
+    }
+
+    /// The whole answer, once it is there.
+    private func read(_ index: Int) throws -> [UInt8]? {
+        var buffer = [UInt8](repeating: 0, count: Self.readBytes)
+        let count = recv(links[index].socket, &buffer, buffer.count, 0)
+        guard count > 0 else { throw BenchFailure("the server closed a connection") }
+        links[index].answer += buffer[..<count]
+        let answer = links[index].answer
+        guard let length = HTTPAnswer.length(answer), answer.count >= length else { return nil }
+        guard HTTPAnswer.status(answer) == 200 else {
+            throw BenchFailure("not answered with 200: \(String(decoding: answer, as: UTF8.self))")
+        }
+        return answer
+    }
+}
+
+/// As much of HTTP/1.1 as our own answers need: a status, and a length in the header.
+enum HTTPAnswer {
+    private static let end = Array("\r\n\r\n".utf8)
+
+    static func status(_ bytes: [UInt8]) -> Int? {
+        Int(String(decoding: bytes.dropFirst(9).prefix(3), as: UTF8.self))
+    }
+
+    /// Bytes of header and body; nil while the header is not complete.
+    static func length(_ bytes: [UInt8]) -> Int? {
+        guard let head = head(bytes) else { return nil }
+        let lines = String(decoding: bytes[..<head], as: UTF8.self).lowercased()
+        guard let field = lines.range(of: "content-length: ") else { return nil }
+        return Int(lines[field.upperBound...].prefix { $0.isNumber }).map { head + $0 }
+    }
+
+    static func body(_ bytes: [UInt8]) -> ArraySlice<UInt8> { bytes.dropFirst(head(bytes) ?? 0) }
+
+    /// Bytes of the header with the empty line behind it.
+    private static func head(_ bytes: [UInt8]) -> Int? {
+        guard bytes.count >= end.count else { return nil }
+        return (0...(bytes.count - end.count)).first {
+            bytes[$0..<$0 + end.count].elementsEqual(end)
+        }.map { $0 + end.count }
+    }
+}
+
+enum HTTPRequestBytes {
+    static func get(_ path: String, key: String = "none") -> [UInt8] {
+        Array(
+            "GET \(path) HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer \(key)\r\n\r\n".utf8)
+    }
+
+    static func notification(_ jws: String) -> [UInt8] {
+        let body = "{\"signedPayload\":\"\(jws)\"}"
+        return Array(
+            ("POST /apple/notifications HTTP/1.1\r\nhost: 127.0.0.1\r\n"
+                + "content-type: application/json\r\ncontent-length: \(body.utf8.count)\r\n\r\n"
+                + body).utf8)
+    }
+}
+
+enum Sockets {
+    /// A connection to this machine.
+    static func connected(to port: UInt16) throws -> Int32 {
+        let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = local(port)
+        let outcome = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard outcome == 0 else {
+            close(socket)
+            throw BenchFailure("nobody listens at \(port)")
+        }
+        return socket
+    }
+
+    /// A port that nobody listens on at the moment.
+    static func freePort() throws -> UInt16 {
+        let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(socket) }
+        var address = local(0)
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let bound = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(socket, $0, length) == 0 && getsockname(socket, $0, &length) == 0
+            }
+        }
+        guard bound else { throw BenchFailure("no port is free") }
+        return UInt16(bigEndian: address.sin_port)
+    }
+
+    private static func local(_ port: UInt16) -> sockaddr_in {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        return address
+    }
+}

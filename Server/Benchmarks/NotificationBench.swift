@@ -1,0 +1,97 @@
+import Foundation
+import PostgresCluster
+import StorageSQLite
+
+/// Notifications over HTTP into a durable database, against the one verification that each needs.
+struct NotificationBench {
+    static let connections = 32
+    private static let verifications = 1500
+
+    let bench: BenchFolder
+    let maker: DocumentMaker
+    let programs: Programs
+
+    init(_ bench: BenchFolder) throws {
+        self.bench = bench
+        maker = DocumentMaker(authority: bench.authority)
+        programs = try Programs(bench)
+    }
+
+    /// Also measures the bytes on disk.
+    func measureOnSQLite() async throws -> [Result] {
+        let path = try bench.freshDatabase("notifications.sqlite")
+        _ = try programs.createKey(path)
+        let empty = try checkpointed(path)
+        let (result, payloadBytes) = try measure(path, .notificationSQLite)
+        let full = try checkpointed(path)
+        let count = subscriptions * DocumentMaker.periods
+        let each = Double(full - empty) / Double(count)
+        let payload = Double(payloadBytes) / Double(count)
+        return [
+            result,
+            Result(
+                line: .disk, value: each / payload,
+                behind: "\(Int(each)) ÷ \(Int(payload)) bytes, all tables and indexes, "
+                    + "\(count) notifications of \(subscriptions) subscriptions"),
+        ]
+    }
+
+    func measureOnPostgres() async throws -> [Result] {
+        let server = try PostgresServer()
+        try await server.start()
+        let outcome: Swift.Result<Result, any Error>
+        do {
+            try Administration.run("CREATE DATABASE bench", at: server.url(of: "postgres"))
+            let url = server.url(of: "bench")
+            _ = try programs.createKey(url)
+            outcome = .success(try measure(url, .notificationPostgres).result)
+        } catch { outcome = .failure(error) }
+        try await server.remove()
+        return [try outcome.get()]
+    }
+
+    /// In each round every subscription gets the notification of its next period.
+    private var subscriptions: Int { bench.count(4000, quick: 1000) }
+
+    private func measure(
+        _ database: String, _ line: Line
+    ) throws -> (result: Result, payloadBytes: Int) {
+        let clock = try programs.simulate()
+        let server = try programs.serve(database, clock: clock)
+        let load = try Load(port: server.port, connections: Self.connections)
+        var (ratios, ours, limits): ([Double], [Double], [Double]) = ([], [], [])
+        var (bytes, payloadBytes) = (0, 0)
+        for period in 0..<DocumentMaker.periods {
+            let documents = try (0..<subscriptions).map {
+                try maker.notification(.init(number: $0, period: period))
+            }
+            let requests = documents.map(HTTPRequestBytes.notification)
+            let raw = try documents.prefix(64).map { try RawSignature(Array($0.utf8)) }
+            let limit = try RawSignature.seconds(of: raw, count: Self.verifications)
+            let before = try Effort.of(process: server.id)
+            try load.send(requests.count) { requests[$0] }
+            let effort = try Effort.of(process: server.id) - before
+            let each = effort / Double(requests.count)
+            ratios.append(each / limit)
+            ours.append(each)
+            limits.append(limit)
+            bytes = documents[0].utf8.count
+            payloadBytes += try documents.reduce(0) { try $0 + DocumentMaker.payloadBytes(of: $1) }
+            Progress.say("  round \(period + 1): \(each.microseconds) ÷ \(limit.microseconds)")
+        }
+        let result = Result(
+            line: line, value: ratios.median,
+            behind: "\(ours.median.microseconds) ÷ \(limits.median.microseconds), "
+                + "notifications of \(bytes) bytes, \(Self.connections) connections")
+        server.stop()
+        clock.stop()
+        return (result, payloadBytes)
+    }
+
+    /// Bytes of the files, with all that was logged ahead in its place.
+    private func checkpointed(_ path: String) throws -> Int {
+        // The last connection that closes puts the log in its place and removes it.
+        try SQLiteDatabase(path: path).close()
+        return try DatabaseFiles.bytes(path)
+    }
+}

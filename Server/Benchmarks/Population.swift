@@ -1,0 +1,168 @@
+import AppStoreFormats
+import Crypto
+import Foundation
+import Intake
+import Ledger
+import Storage
+import StorageSQLite
+
+/// A database of very many customers, each with one subscription and three documents: the purchase
+/// as a device posted it, the notification of it, and that of its latest renewal.
+///
+/// The documents are whole, and come back byte for byte; but their numbers were changed after the
+/// signing, so their signatures do not fit. Signing three million would take most of the time.
+struct Population {
+    static let documentsEach = 3
+    private static let app = AppID(rawValue: "birds")
+    private static let chunk = 2000
+
+    let customers: Int
+    private let maker: DocumentMaker
+    private let posted: Template
+    private let bought: Template
+    private let renewed: Template
+
+    init(_ customers: Int, _ maker: DocumentMaker) throws {
+        self.customers = customers
+        self.maker = maker
+        let last = DocumentMaker.periods - 1
+        posted = try Template(.transaction, period: 0, maker)
+        bought = try Template(.notification, period: 0, maker)
+        renewed = try Template(.notification, period: last, maker)
+    }
+
+    static func id(of number: Int) -> String { "customer-\(number)" }
+
+    /// Fills a database that has its tables. Nobody else may write to it.
+    func fill(_ path: String) async throws {
+        let database = try SQLiteDatabase(path: path)
+        let store = Store(database)
+        let start = ContinuousClock.now
+        var next = residents(from: 0)
+        for first in stride(from: 0, to: customers, by: Self.chunk) {
+            // The next are made while these are written.
+            let present = next
+            async let following = residents(from: first + Self.chunk)
+            try await store.transaction { tx in
+                for resident in present { try Self.keep(resident, tx) }
+            }
+            next = await following
+            let done = min(first + Self.chunk, customers)
+            if done % (Self.chunk * 50) == 0 || done == customers {
+                let seconds = (ContinuousClock.now - start).components.seconds
+                Progress.say("  \(done) of \(customers) customers, \(seconds) s")
+            }
+        }
+        try database.close()
+    }
+
+    private struct Resident: Sendable {
+        var id: CustomerID
+        var documents: [StoredDocument]
+        /// Of each document.
+        var facts: [[Fact]]
+    }
+
+    private func residents(from first: Int) -> [Resident] {
+        guard first < customers else { return [] }
+        return (first..<min(first + Self.chunk, customers)).map(resident)
+    }
+
+    private func resident(_ number: Int) -> Resident {
+        let templates = [posted, bought, renewed]
+        return Resident(
+            id: CustomerID(rawValue: Self.id(of: number)),
+            documents: templates.map { $0.document(number, app: Self.app) },
+            facts: templates.map { facts(of: .init(number: number, period: $0.period), $0.kind) })
+    }
+
+    private func facts(
+        of subject: DocumentMaker.Subject, _ kind: StoredDocument.Kind
+    ) -> [Fact] {
+        do {
+            let payment = try Intake.fact(
+                of: maker.transaction(subject), signedAt: subject.signedAt)
+            guard kind == .notification else { return [payment] }
+            return [
+                payment, try Intake.fact(of: maker.renewal(subject), signedAt: subject.signedAt),
+            ]
+        } catch { preconditionFailure("Our own payloads have all that a fact needs: \(error)") }
+    }
+
+    private static func keep(_ resident: Resident, _ tx: StoreTransaction) throws {
+        let now = resident.documents[0].receivedAt
+        let customer = try tx.customer(resident.id, in: app, at: now)
+        _ = try tx.add(resident.documents)
+        for (document, facts) in zip(resident.documents, resident.facts) {
+            try tx.add(facts, from: document)
+        }
+        guard let purchase = resident.facts.first?.first?.purchase else { return }
+        try tx.link(purchase, to: customer.customer, by: .device, in: app, at: now)
+    }
+}
+
+/// A packed document in which the numbers are changed for each customer.
+private struct Template: Sendable {
+    private static let sample = 123_456
+
+    let kind: StoredDocument.Kind
+    let period: Int
+    private let parts: [UInt8]
+    private let headers: [StoredDocument.Header]
+    /// Where numbers stand in the parts, and which.
+    private let places: [(offset: Int, number: Int)]
+
+    init(_ kind: StoredDocument.Kind, period: Int, _ maker: DocumentMaker) throws {
+        let subject = DocumentMaker.Subject(number: Self.sample, period: period)
+        let jws =
+            kind == .notification
+            ? try maker.notification(subject) : try maker.signedTransaction(subject)
+        let packed = PackedDocument(packing: Array(jws.utf8))
+        self.kind = kind
+        self.period = period
+        parts = packed.parts
+        headers = packed.headers.map {
+            .init(digest: Array(SHA256.hash(data: $0)), segment: $0)
+        }
+        places = Self.numbers(subject).enumerated().flatMap { number, text in
+            packed.parts.offsets(of: Array(text.utf8)).map { ($0, number) }
+        }
+        guard places.count > 3 else { throw BenchFailure("a document has too few numbers") }
+    }
+
+    /// All that differs between customers, each of one length, without the leading digits that do
+    /// not.
+    private static func numbers(_ subject: DocumentMaker.Subject) -> [String] {
+        [
+            String(subject.original.dropFirst()), String(subject.transaction.dropFirst()),
+            subject.line, subject.uuid, "\(subject.signedAt.milliseconds)",
+        ]
+    }
+
+    func document(_ number: Int, app: AppID) -> StoredDocument {
+        let subject = DocumentMaker.Subject(number: number, period: period)
+        let texts = Self.numbers(subject).map { Array($0.utf8) }
+        var parts = parts
+        for place in places {
+            let text = texts[place.number]
+            parts.replaceSubrange(place.offset..<place.offset + text.count, with: text)
+        }
+        let packed = PackedDocument(parts: parts, headers: headers.map(\.segment))
+        guard let bytes = packed.unpacked else {
+            preconditionFailure("Numbers of the same length leave a packed document whole.")
+        }
+        return StoredDocument(
+            app: app, id: Array(SHA256.hash(data: bytes)), kind: kind, environment: .production,
+            source: kind == .notification ? .notification : .device,
+            signedAt: Instant(milliseconds: subject.signedAt.milliseconds),
+            receivedAt: Instant(milliseconds: subject.signedAt.milliseconds + 1000), parts: parts,
+            headers: headers)
+    }
+}
+
+extension [UInt8] {
+    fileprivate func offsets(of text: [UInt8]) -> [Int] {
+        guard count >= text.count else { return [] }
+        return (0...(count - text.count)).filter { self[$0..<$0 + text.count].elementsEqual(text) }
+    }
+}

@@ -1,0 +1,104 @@
+import Foundation
+
+/// The lines of the table, in its order.
+enum Line: String, CaseIterable, Hashable, Sendable {
+    case verifyKnown = "verify-known"
+    case verifyNew = "verify-new"
+    case notificationSQLite = "notification-sqlite"
+    case notificationPostgres = "notification-postgres"
+    case customer
+    case commitSQLite = "commit-sqlite"
+    case commitPostgres = "commit-postgres"
+    case memory
+    case start
+    case disk
+
+    var title: String {
+        switch self {
+        case .verifyKnown: "verify, chain known ÷ raw P-256"
+        case .verifyNew: "verify, chain new ÷ 2 raw P-384 + 1 raw P-256"
+        case .notificationSQLite: "notification in, SQLite: CPU ÷ raw P-256"
+        case .notificationPostgres: "notification in, PostgreSQL: CPU ÷ raw P-256"
+        case .customer: "GET customer: CPU ÷ constant route"
+        case .commitSQLite: "group commit, SQLite: rows/s ÷ plain batch"
+        case .commitPostgres: "group commit, PostgreSQL: rows/s ÷ COPY batch"
+        case .memory: "resident memory, MiB"
+        case .start: "start to /ready, full ÷ empty"
+        case .disk: "disk per notification ÷ payload"
+        }
+    }
+
+    var aim: Aim {
+        switch self {
+        case .verifyKnown: .atLeast(0.85)
+        case .verifyNew: .atLeast(0.80)
+        case .notificationSQLite: .atMost(2.0)
+        case .notificationPostgres: .atMost(2.5)
+        case .customer: .atMost(1.5)
+        case .commitSQLite, .commitPostgres: .atLeast(0.7)
+        case .memory: .atMost(200)
+        case .start: .atMost(1.5)
+        case .disk: .atMost(1.6)
+        }
+    }
+}
+
+enum Aim: Hashable, Sendable {
+    case atLeast(Double)
+    case atMost(Double)
+
+    func isMet(by value: Double) -> Bool {
+        switch self {
+        case .atLeast(let limit): value >= limit
+        case .atMost(let limit): value <= limit
+        }
+    }
+
+    var text: String {
+        switch self {
+        case .atLeast(let limit): "≥ \(Table.number(limit))"
+        case .atMost(let limit): "≤ \(Table.number(limit))"
+        }
+    }
+}
+
+/// One measured line, and the absolute numbers behind it.
+struct Result: Sendable {
+    var line: Line
+    var value: Double
+    var behind: String
+}
+
+/// What is printed at the end.
+struct Table {
+    var results: [Result]
+    var isQuick: Bool
+
+    static func number(_ value: Double) -> String {
+        value >= 100 ? String(format: "%.0f", value) : String(format: "%.2f", value)
+    }
+
+    var text: String {
+        let head = ["line", "measured", "aim", "", "behind it"]
+        let rows = Line.allCases.compactMap { line in results.first { $0.line == line } }.map {
+            [
+                $0.line.title, Self.number($0.value), $0.line.aim.text,
+                $0.line.aim.isMet(by: $0.value) ? "met" : "missed", $0.behind,
+            ]
+        }
+        let widths = head.indices.map { column in
+            ([head] + rows).map { $0[column].count }.max() ?? 0
+        }
+        let rule = widths.map { String(repeating: "-", count: $0) }
+        let lines = ([head, rule] + rows).map { Self.line($0, widths: widths) }
+        let note = isQuick ? "\nQuick: small populations, few rounds; not for a record." : ""
+        return lines.joined(separator: "\n") + note
+    }
+
+    private static func line(_ cells: [String], widths: [Int]) -> String {
+        let padded = zip(cells, widths).map { cell, width in
+            cell + String(repeating: " ", count: width - cell.count)
+        }
+        return "| " + padded.joined(separator: " | ") + " |"
+    }
+}

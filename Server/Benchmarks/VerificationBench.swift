@@ -1,0 +1,146 @@
+import AppStoreFormats
+import AppStoreTrust
+import Crypto
+import Simulator
+import SwiftASN1
+import X509
+
+/// Verifying signed transactions, against the bare arithmetic on the same bytes.
+struct VerificationBench {
+    private static let documents = 64
+
+    let bench: BenchFolder
+    let identity = AppIdentity(
+        bundleID: ExampleShop.bundleID, appAppleID: ExampleShop.appAppleID,
+        environments: [.production])
+
+    init(_ bench: BenchFolder) { self.bench = bench }
+
+    func measure() async throws -> [Result] {
+        let maker = DocumentMaker(authority: bench.authority)
+        let jws = try (0..<Self.documents).map {
+            Array(try maker.signedTransaction(.init(number: $0, period: 0)).utf8)
+        }
+        return [try await known(jws), try await new(jws)]
+    }
+
+    private func known(_ jws: [[UInt8]]) async throws -> Result {
+        let count = bench.count(4000, quick: 1000)
+        let raw = try jws.map(RawSignature.init)
+        let verifier = Verifier(roots: try TrustRoots(der: [bench.authority.rootDER]))
+        var (ratios, ours, limits): ([Double], [Double], [Double]) = ([], [], [])
+        for _ in 0..<bench.count(9, quick: 3) {
+            let start = Effort.ofThisThread
+            for index in 0..<count { try await check(jws[index % jws.count], by: verifier) }
+            let middle = Effort.ofThisThread
+            for index in 0..<count { try raw[index % raw.count].check() }
+            let end = Effort.ofThisThread
+            ratios.append((end - middle) / (middle - start))
+            ours.append((middle - start) / Double(count))
+            limits.append((end - middle) / Double(count))
+        }
+        return Result(
+            line: .verifyKnown, value: ratios.median,
+            behind: "\(ours.median.microseconds) ÷ \(limits.median.microseconds) of raw P-256, "
+                + "transaction of \(jws[0].count) bytes")
+    }
+
+    private func new(_ jws: [[UInt8]]) async throws -> Result {
+        let count = bench.count(300, quick: 100)
+        let raw = try jws.map(RawSignature.init)
+        let links = try RawChain(bench.authority.certificates)
+        let roots = try TrustRoots(der: [bench.authority.rootDER])
+        var (ratios, ours, limits): ([Double], [Double], [Double]) = ([], [], [])
+        for _ in 0..<bench.count(9, quick: 3) {
+            // Each knows no chain yet.
+            let verifiers = (0..<count).map { _ in Verifier(roots: roots) }
+            let start = Effort.ofThisThread
+            for index in 0..<count { try await check(jws[index % jws.count], by: verifiers[index]) }
+            let middle = Effort.ofThisThread
+            for index in 0..<count {
+                try links.check()
+                try raw[index % raw.count].check()
+            }
+            let end = Effort.ofThisThread
+            ratios.append((end - middle) / (middle - start))
+            ours.append((middle - start) / Double(count))
+            limits.append((end - middle) / Double(count))
+        }
+        return Result(
+            line: .verifyNew, value: ratios.median,
+            behind: "\(ours.median.microseconds) ÷ \(limits.median.microseconds) of three raw")
+    }
+
+    // Stays on the caller's thread, whose time is measured: nothing in it waits.
+    private nonisolated(nonsending) func check(_ jws: [UInt8], by verifier: Verifier) async throws {
+        let outcome = await verifier.transaction(jws, for: identity, at: DocumentMaker.now)
+        guard case .verified = outcome else { throw BenchFailure("not verified: \(outcome)") }
+    }
+}
+
+/// A document's own signature as the library takes it, without anything around it.
+struct RawSignature: Sendable {
+    private let key: P256.Signing.PublicKey
+    private let signature: P256.Signing.ECDSASignature
+    private let signed: [UInt8]
+
+    init(_ jws: [UInt8]) throws {
+        guard let parts = CompactJWS(jws), let header = parts.header, let raw = parts.signature,
+            let leaf = try JWSHeader(parsing: header).certificates?.first,
+            let der = Base64.standard.decode(leaf.utf8),
+            let key = P256.Signing.PublicKey(try Certificate(derEncoded: der).publicKey)
+        else { throw BenchFailure("a document of ours is no JWS of P-256") }
+        self.key = key
+        signature = try P256.Signing.ECDSASignature(rawRepresentation: raw)
+        signed = Array(parts.signedBytes)
+    }
+
+    func check() throws {
+        guard key.isValidSignature(signature, for: SHA256.hash(data: signed)) else {
+            throw BenchFailure("a raw signature does not fit")
+        }
+    }
+
+    /// Seconds of this thread that one takes, over many.
+    static func seconds(of signatures: [RawSignature], count: Int) throws -> Double {
+        let start = Effort.ofThisThread
+        for index in 0..<count { try signatures[index % signatures.count].check() }
+        return (Effort.ofThisThread - start) / Double(count)
+    }
+}
+
+/// The two signatures of P-384 above a document's: root over intermediate, intermediate over leaf.
+private struct RawChain {
+    private var links: [(key: P384.Signing.PublicKey, signature: P384.Signing.ECDSASignature, [UInt8])]
+
+    /// - Parameter chain: leaf, intermediate, root in DER.
+    init(_ chain: [[UInt8]]) throws {
+        links = []
+        for (subject, issuer) in zip(chain, chain.dropFirst()) {
+            guard let key = P384.Signing.PublicKey(try Certificate(derEncoded: issuer).publicKey)
+            else { throw BenchFailure("an authority's key is not of P-384") }
+            let (signed, signature) = try Self.parts(of: subject)
+            links.append(
+                (key, try P384.Signing.ECDSASignature(derRepresentation: signature), signed))
+        }
+    }
+
+    /// RFC 5280, 4.1: what is signed, the algorithm, the signature.
+    private static func parts(of certificate: [UInt8]) throws -> (signed: [UInt8], [UInt8]) {
+        try DER.sequence(try DER.parse(certificate), identifier: .sequence) { nodes in
+            guard let signed = nodes.next(), nodes.next() != nil, let last = nodes.next() else {
+                throw BenchFailure("a certificate has not three parts")
+            }
+            let signature = try ASN1BitString(derEncoded: last)
+            return (Array(signed.encodedBytes), Array(signature.bytes))
+        }
+    }
+
+    func check() throws {
+        for (key, signature, signed) in links {
+            guard key.isValidSignature(signature, for: SHA384.hash(data: signed)) else {
+                throw BenchFailure("a raw certificate signature does not fit")
+            }
+        }
+    }
+}
