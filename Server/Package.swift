@@ -11,6 +11,7 @@ let configuration = Target.Dependency.product(name: "Configuration", package: "s
 let contract = Target.Dependency.product(name: "PerennialContract", package: "perennial")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
+let grdbSQLite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 let httpClient = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
 let hummingbirdTesting = Target.Dependency.product(
@@ -84,10 +85,9 @@ let package = Package(
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
-                "AppStoreFormats", "AppStoreTrust", "Engine", "Ledger", "PostgresCluster",
-                "Simulator",
-                "Storage", "StoragePostgres", "StorageSQLite", "CLibPQ",
-                argumentParser, asn1, crypto, grdb, hummingbird, logging, x509,
+                "AppStoreFormats", "AppStoreTrust", "CLibPQ", "Intake", "Ledger", "PostgresCluster",
+                "Simulator", "Storage", "StoragePostgres", "StorageSQLite",
+                argumentParser, asn1, crypto, grdbSQLite, hummingbird, logging, x509,
             ],
             path: "Benchmarks", swiftSettings: strict),
         tests("LedgerTests", ["Ledger"]),

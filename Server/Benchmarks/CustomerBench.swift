@@ -1,10 +1,10 @@
 import Foundation
-import Simulator
 
 /// The answer about a customer, on a database of a million: its cost, and what the server needs.
 struct CustomerBench {
     private static let connections = 32
-    private static let seed: UInt64 = 20_260_101
+    /// A prime, so that the steps of one length reach every customer before any comes twice.
+    private static let step = 7_368_787
 
     let bench: BenchFolder
     let programs: Programs
@@ -16,7 +16,7 @@ struct CustomerBench {
 
     private var customers: Int { bench.count(1_000_000, quick: 20_000) }
 
-    func measure() async throws -> [Result] {
+    func measure() async throws -> [Measured] {
         let full = try await population()
         let empty = try bench.freshDatabase("empty.sqlite")
         _ = try programs.createKey(empty)
@@ -29,7 +29,7 @@ struct CustomerBench {
         let memory = try Effort.memory(of: server.id)
         return [
             answer,
-            Result(
+            Measured(
                 line: .memory, value: memory.now,
                 behind: "after those answers, \(customers) customers, "
                     + "\(customers * Population.documentsEach) documents; "
@@ -54,7 +54,7 @@ struct CustomerBench {
 
     private func start(
         _ full: String, _ empty: String, clock: RunningProgram
-    ) throws -> Result {
+    ) throws -> Measured {
         var (ratios, ours, limits): ([Double], [Double], [Double]) = ([], [], [])
         for _ in 0..<bench.count(15, quick: 5) {
             let one = try seconds(full, clock)
@@ -63,7 +63,7 @@ struct CustomerBench {
             ours.append(one)
             limits.append(other)
         }
-        return Result(
+        return Measured(
             line: .start, value: ratios.median,
             behind: String(format: "%.0f ÷ %.0f ms", ours.median * 1000, limits.median * 1000))
     }
@@ -74,9 +74,8 @@ struct CustomerBench {
         return server.startSeconds
     }
 
-    private func answers(_ server: RunningProgram, key: String) throws -> Result {
+    private func answers(_ server: RunningProgram, key: String) throws -> Measured {
         let count = bench.count(12_000, quick: 3000)
-        var random = SplitMix64(seed: Self.seed)
         let load = try Load(port: server.port, connections: Self.connections)
         let sample = try load.send(1) { _ in Self.request(0, key) }
         let bytes = HTTPAnswer.body(sample).count
@@ -85,8 +84,8 @@ struct CustomerBench {
         let limit = try Load(port: constant.port, connections: Self.connections)
         var (ratios, ours, limits): ([Double], [Double], [Double]) = ([], [], [])
         for round in 0...bench.count(7, quick: 3) {
-            let requests = (0..<count).map { _ in
-                Self.request(Int.random(in: 0..<customers, using: &random), key)
+            let requests = (0..<count).map {
+                Self.request((round * count + $0) * Self.step % customers, key)
             }
             let one = try effort(of: server, load, requests)
             let other = try effort(of: constant, limit, requests)
@@ -97,7 +96,7 @@ struct CustomerBench {
             limits.append(other)
             Progress.say("  round \(round): \(one.microseconds) ÷ \(other.microseconds)")
         }
-        return Result(
+        return Measured(
             line: .customer, value: ratios.median,
             behind: "\(ours.median.microseconds) ÷ \(limits.median.microseconds), "
                 + "\(bytes) bytes of JSON, \(Self.connections) connections")

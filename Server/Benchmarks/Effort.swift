@@ -37,8 +37,10 @@ enum Effort {
     }
 
     private static func proc(_ process: Int32, _ name: String) throws -> String {
-        do { return try String(contentsOfFile: "/proc/\(process)/\(name)", encoding: .utf8) } catch {
-            throw BenchFailure("/proc/\(process)/\(name) cannot be read: this needs Linux. \(error)")
+        do { return try String(contentsOfFile: "/proc/\(process)/\(name)", encoding: .utf8) } catch
+        {
+            throw BenchFailure(
+                "/proc/\(process)/\(name) cannot be read: this needs Linux. \(error)")
         }
     }
 }

@@ -53,7 +53,8 @@ final class Load {
         var rest = bytes[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes {
-                Glibc.send(links[index].socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL.rawValue))
+                Glibc.send(
+                    links[index].socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL.rawValue))
             }
             guard count > 0 else { throw BenchFailure("the server took no request: \(errno)") }
             rest = rest.dropFirst(count)

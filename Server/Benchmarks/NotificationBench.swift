@@ -18,7 +18,7 @@ struct NotificationBench {
     }
 
     /// Also measures the bytes on disk.
-    func measureOnSQLite() async throws -> [Result] {
+    func measureOnSQLite() async throws -> [Measured] {
         let path = try bench.freshDatabase("notifications.sqlite")
         _ = try programs.createKey(path)
         let empty = try checkpointed(path)
@@ -29,17 +29,17 @@ struct NotificationBench {
         let payload = Double(payloadBytes) / Double(count)
         return [
             result,
-            Result(
+            Measured(
                 line: .disk, value: each / payload,
                 behind: "\(Int(each)) ÷ \(Int(payload)) bytes, all tables and indexes, "
                     + "\(count) notifications of \(subscriptions) subscriptions"),
         ]
     }
 
-    func measureOnPostgres() async throws -> [Result] {
+    func measureOnPostgres() async throws -> [Measured] {
         let server = try PostgresServer()
         try await server.start()
-        let outcome: Swift.Result<Result, any Error>
+        let outcome: Result<Measured, any Error>
         do {
             try Administration.run("CREATE DATABASE bench", at: server.url(of: "postgres"))
             let url = server.url(of: "bench")
@@ -55,7 +55,7 @@ struct NotificationBench {
 
     private func measure(
         _ database: String, _ line: Line
-    ) throws -> (result: Result, payloadBytes: Int) {
+    ) throws -> (result: Measured, payloadBytes: Int) {
         let clock = try programs.simulate()
         let server = try programs.serve(database, clock: clock)
         let load = try Load(port: server.port, connections: Self.connections)
@@ -79,7 +79,7 @@ struct NotificationBench {
             payloadBytes += try documents.reduce(0) { try $0 + DocumentMaker.payloadBytes(of: $1) }
             Progress.say("  round \(period + 1): \(each.microseconds) ÷ \(limit.microseconds)")
         }
-        let result = Result(
+        let result = Measured(
             line: line, value: ratios.median,
             behind: "\(ours.median.microseconds) ÷ \(limits.median.microseconds), "
                 + "notifications of \(bytes) bytes, \(Self.connections) connections")

@@ -63,7 +63,7 @@ enum Aim: Hashable, Sendable {
 }
 
 /// One measured line, and the absolute numbers behind it.
-struct Result: Sendable {
+struct Measured: Sendable {
     var line: Line
     var value: Double
     var behind: String
@@ -71,7 +71,7 @@ struct Result: Sendable {
 
 /// What is printed at the end.
 struct Table {
-    var results: [Result]
+    var results: [Measured]
     var isQuick: Bool
 
     static func number(_ value: Double) -> String {

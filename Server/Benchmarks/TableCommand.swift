@@ -17,7 +17,7 @@ struct TableCommand: AsyncParsableCommand {
         let started = ContinuousClock.now
         let bench = try BenchFolder(isQuick: quick)
         let wanted = only.isEmpty ? Set(Line.allCases) : Set(only)
-        var results: [Result] = []
+        var results: [Measured] = []
         for part in Part.allCases where !part.lines.isDisjoint(with: wanted) {
             Progress.say("\(part.rawValue) …")
             results += try await part.measure(in: bench)
@@ -49,7 +49,7 @@ enum Part: String, CaseIterable {
         }
     }
 
-    func measure(in bench: BenchFolder) async throws -> [Result] {
+    func measure(in bench: BenchFolder) async throws -> [Measured] {
         switch self {
         case .verification: try await VerificationBench(bench).measure()
         case .notificationsOnSQLite: try await NotificationBench(bench).measureOnSQLite()

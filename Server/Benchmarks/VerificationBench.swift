@@ -16,7 +16,7 @@ struct VerificationBench {
 
     init(_ bench: BenchFolder) { self.bench = bench }
 
-    func measure() async throws -> [Result] {
+    func measure() async throws -> [Measured] {
         let maker = DocumentMaker(authority: bench.authority)
         let jws = try (0..<Self.documents).map {
             Array(try maker.signedTransaction(.init(number: $0, period: 0)).utf8)
@@ -24,7 +24,7 @@ struct VerificationBench {
         return [try await known(jws), try await new(jws)]
     }
 
-    private func known(_ jws: [[UInt8]]) async throws -> Result {
+    private func known(_ jws: [[UInt8]]) async throws -> Measured {
         let count = bench.count(4000, quick: 1000)
         let raw = try jws.map(RawSignature.init)
         let verifier = Verifier(roots: try TrustRoots(der: [bench.authority.rootDER]))
@@ -39,13 +39,13 @@ struct VerificationBench {
             ours.append((middle - start) / Double(count))
             limits.append((end - middle) / Double(count))
         }
-        return Result(
+        return Measured(
             line: .verifyKnown, value: ratios.median,
             behind: "\(ours.median.microseconds) ÷ \(limits.median.microseconds) of raw P-256, "
                 + "transaction of \(jws[0].count) bytes")
     }
 
-    private func new(_ jws: [[UInt8]]) async throws -> Result {
+    private func new(_ jws: [[UInt8]]) async throws -> Measured {
         let count = bench.count(300, quick: 100)
         let raw = try jws.map(RawSignature.init)
         let links = try RawChain(bench.authority.certificates)
@@ -66,7 +66,7 @@ struct VerificationBench {
             ours.append((middle - start) / Double(count))
             limits.append((end - middle) / Double(count))
         }
-        return Result(
+        return Measured(
             line: .verifyNew, value: ratios.median,
             behind: "\(ours.median.microseconds) ÷ \(limits.median.microseconds) of three raw")
     }
@@ -111,7 +111,8 @@ struct RawSignature: Sendable {
 
 /// The two signatures of P-384 above a document's: root over intermediate, intermediate over leaf.
 private struct RawChain {
-    private var links: [(key: P384.Signing.PublicKey, signature: P384.Signing.ECDSASignature, [UInt8])]
+    private var links:
+        [(key: P384.Signing.PublicKey, signature: P384.Signing.ECDSASignature, [UInt8])]
 
     /// - Parameter chain: leaf, intermediate, root in DER.
     init(_ chain: [[UInt8]]) throws {

@@ -1,3 +1,4 @@
+import Dispatch
 import Ledger
 import Storage
 import Testing
@@ -91,4 +92,36 @@ private struct Poisoned: Error {}
             #expect(owners == 1)
         }
     }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `when too many wait, one more is told so at once`() async throws {
+        try await Driver.sqliteMemory.withStore { store in
+            let gate = DispatchSemaphore(value: 0)
+            try await withThrowingTaskGroup { group in
+                let holds = Tally()
+                group.addTask {
+                    try await store.transaction { _ in
+                        _ = holds.next()
+                        gate.wait()
+                    }
+                }
+                while holds.count == 0 { try await Task.sleep(for: .milliseconds(1)) }
+                // One writes; so many wait, of which some are turned away.
+                let turnedAway = Tally()
+                for _ in 0..<2 * Self.waitingMax {
+                    group.addTask {
+                        do {
+                            try await store.transaction { _ in }
+                        } catch let failure as StorageFailure where failure.kind == .busy {
+                            if turnedAway.next() == Self.waitingMax { gate.signal() }
+                        }
+                    }
+                }
+                try await group.waitForAll()
+                #expect(turnedAway.count == Self.waitingMax)
+            }
+        }
+    }
+
+    private static let waitingMax = 4096
 }

@@ -1,0 +1,142 @@
+import Crypto
+import Foundation
+import Ledger
+import PostgresCluster
+import Storage
+import StoragePostgres
+import StorageSQLite
+import Synchronization
+
+/// Very many writers at once, whose transactions the store gathers into durable commits; against the
+/// same rows, known beforehand, written by the engine's own interface in batches of the same size.
+struct CommitBench {
+    /// Two groups' worth: while one is being written the next gathers.
+    private static let writers = 512
+    private static let app = AppID(rawValue: "birds")
+
+    let bench: BenchFolder
+    private let maker: DocumentMaker
+
+    init(_ bench: BenchFolder) {
+        self.bench = bench
+        maker = DocumentMaker(authority: bench.authority)
+    }
+
+    func measureOnSQLite() async throws -> [Measured] {
+        let paths = (
+            ours: try bench.freshDatabase("group.sqlite"),
+            limit: try bench.freshDatabase("batch.sqlite")
+        )
+        let database = try SQLiteDatabase(path: paths.ours)
+        try await Store(database).migrate(at: DocumentMaker.now.milliseconds)
+        let other = try SQLiteDatabase(path: paths.limit)
+        try await Store(other).migrate(at: DocumentMaker.now.milliseconds)
+        try other.close()
+        let batch = try SQLiteBatch(path: paths.limit)
+        let measured = try await measure(database, .commitSQLite, batch.write)
+        try database.close()
+        return [measured]
+    }
+
+    func measureOnPostgres() async throws -> [Measured] {
+        let server = try PostgresServer()
+        try await server.start()
+        let outcome: Result<Measured, any Error>
+        do { outcome = .success(try await measure(on: server)) } catch { outcome = .failure(error) }
+        try await server.remove()
+        return [try outcome.get()]
+    }
+
+    private func measure(on server: PostgresServer) async throws -> Measured {
+        for name in ["ours", "batch"] {
+            try Administration.run("CREATE DATABASE \(name)", at: server.url(of: "postgres"))
+            let database = try PostgresDatabase(url: server.url(of: name))
+            try await Store(database).migrate(at: DocumentMaker.now.milliseconds)
+            database.close()
+        }
+        let database = try PostgresDatabase(url: server.url(of: "ours"))
+        let batch = try PostgresBatch(url: server.url(of: "batch"))
+        let measured = try await measure(database, .commitPostgres, batch.write)
+        database.close()
+        return measured
+    }
+
+    private func measure(
+        _ database: any Database, _ line: Line, _ write: ([WrittenRow], Int) throws -> Void
+    ) async throws -> Measured {
+        let count = bench.count(16, quick: 4) * Self.writers
+        var (ratios, ours, limits, sizes): ([Double], [Double], [Double], [Double]) =
+            ([], [], [], [])
+        for round in 0..<bench.count(7, quick: 3) {
+            let posts = try (round * count..<(round + 1) * count).map {
+                try Post($0, maker, app: Self.app)
+            }
+            let rows = try await rows(of: posts)
+            let counting = CountingDatabase(database)
+            let seconds = try await time { try await Self.run(posts, on: Store(counting)) }
+            let size = max(1, Double(count) / Double(counting.commits))
+            let limit = try await time {
+                try write(rows, Int(size.rounded()) * rows.count / count)
+            }
+            ratios.append(limit / seconds)
+            ours.append(Double(rows.count) / seconds)
+            limits.append(Double(rows.count) / limit)
+            sizes.append(size)
+            Progress.say(
+                "  round \(round + 1): \(Int(ours[round])) ÷ \(Int(limits[round])) rows/s, "
+                    + "\(Int(size)) writers a commit")
+        }
+        return Measured(
+            line: line, value: ratios.median,
+            behind: "\(Int(ours.median)) ÷ \(Int(limits.median)) rows/s, "
+                + "\(Int(sizes.median)) notifications a commit")
+    }
+
+    private func time(_ body: () async throws -> Void) async throws -> Double {
+        let start = ContinuousClock.now
+        try await body()
+        return (ContinuousClock.now - start) / .seconds(1)
+    }
+
+    private static func run(_ posts: [Post], on store: Store) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            for first in 0..<writers {
+                tasks.addTask {
+                    for index in stride(from: first, to: posts.count, by: writers) {
+                        try await posts[index].write(to: store)
+                    }
+                }
+            }
+            try await tasks.waitForAll()
+        }
+    }
+
+    /// What the store writes for them, in the order of writing, learnt from an empty database.
+    private func rows(of posts: [Post]) async throws -> [WrittenRow] {
+        let scratch = try SQLiteDatabase.inMemory()
+        try await Store(scratch).migrate(at: DocumentMaker.now.milliseconds)
+        let log = WriteLog()
+        let recording = RecordingDatabase(scratch, log)
+        for post in posts { try await post.write(to: Store(recording)) }
+        try scratch.close()
+        return log.rows
+    }
+}
+
+/// One notification's rows, as the engine hands them to the store.
+private struct Post: Sendable {
+    var document: StoredDocument
+    var facts: [Fact]
+
+    init(_ number: Int, _ maker: DocumentMaker, app: AppID) throws {
+        let subject = DocumentMaker.Subject(number: number, period: 0)
+        (document, facts) = try maker.notificationRows(subject, app: app)
+    }
+
+    func write(to store: Store) async throws {
+        try await store.transaction { tx in
+            guard try tx.add(document) else { throw BenchFailure("a document came twice") }
+            try tx.add(facts, from: document)
+        }
+    }
+}

@@ -1,0 +1,100 @@
+import Storage
+import Synchronization
+
+/// One row that a statement wrote.
+struct WrittenRow: Sendable {
+    var sql: String
+    var values: [Value]
+
+    /// The table that the statement inserts into.
+    var table: Substring {
+        sql.dropFirst("INSERT INTO ".count).prefix { $0 != " " }
+    }
+}
+
+/// The rows that were written, each once, in order.
+final class WriteLog: Sendable {
+    private let kept = Mutex<[WrittenRow]>([])
+
+    var rows: [WrittenRow] { kept.withLock { $0 } }
+
+    func add(_ sql: String, _ values: [Value], changed: Int) {
+        guard changed > 0, sql.hasPrefix("INSERT INTO") else { return }
+        kept.withLock { $0.append(WrittenRow(sql: sql, values: values)) }
+    }
+}
+
+/// A database that remembers what it was told to write.
+final class RecordingDatabase: Database {
+    private let database: any Database
+    private let log: WriteLog
+
+    init(_ database: any Database, _ log: WriteLog) {
+        (self.database, self.log) = (database, log)
+    }
+
+    var dialect: Dialect { database.dialect }
+
+    func write<Answer: Sendable>(
+        _ body: @escaping @Sendable (any Connection) throws -> Answer
+    ) async throws -> Answer {
+        try await database.write { [log] in
+            try body(RecordingConnection(connection: $0, log: log))
+        }
+    }
+
+    func read<Answer: Sendable>(
+        _ body: @escaping @Sendable (any Connection) throws -> Answer
+    ) async throws -> Answer {
+        try await database.read(body)
+    }
+
+    func close() throws { try database.close() }
+}
+
+private struct RecordingConnection: Connection {
+    let connection: any Connection
+    let log: WriteLog
+
+    func rows(_ sql: String, _ values: [Value]) throws(StorageFailure) -> [Row] {
+        try connection.rows(sql, values)
+    }
+
+    func run(_ sql: String, _ values: [Value]) throws(StorageFailure) -> Int {
+        let changed = try connection.run(sql, values)
+        log.add(sql, values, changed: changed)
+        return changed
+    }
+
+    func runEach(_ sql: String, _ sets: [[Value]]) throws(StorageFailure) -> [Int] {
+        let counts = try connection.runEach(sql, sets)
+        for (values, changed) in zip(sets, counts) { log.add(sql, values, changed: changed) }
+        return counts
+    }
+}
+
+/// A database that counts its commits.
+final class CountingDatabase: Database {
+    private let database: any Database
+    private let count = Atomic<Int>(0)
+
+    init(_ database: any Database) { self.database = database }
+
+    var commits: Int { count.load(ordering: .relaxed) }
+    var dialect: Dialect { database.dialect }
+
+    func write<Answer: Sendable>(
+        _ body: @escaping @Sendable (any Connection) throws -> Answer
+    ) async throws -> Answer {
+        count.add(1, ordering: .relaxed)
+        return try await database.write(body)
+    }
+
+    func read<Answer: Sendable>(
+        _ body: @escaping @Sendable (any Connection) throws -> Answer
+    ) async throws -> Answer {
+        try await database.read(body)
+    }
+
+    func close() throws { try database.close() }
+}
