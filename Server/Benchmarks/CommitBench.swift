@@ -67,11 +67,13 @@ struct CommitBench {
         let count = bench.count(16, quick: 4) * Self.writers
         var (ratios, ours, limits, sizes): ([Double], [Double], [Double], [Double]) =
             ([], [], [], [])
+        let scratch = try SQLiteDatabase.inMemory()
+        try await Store(scratch).migrate(at: DocumentMaker.now.milliseconds)
         for round in 0..<bench.count(7, quick: 3) {
             let posts = try (round * count..<(round + 1) * count).map {
                 try Post($0, maker, app: Self.app)
             }
-            let rows = try await rows(of: posts)
+            let rows = try await rows(of: posts, in: scratch)
             let counting = CountingDatabase(database)
             let seconds = try await time { try await Self.run(posts, on: Store(counting)) }
             let size = max(1, Double(count) / Double(counting.commits))
@@ -111,14 +113,12 @@ struct CommitBench {
         }
     }
 
-    /// What the store writes for them, in the order of writing, learnt from an empty database.
-    private func rows(of posts: [Post]) async throws -> [WrittenRow] {
-        let scratch = try SQLiteDatabase.inMemory()
-        try await Store(scratch).migrate(at: DocumentMaker.now.milliseconds)
+    /// What the store writes for them, in the order of writing, learnt from a database in memory that
+    /// has had those of all rounds before.
+    private func rows(of posts: [Post], in scratch: SQLiteDatabase) async throws -> [WrittenRow] {
         let log = WriteLog()
-        let recording = RecordingDatabase(scratch, log)
-        for post in posts { try await post.write(to: Store(recording)) }
-        try scratch.close()
+        let store = Store(RecordingDatabase(scratch, log))
+        for post in posts { try await post.write(to: store) }
         return log.rows
     }
 }

@@ -54,7 +54,7 @@ final class Load {
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes {
                 Glibc.send(
-                    links[index].socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL.rawValue))
+                    links[index].socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
             }
             guard count > 0 else { throw BenchFailure("the server took no request: \(errno)") }
             rest = rest.dropFirst(count)

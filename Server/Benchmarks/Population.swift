@@ -1,7 +1,6 @@
 import AppStoreFormats
 import Crypto
 import Foundation
-import Intake
 import Ledger
 import Storage
 import StorageSQLite
@@ -80,12 +79,8 @@ struct Population {
         of subject: DocumentMaker.Subject, _ kind: StoredDocument.Kind
     ) -> [Fact] {
         do {
-            let payment = try Intake.fact(
-                of: maker.transaction(subject), signedAt: subject.signedAt)
-            guard kind == .notification else { return [payment] }
-            return [
-                payment, try Intake.fact(of: maker.renewal(subject), signedAt: subject.signedAt),
-            ]
+            let facts = try maker.facts(of: subject)
+            return kind == .notification ? facts : Array(facts.prefix(1))
         } catch { preconditionFailure("Our own payloads have all that a fact needs: \(error)") }
     }
 

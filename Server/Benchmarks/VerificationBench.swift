@@ -27,7 +27,7 @@ struct VerificationBench {
     private func known(_ jws: [[UInt8]]) async throws -> Measured {
         let count = bench.count(4000, quick: 1000)
         let raw = try jws.map(RawSignature.init)
-        let verifier = Verifier(roots: try TrustRoots(der: [bench.authority.rootDER]))
+        let verifier = AppStoreTrust.Verifier(roots: try TrustRoots(der: [bench.authority.rootDER]))
         var (ratios, ours, limits): ([Double], [Double], [Double]) = ([], [], [])
         for _ in 0..<bench.count(9, quick: 3) {
             let start = Effort.ofThisThread
@@ -53,7 +53,7 @@ struct VerificationBench {
         var (ratios, ours, limits): ([Double], [Double], [Double]) = ([], [], [])
         for _ in 0..<bench.count(9, quick: 3) {
             // Each knows no chain yet.
-            let verifiers = (0..<count).map { _ in Verifier(roots: roots) }
+            let verifiers = (0..<count).map { _ in AppStoreTrust.Verifier(roots: roots) }
             let start = Effort.ofThisThread
             for index in 0..<count { try await check(jws[index % jws.count], by: verifiers[index]) }
             let middle = Effort.ofThisThread
@@ -72,7 +72,9 @@ struct VerificationBench {
     }
 
     // Stays on the caller's thread, whose time is measured: nothing in it waits.
-    private nonisolated(nonsending) func check(_ jws: [UInt8], by verifier: Verifier) async throws {
+    private nonisolated(nonsending) func check(_ jws: [UInt8], by verifier: AppStoreTrust.Verifier)
+        async throws
+    {
         let outcome = await verifier.transaction(jws, for: identity, at: DocumentMaker.now)
         guard case .verified = outcome else { throw BenchFailure("not verified: \(outcome)") }
     }

@@ -7,22 +7,38 @@ package enum Base64: Sendable {
 
     /// The text as ASCII bytes.
     package func encode(_ bytes: some Collection<UInt8>) -> [UInt8] {
+        let encoded = bytes.withContiguousStorageIfAvailable { encode($0) }
+        return encoded ?? Array(bytes).withUnsafeBufferPointer { encode($0) }
+    }
+
+    private func encode(_ bytes: UnsafeBufferPointer<UInt8>) -> [UInt8] {
         let alphabet = self == .url ? Self.urlAlphabet : Self.standardAlphabet
-        var out: [UInt8] = []
-        out.reserveCapacity((bytes.count + 2) / 3 * 4)
-        var bits: UInt32 = 0
-        var held = 0
-        for byte in bytes {
-            bits = bits << 8 | UInt32(byte)
-            held += 8
-            while held >= 6 {
-                held -= 6
-                out.append(alphabet[Int(bits >> UInt32(held)) & 63])
+        let isPadded = self == .standard
+        return alphabet.withUnsafeBufferPointer { alphabet in
+            [UInt8](unsafeUninitializedCapacity: (bytes.count + 2) / 3 * 4) { out, used in
+                func append(_ bits: UInt32, _ characters: Int) {
+                    for index in 0..<characters {
+                        let value = bits >> UInt32(18 - 6 * index) & 63
+                        out.initializeElement(at: used, to: alphabet[Int(value)])
+                        used += 1
+                    }
+                }
+                var offset = 0
+                while offset + 3 <= bytes.count {
+                    let high = UInt32(bytes[offset]) << 16 | UInt32(bytes[offset + 1]) << 8
+                    append(high | UInt32(bytes[offset + 2]), 4)
+                    offset += 3
+                }
+                guard offset < bytes.count else { return }
+                var tail = UInt32(bytes[offset]) << 16
+                if offset + 2 == bytes.count { tail |= UInt32(bytes[offset + 1]) << 8 }
+                append(tail, bytes.count - offset + 1)
+                while isPadded && used % 4 != 0 {
+                    out.initializeElement(at: used, to: UInt8(ascii: "="))
+                    used += 1
+                }
             }
         }
-        if held > 0 { out.append(alphabet[Int(bits << UInt32(6 - held)) & 63]) }
-        if self == .standard { while out.count % 4 != 0 { out.append(UInt8(ascii: "=")) } }
-        return out
     }
 
     /// The bytes that a text stands for; nil for characters outside the alphabet, wrong padding,

@@ -41,35 +41,49 @@ package struct PackedDocument: Hashable, Sendable {
 
 private struct Packer {
     var headers: [[UInt8]] = []
+    private var out: [UInt8] = []
 
     static func literal(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
-        bytes.isEmpty ? [] : [0] + varint(bytes.count) + bytes
+        var packer = Packer()
+        packer.append(literal: bytes)
+        return packer.out
     }
 
-    static func varint(_ value: Int) -> [UInt8] {
-        var rest = value
-        var out: [UInt8] = []
+    private mutating func append(literal bytes: ArraySlice<UInt8>) {
+        guard !bytes.isEmpty else { return }
+        out.append(0)
+        append(number: bytes.count)
+        out.append(contentsOf: bytes)
+    }
+
+    private mutating func append(number: Int) {
+        var rest = number
         while rest >= 128 {
             out.append(UInt8(rest & 127) | 128)
             rest >>= 7
         }
-        return out + [UInt8(rest)]
+        out.append(UInt8(rest))
     }
 
     /// Packs text that may hold JWS, each beginning with `eyJ` ({" in base64).
     mutating func pack(_ bytes: ArraySlice<UInt8>, depth: Int) -> [UInt8] {
-        var out: [UInt8] = []
+        let outer = out
+        out = []
+        out.reserveCapacity(bytes.count)
         var literalStart = bytes.startIndex
         var offset = bytes.startIndex
         while depth < PackedDocument.nestingMax, let start = Self.nextToken(in: bytes, from: offset)
         {
             let end = bytes[start...].firstIndex { !Self.isTokenCharacter($0) } ?? bytes.endIndex
             offset = end
-            guard let packed = packToken(bytes[start..<end], depth: depth) else { continue }
-            out += Self.literal(bytes[literalStart..<start]) + packed
+            guard let token = token(bytes[start..<end]) else { continue }
+            append(literal: bytes[literalStart..<start])
+            append(token, depth: depth)
             literalStart = end
         }
-        return out + Self.literal(bytes[literalStart...])
+        append(literal: bytes[literalStart...])
+        defer { out = outer }
+        return out
     }
 
     private static func nextToken(in bytes: ArraySlice<UInt8>, from offset: Int) -> Int? {
@@ -95,21 +109,37 @@ private struct Packer {
         }
     }
 
-    /// Nil where the token is no JWS in canonical base64url.
-    private mutating func packToken(_ token: ArraySlice<UInt8>, depth: Int) -> [UInt8]? {
-        guard let jws = CompactJWS(Array(token)), let payload = jws.payload,
+    private struct Token {
+        var header: Int
+        var payload: [UInt8]
+        var signature: [UInt8]
+    }
+
+    /// Nil where the text is no JWS in canonical base64url.
+    private mutating func token(_ text: ArraySlice<UInt8>) -> Token? {
+        guard let jws = CompactJWS(Array(text)), let payload = jws.payload,
             let signature = jws.signature
         else { return nil }
-        let header = Array(jws.headerSegment)
-        let number = headers.firstIndex(of: header) ?? headers.count
+        let number = headers.firstIndex { $0[...] == jws.headerSegment } ?? headers.count
         guard number < PackedDocument.headersMax else { return nil }
-        if number == headers.count { headers.append(header) }
-        let dot = Self.literal([UInt8(ascii: ".")])
-        let packedPayload = pack(payload[...], depth: depth + 1)
-        let packedSignature = Self.literal(signature[...])
-        return [1] + Self.varint(number) + dot + [2] + Self.varint(packedPayload.count)
-            + packedPayload
-            + dot + [2] + Self.varint(packedSignature.count) + packedSignature
+        if number == headers.count { headers.append(Array(jws.headerSegment)) }
+        return Token(header: number, payload: payload, signature: signature)
+    }
+
+    private mutating func append(_ token: Token, depth: Int) {
+        let dot = [UInt8(ascii: ".")]
+        out.append(1)
+        append(number: token.header)
+        append(literal: dot[...])
+        append(nested: pack(token.payload[...], depth: depth + 1))
+        append(literal: dot[...])
+        append(nested: Self.literal(token.signature[...]))
+    }
+
+    private mutating func append(nested parts: [UInt8]) {
+        out.append(2)
+        append(number: parts.count)
+        out.append(contentsOf: parts)
     }
 }
 

@@ -17,6 +17,7 @@ struct Attestation: Sendable {
         var app: AppSettings
         var source: StoredDocument.Source
         var receivedAt: Instant
+        var digests: HeaderDigests
     }
 
     init(notification contents: NotificationContents, _ bytes: [UInt8], from origin: Origin) {
@@ -78,7 +79,7 @@ extension StoredDocument {
             source: origin.source, signedAt: Instant(signedAt), receivedAt: origin.receivedAt,
             parts: packed.parts,
             headers: packed.headers.map {
-                Header(digest: Array(SHA256.hash(data: $0)), segment: $0)
+                Header(digest: origin.digests.digest(of: $0), segment: $0)
             })
     }
 

@@ -13,6 +13,7 @@ package struct Engine: Sendable {
     let now: @Sendable () -> Instant
     let logger: Logger
     let counters = Counters()
+    let digests = HeaderDigests()
 
     /// - Parameter verifiers: for each app the one that holds the roots it trusts.
     /// - Parameter now: the machine's clock, or a simulator's.

@@ -52,7 +52,9 @@ extension Engine {
             await verifier.notification(jws, for: app.identity, at: AppStoreDate(receivedAt)))
         let attestation = Attestation(
             notification: contents, jws,
-            from: Attestation.Origin(app: app, source: .notification, receivedAt: receivedAt))
+            from: Attestation.Origin(
+                app: app, source: .notification, receivedAt: receivedAt,
+                digests: digests))
         report(attestation)
         let isNew = try await transaction { tx in try tx.keep(attestation) }
         (isNew ? counters.notificationsKept : counters.notificationsRepeated).add()

@@ -40,7 +40,8 @@ extension Engine {
         guard transactions.count + renewals.count <= PurchaseEvidence.documentsMax else {
             throw .tooMuch(what: "documents in a posting", limit: PurchaseEvidence.documentsMax)
         }
-        let origin = Attestation.Origin(app: app, source: .device, receivedAt: now())
+        let origin = Attestation.Origin(
+            app: app, source: .device, receivedAt: now(), digests: digests)
         var attestations: [Attestation] = []
         for jws in transactions {
             attestations.append(try await attest(transaction: jws, verifier, origin))

@@ -111,7 +111,8 @@ extension Engine {
             throw .storage("What is stored does not give back the document's bytes.")
         }
         let origin = Attestation.Origin(
-            app: app, source: document.source, receivedAt: document.receivedAt)
+            app: app, source: document.source, receivedAt: document.receivedAt,
+            digests: digests)
         let then = AppStoreDate(document.receivedAt)
         switch document.kind {
         case .notification:
