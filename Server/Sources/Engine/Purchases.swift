@@ -60,9 +60,7 @@ extension Engine {
         let bytes = Array(jws.utf8)
         let outcome = await verifier.transaction(
             bytes, for: origin.app.identity, at: AppStoreDate(origin.receivedAt))
-        let attestation = Attestation(transaction: try trusted(outcome), bytes, from: origin)
-        if let lacking = attestation.shortcomings.first { throw .incomplete(lacking) }
-        return attestation
+        return try Attestation(transaction: try trusted(outcome), bytes, from: origin).whole
     }
 
     private func attest(
@@ -71,9 +69,7 @@ extension Engine {
         let bytes = Array(jws.utf8)
         let outcome = await verifier.renewal(
             bytes, for: origin.app.identity, at: AppStoreDate(origin.receivedAt))
-        let attestation = Attestation(renewal: try trusted(outcome), bytes, from: origin)
-        if let lacking = attestation.shortcomings.first { throw .incomplete(lacking) }
-        return attestation
+        return try Attestation(renewal: try trusted(outcome), bytes, from: origin).whole
     }
 
     private func keep(
@@ -99,10 +95,9 @@ extension StoreTransaction {
             if !attestation.isPayment { try requireKnownPurchase(attestation, in: app) }
             _ = try keep(attestation)
         }
-        let customer = try customer(id, in: app, at: now)
         var foreign: PurchaseID?
         for purchase in Set(attestations.flatMap { $0.facts.map(\.purchase) }).sorted() {
-            let isTheirs = try claim(purchase, for: customer, in: app, at: now)
+            let isTheirs = try claim(purchase, for: id, in: app, at: now)
             if !isTheirs { foreign = foreign ?? purchase }
         }
         return foreign
@@ -115,20 +110,29 @@ extension StoreTransaction {
     }
 
     /// Links a purchase that is nobody's. False where it is another customer's, or carries another
-    /// customer's token.
+    /// customer's token: then nothing is written, and an id never heard of stays so.
     private func claim(
-        _ purchase: PurchaseID, for claimant: StoredCustomer, in app: AppID, at now: Instant
+        _ purchase: PurchaseID, for id: CustomerID, in app: AppID, at now: Instant
     ) throws -> Bool {
-        if let link = try link(of: purchase, in: app) { return link.customer == claimant.customer }
+        let claimant = try customer(known: id, in: app)?.customer
+        if let link = try link(of: purchase, in: app) { return link.customer == claimant }
         let token = try timeline(of: purchase, in: app)?.accountToken
         let named = try token.flatMap { try customer(known: CustomerID(rawValue: $0), in: app) }
-        if let named, named.customer != claimant.customer { return false }
-        try link(
-            purchase, to: claimant.customer, by: named == nil ? .device : .token, in: app, at: now)
+        if let named, named.customer != claimant { return false }
+        let owner = try customer(id, in: app, at: now).customer
+        try link(purchase, to: owner, by: named == nil ? .device : .token, in: app, at: now)
         return true
     }
 }
 
 extension Attestation {
+    /// Itself, where nothing is lacking: whoever posts a document expects something of it.
+    fileprivate var whole: Attestation {
+        get throws(EngineFailure) {
+            if let lacking = shortcomings.first { throw .incomplete(lacking) }
+            return self
+        }
+    }
+
     fileprivate var isPayment: Bool { document.kind != .renewal }
 }

@@ -173,6 +173,10 @@ import Testing
             #expect(try await shop.engine.rebuild(verifyOnly: true) == before)
             #expect(try await shop.entitlement("pro", of: "ben") == nil)
             #expect(try await shop.entitlement("pro", of: "anna")?["active"] == true)
+            let customers = try await shop.database.read {
+                try $0.rows("SELECT customer FROM customers", []).map(\.values)
+            }
+            #expect(customers == [[.text("anna")]], "ben is no customer")
         }
     }
 
