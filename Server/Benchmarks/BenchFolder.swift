@@ -1,5 +1,6 @@
 import Foundation
 import Simulator
+import StorageSQLite
 
 /// Where databases are made, and how large they get. The large one is kept for the next run.
 struct BenchFolder: Sendable {
@@ -42,12 +43,28 @@ struct BenchFolder: Sendable {
         return path
     }
 
+    /// Removes the files with these names.
+    func remove(_ isUnwanted: (String) -> Bool) throws {
+        for name in try FileManager.default.contentsOfDirectory(atPath: url.path)
+        where isUnwanted(name) { try FileManager.default.removeItem(atPath: path(name)) }
+    }
+
     func count(_ full: Int, quick: Int) -> Int { isQuick ? quick : full }
 }
 
 /// The files of a SQLite database.
 enum DatabaseFiles {
     static func all(_ path: String) -> [String] { [path, path + "-wal", path + "-shm"] }
+
+    /// Puts what was logged ahead in its place, so that the file alone is the database. Nobody else
+    /// may have it open.
+    static func settle(_ path: String) throws {
+        // The last connection that closes does it, provided that it can write.
+        try SQLiteDatabase(path: path).close()
+        guard !FileManager.default.fileExists(atPath: path + "-wal") else {
+            throw BenchFailure("\(path) is still in use")
+        }
+    }
 
     /// Bytes of all of them.
     static func bytes(_ path: String) throws -> Int {

@@ -7,8 +7,9 @@ import StoragePostgres
 import StorageSQLite
 import Synchronization
 
-/// Very many writers at once, whose transactions the store gathers into durable commits; against the
-/// same rows, known beforehand, written by the engine's own interface in batches of the same size.
+/// Very many writers at once, whose transactions the store gathers into durable commits; against
+/// the same rows, known beforehand, written by the engine's own interface in batches of the same
+/// size.
 struct CommitBench {
     /// Two groups' worth: while one is being written the next gathers.
     private static let writers = 512
@@ -113,8 +114,8 @@ struct CommitBench {
         }
     }
 
-    /// What the store writes for them, in the order of writing, learnt from a database in memory that
-    /// has had those of all rounds before.
+    /// What the store writes for them, in the order of writing, learnt from a database in memory
+    /// that has had those of all rounds before.
     private func rows(of posts: [Post], in scratch: SQLiteDatabase) async throws -> [WrittenRow] {
         let log = WriteLog()
         let store = Store(RecordingDatabase(scratch, log))

@@ -3,6 +3,8 @@ import Foundation
 /// The answer about a customer, on a database of a million: its cost, and what the server needs.
 struct CustomerBench {
     private static let connections = 32
+    /// Seconds of the wall that a round lasts at most.
+    private static let roundSeconds = 5.0
     /// A prime, so that the steps of one length reach every customer before any comes twice.
     private static let step = 7_368_787
 
@@ -38,16 +40,19 @@ struct CustomerBench {
         ]
     }
 
-    /// The database, made where it is not there yet.
+    /// The database, made where there is none with the tables of today.
     private func population() async throws -> String {
-        let name = "customers-\(customers).sqlite"
-        let path = bench.path(name)
-        guard !FileManager.default.fileExists(atPath: path) else { return path }
-        // Under its name only when it is complete.
         let partial = try bench.freshDatabase("partial.sqlite")
         _ = try programs.createKey(partial)
+        let prefix = "customers-\(customers)-"
+        let name = prefix + (try await Population.schemaName(of: partial)) + ".sqlite"
+        let path = bench.path(name)
+        guard !FileManager.default.fileExists(atPath: path) else { return path }
+        try bench.remove { $0.hasPrefix(prefix) }
         let maker = DocumentMaker(authority: bench.authority)
         try await Population(customers, maker).fill(partial)
+        try DatabaseFiles.settle(partial)
+        // Under its name only when it is complete.
         try FileManager.default.moveItem(atPath: partial, toPath: path)
         return path
     }
@@ -75,19 +80,19 @@ struct CustomerBench {
     }
 
     private func answers(_ server: RunningProgram, key: String) throws -> Measured {
-        let count = bench.count(12_000, quick: 3000)
         let load = try Load(port: server.port, connections: Self.connections)
-        let sample = try load.send(1) { _ in Self.request(0, key) }
+        let sample = try load.exchange(1) { _ in Self.request(0, key) }
         let bytes = HTTPAnswer.body(sample).count
+        let count = try count(load, key)
         let constant = try programs.constantServer(bytes: bytes)
         defer { constant.stop() }
         let limit = try Load(port: constant.port, connections: Self.connections)
         var (ratios, ours, limits): ([Double], [Double], [Double]) = ([], [], [])
         for round in 0...bench.count(7, quick: 3) {
-            let requests = (0..<count).map {
-                Self.request((round * count + $0) * Self.step % customers, key)
+            let requests = (0..<requestsMax).map {
+                Self.request((round * requestsMax + $0) * Self.step % customers, key)
             }
-            let one = try effort(of: server, load, requests)
+            let one = try effort(of: server, load, Array(requests.prefix(count)))
             let other = try effort(of: constant, limit, requests)
             // The first warms both.
             guard round > 0 else { continue }
@@ -102,6 +107,17 @@ struct CustomerBench {
                 + "\(bytes) bytes of JSON, \(Self.connections) connections")
     }
 
+    /// Requests of one round.
+    private var requestsMax: Int { bench.count(12_000, quick: 3000) }
+
+    /// Those of them that are asked of ours: fewer where each takes long.
+    private func count(_ load: Load, _ key: String) throws -> Int {
+        let start = ContinuousClock.now
+        try load.exchange(Self.connections) { Self.request($0, key) }
+        let each = (ContinuousClock.now - start) / Duration.seconds(Self.connections)
+        return max(1, min(requestsMax, Int(Self.roundSeconds / each)))
+    }
+
     private static func request(_ number: Int, _ key: String) -> [UInt8] {
         HTTPRequestBytes.get("/v1/customers/\(Population.id(of: number))", key: key)
     }
@@ -110,7 +126,7 @@ struct CustomerBench {
         of program: RunningProgram, _ load: Load, _ requests: [[UInt8]]
     ) throws -> Double {
         let before = try Effort.of(process: program.id)
-        try load.send(requests.count) { requests[$0] }
+        try load.exchange(requests.count) { requests[$0] }
         return (try Effort.of(process: program.id) - before) / Double(requests.count)
     }
 }

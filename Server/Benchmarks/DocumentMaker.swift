@@ -1,8 +1,8 @@
 import AppStoreFormats
 import Simulator
 
-/// Documents as the store signs them, in any number, each different: weekly subscriptions, each with
-/// one notification for each of its periods.
+/// Documents as the store signs them, in any number, each different: weekly subscriptions, each
+/// with one notification for each of its periods.
 struct DocumentMaker: Sendable {
     /// Notifications of one subscription.
     static let periods = 6

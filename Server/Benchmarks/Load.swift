@@ -1,8 +1,7 @@
 import Foundation
-import Glibc
 
-/// Requests over connections that stay open, each of which sends its next one when it has its answer.
-/// One thread and no library, so that the machine is left to the server.
+/// Requests over connections that stay open, each of which sends its next one when it has its
+/// answer. One thread and no library, so that the machine is left to the server.
 final class Load {
     private static let readBytes = 65_536
     private static let timeoutMilliseconds: Int32 = 30_000
@@ -27,7 +26,7 @@ final class Load {
     /// - Parameter request: the bytes of one, by its number.
     /// - Returns: the last answer.
     @discardableResult
-    func send(_ count: Int, _ request: (Int) -> [UInt8]) throws -> [UInt8] {
+    func exchange(_ count: Int, _ request: (Int) -> [UInt8]) throws -> [UInt8] {
         var (sent, answered) = (0, 0)
         var last: [UInt8] = []
         for index in links.indices where sent < count {
@@ -53,7 +52,7 @@ final class Load {
         var rest = bytes[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes {
-                Glibc.send(
+                send(
                     links[index].socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
             }
             guard count > 0 else { throw BenchFailure("the server took no request: \(errno)") }

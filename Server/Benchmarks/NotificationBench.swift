@@ -1,6 +1,5 @@
 import Foundation
 import PostgresCluster
-import StorageSQLite
 
 /// Notifications over HTTP into a durable database, against the one verification that each needs.
 struct NotificationBench {
@@ -21,9 +20,9 @@ struct NotificationBench {
     func measureOnSQLite() async throws -> [Measured] {
         let path = try bench.freshDatabase("notifications.sqlite")
         _ = try programs.createKey(path)
-        let empty = try checkpointed(path)
+        let empty = try settledBytes(path)
         let (result, payloadBytes) = try measure(path, .notificationSQLite)
-        let full = try checkpointed(path)
+        let full = try settledBytes(path)
         let count = subscriptions * DocumentMaker.periods
         let each = Double(full - empty) / Double(count)
         let payload = Double(payloadBytes) / Double(count)
@@ -69,7 +68,7 @@ struct NotificationBench {
             let raw = try documents.prefix(64).map { try RawSignature(Array($0.utf8)) }
             let limit = try RawSignature.seconds(of: raw, count: Self.verifications)
             let before = try Effort.of(process: server.id)
-            try load.send(requests.count) { requests[$0] }
+            try load.exchange(requests.count) { requests[$0] }
             let effort = try Effort.of(process: server.id) - before
             let each = effort / Double(requests.count)
             ratios.append(each / limit)
@@ -88,10 +87,9 @@ struct NotificationBench {
         return (result, payloadBytes)
     }
 
-    /// Bytes of the files, with all that was logged ahead in its place.
-    private func checkpointed(_ path: String) throws -> Int {
-        // The last connection that closes puts the log in its place and removes it.
-        try SQLiteDatabase(path: path).close()
+    /// Bytes of the database at rest.
+    private func settledBytes(_ path: String) throws -> Int {
+        try DatabaseFiles.settle(path)
         return try DatabaseFiles.bytes(path)
     }
 }

@@ -38,6 +38,19 @@ struct Population {
             + digits
     }
 
+    /// A few letters that stand for the tables and indexes of a database: a population made for
+    /// others is of no use.
+    static func schemaName(of path: String) async throws -> String {
+        let database = try SQLiteDatabase(path: path)
+        let rows = try await database.read {
+            try $0.rows("SELECT coalesce(sql, '') FROM sqlite_master ORDER BY name", [])
+        }
+        try database.close()
+        let text = try rows.map { try $0.text(0) }.joined(separator: "\n")
+        return SHA256.hash(data: Array(text.utf8)).prefix(4)
+            .map { String($0, radix: 36) }.joined()
+    }
+
     /// Fills a database that has its tables. Nobody else may write to it.
     func fill(_ path: String) async throws {
         let database = try SQLiteDatabase(path: path)

@@ -83,18 +83,12 @@ struct Programs: Sendable {
     private func run(
         _ program: String, _ arguments: [String], port: UInt16, ready: String
     ) throws -> RunningProgram {
-        let process = Process()
-        process.executableURL = folder.appending(path: program)
-        process.arguments = arguments
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
         let start = ContinuousClock.now
-        try process.run()
-        let running = RunningProgram(process: process, port: port)
+        let running = try RunningProgram(folder.appending(path: program), arguments, port: port)
         let deadline = Date(timeIntervalSinceNow: Self.startSeconds)
-        while Date() < deadline, process.isRunning {
+        while Date() < deadline, running.isAlive {
             if let load = try? Load(port: port, connections: 1),
-                (try? load.send(1) { _ in HTTPRequestBytes.get(ready) }) != nil
+                (try? load.exchange(1) { _ in HTTPRequestBytes.get(ready) }) != nil
             {
                 running.startSeconds = (ContinuousClock.now - start) / .seconds(1)
                 return running
@@ -106,26 +100,42 @@ struct Programs: Sendable {
     }
 }
 
-/// A program that listens.
+/// A program that listens. It ends with this process, whatever ends it: a shell watches over a
+/// pipe.
 final class RunningProgram {
-    private let process: Process
+    private static let watching =
+        "\"$@\" </dev/null >/dev/null 2>&1 & echo $!; read -r _; kill $!; wait $!"
+
+    private let shell = Process()
+    private let leash = Pipe()
+    let id: Int32
     let port: UInt16
     /// From its start to its first answer.
     fileprivate(set) var startSeconds = 0.0
 
-    var id: Int32 { process.processIdentifier }
-
-    fileprivate init(process: Process, port: UInt16) {
-        self.process = process
+    fileprivate init(_ program: URL, _ arguments: [String], port: UInt16) throws {
         self.port = port
+        shell.executableURL = URL(fileURLWithPath: "/bin/bash")
+        shell.arguments = ["-c", Self.watching, "bash", program.path] + arguments
+        shell.standardInput = leash
+        let answer = Pipe()
+        shell.standardOutput = answer
+        try shell.run()
+        let line = String(decoding: answer.fileHandleForReading.availableData, as: UTF8.self)
+        guard let id = Int32(line.trimmingCharacters(in: .whitespacesAndNewlines)) else {
+            throw BenchFailure("\(program.path) could not be started")
+        }
+        self.id = id
     }
 
     deinit { stop() }
 
+    var isAlive: Bool { kill(id, 0) == 0 }
+
     /// Asks it to end, and waits.
     func stop() {
-        guard process.isRunning else { return }
-        process.terminate()
-        process.waitUntilExit()
+        guard shell.isRunning else { return }
+        leash.fileHandleForWriting.closeFile()
+        shell.waitUntilExit()
     }
 }

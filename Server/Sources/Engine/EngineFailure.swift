@@ -35,3 +35,25 @@ package enum EngineFailure: Error, Hashable, Sendable {
         }
     }
 }
+
+extension EngineFailure: CustomStringConvertible {
+    /// For logs and the command line; over HTTP there are other words, and a remedy.
+    package var description: String {
+        switch self {
+        case .unreadable(let sentence): sentence
+        case .tooMuch(let what, let limit): "more than \(limit) \(what)"
+        case .notForAnyApp(let found, let known):
+            "for bundle \(found ?? "(none)"), configured are \(known.joined(separator: ", "))"
+        case .unknownApp(let app): "no app \(app) is configured"
+        case .notTrusted(let refusal): refusal.sentence
+        case .cannotTellNow(let uncertainty): uncertainty.sentence
+        case .incomplete(let failure): "a signed document lacks \(failure)"
+        case .renewalWithoutTransaction(let purchase):
+            "renewal information of \(purchase) without a transaction"
+        case .meaninglessCustomerID(let id): "the id \(id.debugDescription) means nobody"
+        case .belongsToAnotherCustomer(let purchase): "\(purchase) is another customer's"
+        case .busy: "too many writers wait for the database"
+        case .storage(let what): what
+        }
+    }
+}

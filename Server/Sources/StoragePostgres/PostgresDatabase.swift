@@ -99,6 +99,8 @@ private final class Worker {
         _ body: (any Connection) throws -> Value, isEnding: () -> Bool
     ) throws -> Value {
         var runs = 0
+        let clock = ContinuousClock()
+        let start = clock.now
         while true {
             runs += 1
             do {
@@ -110,7 +112,8 @@ private final class Worker {
                 if failure?.kind == .unavailable || session?.isLost == true { session = nil }
                 guard let failure, !isEnding(),
                     case .again(let seconds) = Retry.step(
-                        after: failure, runs: runs, jitter: random())
+                        after: failure, runs: runs, seconds: (clock.now - start) / .seconds(1),
+                        jitter: random())
                 else { throw error }
                 Thread.sleep(forTimeInterval: seconds)
             }

@@ -14,19 +14,24 @@ enum Retry: Hashable, Sendable {
     static let constraintRunsMax = 3
     /// With the pauses below, about eight seconds: a restart, or a standby's promotion.
     static let outageRunsMax = 14
+    /// A host that swallows every packet takes its whole time to fail, each run: then time ends it.
+    static let outageSecondsMax = 10.0
 
     static let conflictPauseSecondsMax = 0.1
     static let outagePauseSecondsMax = 1.0
 
     /// - Parameter runs: how often the transaction was run.
+    /// - Parameter seconds: since the first of them began.
     /// - Parameter jitter: 0 ..< 1, so that those who collided do not collide again.
-    static func step(after failure: StorageFailure, runs: Int, jitter: Double) -> Retry {
+    static func step(
+        after failure: StorageFailure, runs: Int, seconds: Double, jitter: Double
+    ) -> Retry {
         switch failure.kind {
         case .conflict where runs < conflictRunsMax:
             .again(afterSeconds: min(0.001 * Double(runs), conflictPauseSecondsMax) * jitter)
         case .constraint where runs < constraintRunsMax:
             .again(afterSeconds: 0.001 * jitter)
-        case .unavailable where runs < outageRunsMax:
+        case .unavailable where runs < outageRunsMax && seconds < outageSecondsMax:
             .again(afterSeconds: outagePause(runs: runs) * (0.5 + jitter / 2))
         case .busy, .conflict, .unavailable, .constraint, .other: .giveUp
         }

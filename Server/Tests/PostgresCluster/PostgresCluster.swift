@@ -9,6 +9,8 @@ package actor PostgresCluster {
     /// The moment around which the template's months lie: 2023-11-14.
     package static let templateMilliseconds: Int64 = 1_700_000_000_000
     private static let template = "template_perennial"
+    /// As people sort, not as bytes do: whatever relies on the order of bytes must say so itself.
+    private static let sorting = "LOCALE_PROVIDER icu ICU_LOCALE 'en-US' LOCALE 'C'"
 
     /// Whoever comes while the server starts waits for the same start.
     private var starting: Task<PostgresServer, any Error>?
@@ -53,7 +55,9 @@ package actor PostgresCluster {
     private static func startedServer() async throws -> PostgresServer {
         let server = try PostgresServer()
         try await server.start()
-        try Administration.run("CREATE DATABASE \(template)", at: server.url(of: "postgres"))
+        try Administration.run(
+            "CREATE DATABASE \(template) TEMPLATE template0 \(sorting)",
+            at: server.url(of: "postgres"))
         let database = try PostgresDatabase(url: server.url(of: template))
         try await Store(database).migrate(at: templateMilliseconds)
         database.close()

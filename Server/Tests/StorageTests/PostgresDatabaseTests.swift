@@ -186,7 +186,9 @@ import Testing
     private func runs(of kind: StorageFailure.Kind, jitter: Double = 1) -> (Int, Double) {
         var (runs, seconds) = (1, 0.0)
         let failure = StorageFailure("", kind: kind)
-        while case .again(let pause) = Retry.step(after: failure, runs: runs, jitter: jitter) {
+        while case .again(let pause) = Retry.step(
+            after: failure, runs: runs, seconds: seconds, jitter: jitter)
+        {
             runs += 1
             seconds += pause
         }
@@ -202,6 +204,14 @@ import Testing
         #expect(runs(of: .unavailable).0 == Retry.outageRunsMax)
         #expect((4.0...10.0).contains(runs(of: .unavailable).1))
         #expect((4.0...10.0).contains(runs(of: .unavailable, jitter: 0).1))
+    }
+
+    @Test func `runs that each take long are ended by time, not by their number`() {
+        let lost = StorageFailure("", kind: .unavailable)
+        let soon = Retry.step(after: lost, runs: 2, seconds: 9, jitter: 0)
+        let late = Retry.step(
+            after: lost, runs: 2, seconds: Retry.outageSecondsMax, jitter: 0)
+        #expect(soon != .giveUp && late == .giveUp)
     }
 
     @Test(

@@ -47,7 +47,8 @@ import Testing
         #expect(acknowledged.all.count > kills, "the kills left nothing to look at")
         try program.expectClean()
 
-        // What was never acknowledged is sent again, as the App Store would; then all of it is there.
+        // What was never acknowledged is sent again, as the App Store would; then all of it is
+        // there.
         let server = try await program.start()
         await Stream.sendOnce(notifications, to: server.wire, acknowledged)
         server.kill()

@@ -44,6 +44,11 @@ enum Arrows {
         ]),
         // The wiring: it may see everything, and nobody imports it but its tests and the stories.
         "Program": everything,
+        // Beside Sources; nobody imports it. Measures parts alone, and the program from outside, so
+        // that it needs no Engine.
+        "Benchmarks": everything.subtracting(["Engine", "HTTPServer"]).union([
+            "PostgresCluster", "CLibPQ", "GRDBSQLite",
+        ]),
     ]
 
     /// Every module we wrote, and every product that Server/Package.swift names.

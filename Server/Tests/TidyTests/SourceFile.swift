@@ -18,10 +18,12 @@ struct SourceFile: Sendable {
     var isSwift: Bool { path.hasSuffix(".swift") }
     var isPage: Bool { path.hasSuffix(".md") }
 
-    /// The folder of a target: `Ledger` for `Server/Sources/Ledger/Access.swift`; nil elsewhere.
+    /// The folder of a target: `Ledger` for `Server/Sources/Ledger/Access.swift`, `Benchmarks`, which
+    /// stands beside those; nil elsewhere.
     var target: String? {
         var parts = path.split(separator: "/").map(String.init)
         if parts.first == "Server" { parts.removeFirst() }
+        if parts.count > 1, parts[0] == "Benchmarks" { return parts[0] }
         guard parts.count > 2, ["Sources", "Tests"].contains(parts[0]) else { return nil }
         return parts[1]
     }
