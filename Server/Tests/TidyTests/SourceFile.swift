@@ -18,8 +18,8 @@ struct SourceFile: Sendable {
     var isSwift: Bool { path.hasSuffix(".swift") }
     var isPage: Bool { path.hasSuffix(".md") }
 
-    /// The folder of a target: `Ledger` for `Server/Sources/Ledger/Access.swift`, `Benchmarks`, which
-    /// stands beside those; nil elsewhere.
+    /// The folder of a target: `Ledger` for `Server/Sources/Ledger/Access.swift`, `Benchmarks`,
+    /// which stands beside those; nil elsewhere.
     var target: String? {
         var parts = path.split(separator: "/").map(String.init)
         if parts.first == "Server" { parts.removeFirst() }
