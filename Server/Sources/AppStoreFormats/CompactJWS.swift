@@ -1,3 +1,5 @@
+import Foundation
+
 /// A JWS in compact form (RFC 7515 §7.1), taken apart but not trusted: three base64url segments,
 /// joined by dots.
 package struct CompactJWS: Hashable, Sendable {
@@ -10,11 +12,15 @@ package struct CompactJWS: Hashable, Sendable {
 
     /// Nil unless there are exactly three segments, none of them empty.
     package init?(_ bytes: [UInt8]) {
-        let parts = bytes.split(
-            separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
-        guard parts.count == 3, parts.allSatisfy({ !$0.isEmpty }) else { return nil }
-        (headerSegment, payloadSegment, signatureSegment) = (parts[0], parts[1], parts[2])
-        signedBytes = bytes[..<parts[1].endIndex]
+        let dot = UInt8(ascii: ".")
+        guard let first = bytes.firstIndex(of: dot, from: 0), first > 0,
+            let second = bytes.firstIndex(of: dot, from: first + 1), second > first + 1,
+            second + 1 < bytes.count, bytes.firstIndex(of: dot, from: second + 1) == nil
+        else { return nil }
+        headerSegment = bytes[..<first]
+        payloadSegment = bytes[(first + 1)..<second]
+        signatureSegment = bytes[(second + 1)...]
+        signedBytes = bytes[..<second]
     }
 
     package init?(_ text: String) { self.init(Array(text.utf8)) }
@@ -39,5 +45,16 @@ package struct JWSHeader: WireObject {
         fields.field("alg", &algorithm)
         fields.field("kid", &keyID)
         fields.field("x5c", &certificates)
+    }
+}
+
+extension [UInt8] {
+    /// The first place of a byte, from an offset on. By the C library, which looks at many at once.
+    func firstIndex(of byte: UInt8, from offset: Int) -> Int? {
+        withUnsafeBytes { buffer in
+            guard offset < buffer.count, let start = buffer.baseAddress else { return nil }
+            let found = memchr(start + offset, Int32(byte), buffer.count - offset)
+            return found.map { UnsafeRawPointer($0) - start }
+        }
     }
 }

@@ -1,3 +1,5 @@
+import Foundation
+
 /// Why bytes are no JSON, and where.
 package struct JSONFailure: Error, Hashable, Sendable, CustomStringConvertible {
     package var what: String
@@ -175,18 +177,28 @@ extension JSONParser {
     private mutating func string() throws(JSONFailure) -> String {
         offset += 1
         let start = offset
-        while let byte = next {
-            switch byte {
-            case UInt8(ascii: "\""):
-                let plain = try text(bytes[start..<offset])
-                offset += 1
-                return plain
-            case UInt8(ascii: "\\"): return try escapedString(from: start)
-            case 0..<0x20: throw failure("a control character within a string")
-            default: offset += 1
-            }
+        guard let end = nextQuote else { return try escapedString(from: start) }
+        let plain = bytes[start..<end]
+        guard Self.isPlain(plain) else { return try escapedString(from: start) }
+        let text = try text(plain)
+        offset = end + 1
+        return text
+    }
+
+    private var nextQuote: Int? {
+        guard offset < bytes.count, let start = bytes.baseAddress else { return nil }
+        let found = memchr(start + offset, Int32(UInt8(ascii: "\"")), bytes.count - offset)
+        return found.map { UnsafeRawPointer($0) - UnsafeRawPointer(start) }
+    }
+
+    /// Neither an escape nor a control character. Without a branch, so that many are looked at at
+    /// once.
+    private static func isPlain(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
+        var odd: UInt8 = 0
+        for byte in UnsafeBufferPointer(rebasing: bytes) {
+            odd |= (byte == UInt8(ascii: "\\") ? 1 : 0) | (byte < 0x20 ? 1 : 0)
         }
-        throw failure("a string without end")
+        return odd == 0
     }
 
     private mutating func escapedString(from start: Int) throws(JSONFailure) -> String {

@@ -28,7 +28,7 @@ package struct PackedDocument: Hashable, Sendable {
 
     package init(packing bytes: [UInt8]) {
         var packer = Packer()
-        let parts = packer.pack(bytes[...], depth: 0)
+        let parts = packer.pack(bytes, depth: 0)
         let packed = PackedDocument(parts: parts, headers: packer.headers)
         self =
             packed.unpacked == bytes
@@ -65,49 +65,29 @@ private struct Packer {
         out.append(UInt8(rest))
     }
 
-    /// Packs text that may hold JWS, each beginning with `eyJ` ({" in base64).
-    mutating func pack(_ bytes: ArraySlice<UInt8>, depth: Int) -> [UInt8] {
+    /// Packs text that may be a JWS, or hold some in quotes, each beginning with `eyJ` ({" in
+    /// base64).
+    mutating func pack(_ bytes: [UInt8], depth: Int) -> [UInt8] {
         let outer = out
         out = []
         out.reserveCapacity(bytes.count)
-        var literalStart = bytes.startIndex
-        var offset = bytes.startIndex
-        while depth < PackedDocument.nestingMax, let start = Self.nextToken(in: bytes, from: offset)
-        {
-            let end = bytes[start...].firstIndex { !Self.isTokenCharacter($0) } ?? bytes.endIndex
-            offset = end
-            guard let token = token(bytes[start..<end]) else { continue }
-            append(literal: bytes[literalStart..<start])
+        var literalStart = 0
+        var start: Int? = 0
+        while depth < PackedDocument.nestingMax, let from = start {
+            let quote = bytes.firstIndex(of: UInt8(ascii: "\""), from: from)
+            start = quote.map { $0 + 1 }
+            let text = bytes[from..<(quote ?? bytes.count)]
+            guard text.starts(with: Self.tokenStart), let token = token(text) else { continue }
+            append(literal: bytes[literalStart..<from])
             append(token, depth: depth)
-            literalStart = end
+            literalStart = text.endIndex
         }
         append(literal: bytes[literalStart...])
         defer { out = outer }
         return out
     }
 
-    private static func nextToken(in bytes: ArraySlice<UInt8>, from offset: Int) -> Int? {
-        var index = offset
-        while index + 2 < bytes.endIndex {
-            if bytes[index] == UInt8(ascii: "e"), bytes[index + 1] == UInt8(ascii: "y"),
-                bytes[index + 2] == UInt8(ascii: "J")
-            {
-                return index
-            }
-            index += 1
-        }
-        return nil
-    }
-
-    private static func isTokenCharacter(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"),
-            UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
-            true
-        default: false
-        }
-    }
+    private static let tokenStart = Array("eyJ".utf8)
 
     private struct Token {
         var header: Int
@@ -131,7 +111,7 @@ private struct Packer {
         out.append(1)
         append(number: token.header)
         append(literal: dot[...])
-        append(nested: pack(token.payload[...], depth: depth + 1))
+        append(nested: pack(token.payload, depth: depth + 1))
         append(literal: dot[...])
         append(nested: Self.literal(token.signature[...]))
     }

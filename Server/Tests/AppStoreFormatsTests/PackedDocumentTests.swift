@@ -77,7 +77,7 @@ import Testing
 
     @Test func `headers beyond the limit stay in the text`() {
         let documents = (0..<40).map { Self.jws(["a": 1], header: ["n": .integer($0)]) }
-        let text = Array(documents.joined(separator: " ").utf8)
+        let text = Array(documents.joined(separator: "\"").utf8)
         let packed = PackedDocument(packing: text)
         #expect(packed.unpacked == text)
         #expect(packed.headers.count == PackedDocument.headersMax)
