@@ -69,13 +69,20 @@ extension CustomerID {
     ]
 
     func requireMeaning() throws(EngineFailure) {
+        guard isWellFormed, rawValue.utf8.count <= Self.bytesMax,
+            !Self.meaningless.contains(rawValue.lowercased())
+        else { throw .meaninglessCustomerID(rawValue) }
+    }
+
+    /// Something printable, with no space before, after, or twice within.
+    private var isWellFormed: Bool {
+        // Nearly all ids are plain ASCII: then nothing needs to be asked of each character.
+        if rawValue.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) { return !rawValue.isEmpty }
+        let words = rawValue.split(whereSeparator: \.isWhitespace).joined(separator: " ")
         let isPrintable = rawValue.unicodeScalars.allSatisfy {
             $0.properties.generalCategory != .control
         }
-        let words = rawValue.split(whereSeparator: \.isWhitespace).joined(separator: " ")
-        guard !words.isEmpty, words == rawValue, isPrintable, rawValue.utf8.count <= Self.bytesMax,
-            !Self.meaningless.contains(rawValue.lowercased())
-        else { throw .meaninglessCustomerID(rawValue) }
+        return !words.isEmpty && words == rawValue && isPrintable
     }
 }
 
