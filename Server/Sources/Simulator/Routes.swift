@@ -34,7 +34,9 @@ extension AppStoreSimulator {
         case .bytes(let bytes, let type): return Response(.ok, bytes, type: type)
         case .json(let json):
             guard let field = query["only"] else {
-                return Response(.ok, json.bytes, type: "application/json; charset=utf-8")
+                // So that answers stand on lines of their own in a terminal.
+                let line = json.bytes + [UInt8(ascii: "\n")]
+                return Response(.ok, line, type: "application/json; charset=utf-8")
             }
             return try Self.text(of: field, in: json)
         }
@@ -116,6 +118,7 @@ extension Response {
             "code": .string(problem.code), "remedy": .string(problem.remedy),
         ]
         self.init(
-            HTTPResponse.Status(code: problem.status), json.bytes, type: "application/problem+json")
+            HTTPResponse.Status(code: problem.status), json.bytes + [UInt8(ascii: "\n")],
+            type: "application/problem+json")
     }
 }
