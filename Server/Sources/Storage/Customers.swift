@@ -132,34 +132,44 @@ extension StoreTransaction {
         of customer: CustomerID, in app: AppID, environment: Environment
     ) throws(StorageFailure) -> [Timeline] {
         try timelines(
-            "JOIN links USING (app, environment, purchase) "
-                + "WHERE links.app = $1 AND links.customer = $2 AND environment = $3",
+            Self.selectLinked,
             [.text(app.rawValue), .text(customer.rawValue), .text(environment.rawValue)],
             in: environment)
     }
 
-    /// The timelines of purchases that are nobody's and carry an account token.
+    /// The timelines of purchases that are nobody's and carry an account token, in the order of
+    /// their numbers.
     package func unlinkedTimelines(
         token: String, in app: AppID, environment: Environment
     ) throws(StorageFailure) -> [Timeline] {
         try timelines(
-            "WHERE purchases.app = $1 AND account_token = $2 AND environment = $3 "
-                + "AND NOT EXISTS (SELECT 1 FROM links WHERE links.app = purchases.app "
-                + "AND links.environment = purchases.environment "
-                + "AND links.purchase = purchases.purchase)",
+            Self.selectUnlinked,
             [.text(app.rawValue), .text(token), .text(environment.rawValue)], in: environment)
     }
 
+    // Sorted here and not by SQL, and joined from the links: else SQLite, which knows nothing of
+    // how few rows a customer has, reads every purchase of the app in their order.
+    static let selectLinked =
+        "SELECT purchases.purchase, timeline FROM links CROSS JOIN purchases "
+        + "WHERE links.app = $1 AND links.customer = $2 AND links.environment = $3 "
+        + "AND purchases.app = links.app AND purchases.environment = links.environment "
+        + "AND purchases.purchase = links.purchase"
+
+    static let selectUnlinked =
+        "SELECT purchase, timeline FROM purchases "
+        + "WHERE app = $1 AND account_token = $2 AND environment = $3 "
+        + "AND NOT EXISTS (SELECT 1 FROM links WHERE links.app = purchases.app "
+        + "AND links.environment = purchases.environment "
+        + "AND links.purchase = purchases.purchase)"
+
     private func timelines(
-        _ condition: String, _ values: [Value], in environment: Environment
+        _ select: String, _ values: [Value], in environment: Environment
     ) throws(StorageFailure) -> [Timeline] {
-        let rows = try connection.rows(
-            "SELECT purchase, timeline FROM purchases \(condition) ORDER BY purchase", values)
         var timelines: [Timeline] = []
-        for row in rows {
+        for row in try connection.rows(select, values) {
             let purchase = PurchaseID(TransactionID(rawValue: try row.text(0)), in: environment)
             timelines.append(try Timeline(stored: try row.bytes(1), of: purchase))
         }
-        return timelines
+        return timelines.sorted { $0.purchase < $1.purchase }
     }
 }

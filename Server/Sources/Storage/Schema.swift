@@ -59,7 +59,8 @@ package enum Schema {
                 PRIMARY KEY (app, environment, purchase)
             ) \(type.strict)
             """,
-            "CREATE INDEX purchases_by_account_token ON purchases (app, account_token)",
+            "CREATE INDEX purchases_by_account_token "
+                + "ON purchases (app, account_token, environment)",
         ]
     }
 
@@ -115,7 +116,7 @@ package enum Schema {
                 FOREIGN KEY (app, customer) REFERENCES customers (app, customer)
             ) \(type.strict)
             """,
-            "CREATE INDEX links_by_customer ON links (app, customer)",
+            "CREATE INDEX links_by_customer ON links (app, customer, environment)",
             """
             CREATE TABLE keys (
                 app \(type.text) NOT NULL,
