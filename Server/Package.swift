@@ -22,7 +22,10 @@ let serviceLifecycle = Target.Dependency.product(
 let x509 = Target.Dependency.product(name: "X509", package: "swift-certificates")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 
-let only = Context.environment["ONLY"].map { $0.split(separator: ",").map(String.init) }
+// Of use while other targets do not compile: PERENNIAL_ONLY=Ledger,LedgerTests builds these alone.
+let only = Context.environment["PERENNIAL_ONLY"].map {
+    $0.split(separator: ",").map(String.init)
+}
 let keep: (Target) -> Bool = { target in only.map { $0.contains(target.name) } ?? true }
 
 func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {

@@ -48,13 +48,9 @@ enum Words {
     private static var everywhere: [Ban] {
         [
             Ban(
-                #/\/(w[o]rk|f[a]rm)/|/tmp/(b[a]sh_jobs|pl[a]n/)/#,
+                #/\/(h[o]me|U[s]ers|r[o]ot|t[m]p)\/\w/#,
                 "A path of the machine it was written on.",
                 remedy: "write a path from the repository's root."),
-            Ban(
-                #/opt/swift-p[a]ckages|f[a]rm-(studio|bench)|\.l[i]brary/|\bp[b]uild\b/#,
-                "A tool of the machine it was written on.",
-                remedy: "name a command that everybody has: bin/test, swift build."),
             Ban(
                 #/\b[Ii]ssue #?[0-9]+\b|\(#[0-9]+\)/#,
                 "A number of an issue.",

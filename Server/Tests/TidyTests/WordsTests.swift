@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(arguments: [
-        "see /wo" + "rk/main", "cd /fa" + "rm/x", "/tmp/ba" + "sh_jobs.0", "run pbu" + "ild",
+        "see /ho" + "me/anna/main", "cd /Us" + "ers/anna/x", "/tm" + "p/jobs.0", "in /ro" + "ot/x",
         "as iss" + "ue 12 says", "Mend it (#" + "12)",
     ])
     func `what only one machine or one board knows is a violation in every file`(line: String) {
