@@ -15,11 +15,13 @@ package actor AppStoreSimulator {
 
     package nonisolated let clock: VirtualClock
     package nonisolated let authority: SigningAuthority
-    private let post: @Sendable (_ url: String, _ body: [UInt8]) async -> PostAnswer
+    let post: @Sendable (_ url: String, _ body: [UInt8]) async -> PostAnswer
     private let quiesce: @Sendable () async -> Void
     private(set) var settings: SimulatorSettings
     var world: World
     var faults: Faults
+    /// What the App Store Server API remembers.
+    var api = ServerAPI()
     private var deliveries: Deliveries
     /// The moment of the last event: on a running clock the present may be ahead of it.
     private var settled: AppStoreDate
@@ -64,6 +66,7 @@ package actor AppStoreSimulator {
         self.settings = settings
         world = World(settings)
         faults = Faults(seed: settings.seed)
+        api = ServerAPI()
         deliveries = Deliveries(stopsRetryingAt400: settings.stopsRetryingAt400)
         settled = settings.now
         entries = []

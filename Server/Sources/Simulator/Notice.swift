@@ -8,7 +8,8 @@ package struct Notice: Sendable {
     package let account: String
     package let environment: SimulatedEnvironment
     package let at: AppStoreDate
-    let transaction: TransactionPayload
+    /// None in a test.
+    let transaction: TransactionPayload?
     let renewal: RenewalPayload?
     let status: SubscriptionStatus?
     let signedDate: AppStoreDate
@@ -22,7 +23,9 @@ package struct Notice: Sendable {
         content.bundleId = settings.bundleID
         content.bundleVersion = World.bundleVersion
         content.environment = environment.storeEnvironment
-        content.signedTransactionInfo = try authority.sign(transaction.json)
+        if let transaction {
+            content.signedTransactionInfo = try authority.sign(transaction.json)
+        }
         if let renewal { content.signedRenewalInfo = try authority.sign(renewal.json) }
         content.status = status
         var payload = NotificationPayload()
@@ -60,9 +63,15 @@ extension World {
         return notice(type, nil, transaction.account, signed, nil, nil, at: now)
     }
 
+    /// A notification about nothing, to try the way.
+    mutating func testNotice(in environment: SimulatedEnvironment, at now: AppStoreDate) -> Notice {
+        let nobody = Account.Key(name: "", environment: environment)
+        return notice(.test, nil, nobody, nil, nil, nil, at: now)
+    }
+
     private mutating func notice(
         _ type: NotificationType, _ subtype: NotificationSubtype?, _ account: Account.Key,
-        _ transaction: TransactionPayload, _ renewal: RenewalPayload?,
+        _ transaction: TransactionPayload?, _ renewal: RenewalPayload?,
         _ status: SubscriptionStatus?, at now: AppStoreDate
     ) -> Notice {
         Notice(

@@ -66,7 +66,8 @@ struct SimulatorRoute: Sendable {
     }
 
     /// Everything the simulator answers.
-    static let all = worldRoutes + deviceRoutes + subscriptionRoutes + bookRoutes
+    static let all =
+        worldRoutes + deviceRoutes + subscriptionRoutes + bookRoutes + serverAPIRoutes
 }
 
 extension SimulatorRoute.Call {

@@ -23,6 +23,11 @@ package struct SimulatorSettings: Sendable {
     /// Whether a transaction that was upgraded carries the date of its prorated refund.
     package var upgradeSetsRevocationDate = true
 
+    /// Who may call the App Store Server API.
+    package var apiKeys = [APIKey.wellKnown]
+    /// Whether its limits of calls in a second hold, and by whose time.
+    package var apiRateLimits = RateLimits.Time.off
+
     /// The days of grace that can be set.
     package static let graceDaysRange = 0...28
     /// Apple charges up to a day early.
