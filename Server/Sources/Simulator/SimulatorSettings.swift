@@ -28,6 +28,9 @@ package struct SimulatorSettings: Sendable {
     /// Whether its limits of calls in a second hold, and by whose time.
     package var apiRateLimits = RateLimits.Time.off
 
+    /// Whether also the signatures come from the seed, so that two runs are the same bytes.
+    package var isDeterministic = false
+
     /// The days of grace that can be set.
     package static let graceDaysRange = 0...28
     /// Apple charges up to a day early.
