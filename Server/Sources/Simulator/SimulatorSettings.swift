@@ -27,6 +27,8 @@ package struct SimulatorSettings: Sendable {
     package var apiKeys = [APIKey.wellKnown]
     /// Whether its limits of calls in a second hold, and by whose time.
     package var apiRateLimits = RateLimits.Time.off
+    /// What the OCSP responder declares revoked.
+    package var revokedCertificates: Set<RevocationDesk.Subject> = []
 
     /// Whether also the signatures come from the seed, so that two runs are the same bytes.
     package var isDeterministic = false
