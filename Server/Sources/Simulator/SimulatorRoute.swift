@@ -71,8 +71,8 @@ struct SimulatorRoute: Sendable {
 
     /// Everything the simulator answers.
     static let all =
-        worldRoutes + deviceRoutes + subscriptionRoutes + bookRoutes + serverAPIRoutes
-        + ocspRoutes
+        worldRoutes + deviceRoutes + subscriptionRoutes + bookRoutes
+        + announcementRoutes + serverAPIRoutes + ocspRoutes
 }
 
 extension SimulatorRoute.Call {
