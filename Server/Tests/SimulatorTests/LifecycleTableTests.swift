@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    private static func member(
+    static func member(
         _ path: String, of letter: Letter, after earlier: ArraySlice<Letter>
     ) -> JSON {
         if path == "tx.isNew" {
@@ -75,7 +75,7 @@ import Testing
 }
 
 extension Stage {
-    fileprivate func play(_ steps: [LifecycleTableTests.Step]) async throws {
+    func play(_ steps: [LifecycleTableTests.Step]) async throws {
         var bought = PurchaseAnswer(
             signedTransaction: "", transactionID: "", originalTransactionID: "")
         for step in steps {
