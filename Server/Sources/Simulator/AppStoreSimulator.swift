@@ -24,7 +24,7 @@ package actor AppStoreSimulator {
     private let quiesce: @Sendable () async -> Void
     private(set) var settings: SimulatorSettings
     var world: World
-    var faults: Faults
+    private(set) var faults: Faults
     private var deliveries: Deliveries
     /// The moment of the last event: on a running clock the present may be ahead of it.
     private var settled: AppStoreDate
@@ -63,6 +63,9 @@ package actor AppStoreSimulator {
     /// Every notification made since the last reset, in order.
     package var notifications: [SentNotification] { deliveries.all }
 
+    /// What faults sent beside them, that a server must refuse.
+    package var strays: [SentNotification] { deliveries.strays }
+
     /// What happened: requests, notifications and attempts to deliver them.
     package var log: [JSON] { entries }
 
@@ -88,6 +91,13 @@ package actor AppStoreSimulator {
     {
         guard settings.isDeterministic else { return ownAuthority }
         return keepsRoot ? ownAuthority.repeating : try SigningAuthority(seed: settings.seed)
+    }
+
+    /// Changes what goes wrong from now on.
+    package func setFaults<Failure>(_ change: (inout Faults) throws(Failure) -> Void)
+        throws(Failure)
+    {
+        try change(&faults)
     }
 
     /// Changes the world by one verb: first everything that is due happens, then the change, then
@@ -193,8 +203,10 @@ extension AppStoreSimulator {
         guard let url = settings.notificationURL,
             let (due, notification) = deliveries.takeNext(by: now)
         else { return }
-        let body: JSON = ["signedPayload": .string(notification.signedPayload)]
-        let answer = await post(url, body.bytes)
+        if let outage = faults.notificationOutage, outage.includes(now) {
+            return deliveries.postpone(due, until: outage.until)
+        }
+        let answer = await post(url, notification.body(attempt: due.attempt))
         deliveries.note(answer, of: due, at: now)
         note(
             "delivery",
@@ -209,16 +221,36 @@ extension AppStoreSimulator {
 
     private func send(_ notices: [Notice]) throws(SigningFailure) {
         for notice in notices {
-            let payload = try notice.signed(by: authority, settings)
-            let notification = SentNotification(notice: notice, signedPayload: payload)
+            let fate = faults.fate(of: notice)
+            let payload = try notice.payload(
+                signedBy: authority, settings, altered: Alteration(faults: fate.faults))
+            let notification = SentNotification(
+                notice: notice, signedPayload: try authority.sign(payload), faults: fate.faults)
             deliveries.add(
-                notification, fate: faults.fate(), isSent: settings.notificationURL != nil)
+                notification, timing: fate.timing, isSent: settings.notificationURL != nil)
             note(
                 "notification",
                 [
                     ("uuid", .string(notice.uuid)), ("account", .string(notice.account)),
                     ("type", notice.type.json), ("subtype", notice.subtype?.json ?? .null),
                 ])
+            try send(strays: fate.faults, of: notice, payload)
+        }
+    }
+
+    /// Notes what struck a notification, and sends what comes beside it.
+    private func send(
+        strays faults: [NotificationFault], of notice: Notice, _ payload: JSON
+    ) throws(SigningFailure) {
+        for fault in faults {
+            note(
+                "fault",
+                [("uuid", .string(notice.uuid)), ("notifications", .string(fault.rawValue))])
+            guard let spoilage = fault.spoilage else { continue }
+            let stray = SentNotification(
+                notice: notice, signedPayload: try authority.sign(payload, spoiled: spoilage),
+                faults: [fault], isStray: true)
+            deliveries.add(stray, isSent: settings.notificationURL != nil)
         }
     }
 

@@ -17,13 +17,26 @@ package struct Notice: Sendable {
     func signed(
         by authority: SigningAuthority, _ settings: SimulatorSettings
     ) throws(SigningFailure) -> String {
+        try authority.sign(payload(signedBy: authority, settings))
+    }
+
+    /// What is to be signed, with the signed documents inside; as a fault alters it.
+    func payload(
+        signedBy authority: SigningAuthority, _ settings: SimulatorSettings,
+        altered alteration: Alteration = .none
+    ) throws(SigningFailure) -> JSON {
+        var transaction = transaction
+        alteration.apply(to: &transaction)
         var content = NotificationData()
         content.appAppleId = environment == .production ? settings.appAppleID : nil
         content.bundleId = settings.bundleID
         content.bundleVersion = World.bundleVersion
         content.environment = environment.storeEnvironment
         content.signedTransactionInfo = try authority.sign(transaction.json)
-        if let renewal { content.signedRenewalInfo = try authority.sign(renewal.json) }
+        if var renewal {
+            alteration.apply(to: &renewal)
+            content.signedRenewalInfo = try authority.sign(renewal.json)
+        }
         content.status = status
         var payload = NotificationPayload()
         payload.notificationType = type
@@ -32,7 +45,8 @@ package struct Notice: Sendable {
         payload.version = "2.0"
         payload.signedDate = signedDate
         payload.data = content
-        return try authority.sign(payload.json)
+        alteration.apply(to: &payload)
+        return payload.json
     }
 }
 

@@ -34,10 +34,6 @@ extension SimulatorRoute {
             try await simulator.moveClock(call.body)
             return .json(await simulator.clockJSON)
         },
-        post("/_sim/faults", "What goes wrong with notifications from now on.", faultFields) {
-            simulator, call in
-            .json(try await simulator.setFaults(call.body))
-        },
     ]
 
     private static let resetFields = [
@@ -62,13 +58,6 @@ extension SimulatorRoute {
         Field("advance", "string", "An ISO 8601 duration such as P31D, P1M or PT1H30M."),
         Field("set", "string", "A later time, RFC 3339."),
         Field("rate", "number", "Virtual per real time; 0 stops the clock."),
-    ]
-
-    private static let faultFields = [
-        Field(
-            "notifications", "object",
-            "Odds {drop, duplicate, delay, reorder}, and delay_seconds: a number or {max}."),
-        Field("next", "object", "{notifications: drop, duplicate, delay or reorder}, once."),
     ]
 
     private static func settings(
@@ -135,43 +124,5 @@ extension AppStoreSimulator {
         }
         if let moment { try await advance(to: moment) }
         if let rate { try await setRate(rate) }
-    }
-
-    fileprivate func setFaults(_ body: RequestBody) throws(StoreProblem) -> JSON {
-        if let json = body.value("notifications") {
-            let fields = ["drop", "duplicate", "delay", "reorder", "delay_seconds"]
-            let part = try RequestBody(json, known: fields, place: "notifications")
-            let delay = try Self.delay(part)
-            // A length alone means: delay them all.
-            let delayOdds = try part.odds("delay") ?? (delay == nil ? 0 : 1)
-            let odds = Faults.Odds(
-                drop: try part.odds("drop") ?? 0, duplicate: try part.odds("duplicate") ?? 0,
-                reorder: try part.odds("reorder") ?? 0, delay: delayOdds)
-            setFaults(odds, delay: delay)
-        }
-        if let json = body.value("next") {
-            let part = try RequestBody(json, known: ["notifications"], place: "next")
-            let names = Faults.Once.allCases.map(\.rawValue).joined(separator: ", ")
-            guard let once = Faults.Once(rawValue: try part.requiredString("notifications")) else {
-                throw RequestBody.wrong("next.notifications", "one of \(names)")
-            }
-            setNextFault(once)
-        }
-        let odds = faults.odds
-        return [
-            "notifications": [
-                "drop": .decimal("\(odds.drop)"), "duplicate": .decimal("\(odds.duplicate)"),
-                "delay": .decimal("\(odds.delay)"), "reorder": .decimal("\(odds.reorder)"),
-            ]
-        ]
-    }
-
-    private static func delay(_ body: RequestBody) throws(StoreProblem) -> Faults.Delay? {
-        guard let value = body.value("delay_seconds") else { return nil }
-        let seconds = value.integer ?? value["max"]?.integer
-        guard let seconds, (0...Faults.Delay.secondsMax).contains(seconds) else {
-            throw RequestBody.wrong("delay_seconds", "a number of seconds, or {\"max\": seconds}")
-        }
-        return Faults.Delay(seconds: seconds, isMaximum: value.integer == nil)
     }
 }

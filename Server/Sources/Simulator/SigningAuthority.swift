@@ -34,7 +34,8 @@ package struct SigningAuthority: Sendable {
     }
 
     private init(
-        root rootKey: P384.Signing.PrivateKey, intermediate intermediateKey: P384.Signing.PrivateKey,
+        root rootKey: P384.Signing.PrivateKey,
+        intermediate intermediateKey: P384.Signing.PrivateKey,
         leaf key: P256.Signing.PrivateKey, isRepeatable: Bool
     ) throws(SigningFailure) {
         do {
@@ -108,6 +109,15 @@ package struct SigningAuthority: Sendable {
         do { return [UInt8](try signingKey.signature(for: bytes).rawRepresentation) } catch {
             throw SigningFailure("A payload could not be signed: \(error)")
         }
+    }
+
+    /// A payload under the true chain, but signed with a key that anybody may have.
+    func signedByAStranger(_ payload: JSON) throws(SigningFailure) -> String {
+        let stranger: P256.Signing.PrivateKey
+        do { stranger = try SeededKeys(seed: .max).leaf } catch {
+            throw SigningFailure("There is no key to forge with: \(error)")
+        }
+        return try Self(key: stranger, certificates: certificates, isRepeatable: true).sign(payload)
     }
 
     private static func header(_ chain: [[UInt8]], overrides: [JSON.Member]) -> JSON {

@@ -66,7 +66,7 @@ struct SimulatorRoute: Sendable {
     }
 
     /// Everything the simulator answers.
-    static let all = worldRoutes + deviceRoutes + subscriptionRoutes + bookRoutes
+    static let all = worldRoutes + faultRoutes + deviceRoutes + subscriptionRoutes + bookRoutes
 }
 
 extension SimulatorRoute.Call {
