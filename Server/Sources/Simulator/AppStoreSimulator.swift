@@ -20,11 +20,13 @@ package actor AppStoreSimulator {
     private nonisolated let signing: Mutex<SigningAuthority>
     private let ownAuthority: SigningAuthority
     private let keepsRoot: Bool
-    private let post: @Sendable (_ url: String, _ body: [UInt8]) async -> PostAnswer
+    let post: @Sendable (_ url: String, _ body: [UInt8]) async -> PostAnswer
     private let quiesce: @Sendable () async -> Void
     private(set) var settings: SimulatorSettings
     var world: World
     private(set) var faults: Faults
+    /// What the App Store Server API remembers.
+    var api = ServerAPI()
     private var deliveries: Deliveries
     /// The moment of the last event: on a running clock the present may be ahead of it.
     private var settled: AppStoreDate
@@ -79,6 +81,7 @@ package actor AppStoreSimulator {
         self.settings = settings
         world = World(settings)
         faults = Faults(seed: settings.seed)
+        api = ServerAPI()
         deliveries = Deliveries(stopsRetryingAt400: settings.stopsRetryingAt400)
         settled = settings.now
         entries = []

@@ -8,7 +8,8 @@ package struct Notice: Sendable {
     package let account: String
     package let environment: SimulatedEnvironment
     package let at: AppStoreDate
-    let transaction: TransactionPayload
+    /// None in a test.
+    let transaction: TransactionPayload?
     let renewal: RenewalPayload?
     let status: SubscriptionStatus?
     let signedDate: AppStoreDate
@@ -25,14 +26,15 @@ package struct Notice: Sendable {
         signedBy authority: SigningAuthority, _ settings: SimulatorSettings,
         altered alteration: Alteration = .none
     ) throws(SigningFailure) -> JSON {
-        var transaction = transaction
-        alteration.apply(to: &transaction)
         var content = NotificationData()
         content.appAppleId = environment == .production ? settings.appAppleID : nil
         content.bundleId = settings.bundleID
         content.bundleVersion = World.bundleVersion
         content.environment = environment.storeEnvironment
-        content.signedTransactionInfo = try authority.sign(transaction.json)
+        if var transaction {
+            alteration.apply(to: &transaction)
+            content.signedTransactionInfo = try authority.sign(transaction.json)
+        }
         if var renewal {
             alteration.apply(to: &renewal)
             content.signedRenewalInfo = try authority.sign(renewal.json)
@@ -74,9 +76,15 @@ extension World {
         return notice(type, nil, transaction.account, signed, nil, nil, at: now)
     }
 
+    /// A notification about nothing, to try the way.
+    mutating func testNotice(in environment: SimulatedEnvironment, at now: AppStoreDate) -> Notice {
+        let nobody = Account.Key(name: "", environment: environment)
+        return notice(.test, nil, nobody, nil, nil, nil, at: now)
+    }
+
     private mutating func notice(
         _ type: NotificationType, _ subtype: NotificationSubtype?, _ account: Account.Key,
-        _ transaction: TransactionPayload, _ renewal: RenewalPayload?,
+        _ transaction: TransactionPayload?, _ renewal: RenewalPayload?,
         _ status: SubscriptionStatus?, at now: AppStoreDate
     ) -> Notice {
         Notice(

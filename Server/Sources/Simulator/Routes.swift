@@ -16,6 +16,7 @@ extension AppStoreSimulator {
                 try await self.response(to: request, context, route)
             }
         }
+        addServerAPI(to: router)
         return router
     }
 

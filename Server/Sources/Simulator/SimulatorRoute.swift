@@ -66,7 +66,9 @@ struct SimulatorRoute: Sendable {
     }
 
     /// Everything the simulator answers.
-    static let all = worldRoutes + faultRoutes + deviceRoutes + subscriptionRoutes + bookRoutes
+    static let all =
+        worldRoutes + faultRoutes + deviceRoutes + subscriptionRoutes + bookRoutes
+        + serverAPIRoutes
 }
 
 extension SimulatorRoute.Call {

@@ -25,6 +25,10 @@ package struct SimulatorSettings: Sendable {
 
     /// Whether also the signatures come from the seed, so that two runs are the same bytes.
     package var isDeterministic = false
+    /// Who may call the App Store Server API.
+    package var apiKeys = [APIKey.wellKnown]
+    /// Whether its limits of calls in a second hold, and by whose time.
+    package var apiRateLimits = RateLimits.Time.off
 
     /// The days of grace that can be set.
     package static let graceDaysRange = 0...28

@@ -25,7 +25,7 @@ struct StoreTransaction: Hashable, Sendable {
     let price: Int64
     let storefront: Storefront
     let offer: StoreKitOffer?
-    let appAccountToken: String?
+    var appAccountToken: String?
     var revocation: Revocation?
     var isUpgraded = false
 

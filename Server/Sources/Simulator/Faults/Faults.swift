@@ -84,7 +84,7 @@ extension NotificationFault {
         switch self {
         case .otherTransactionID: notice.type == .didRenew
         case .unknownStatus: notice.status != nil
-        case .unknownOfferType: notice.transaction.offerType != nil
+        case .unknownOfferType: notice.transaction?.offerType != nil
         default: true
         }
     }
