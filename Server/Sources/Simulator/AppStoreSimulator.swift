@@ -27,6 +27,7 @@ package actor AppStoreSimulator {
     private(set) var faults: Faults
     /// What the App Store Server API remembers.
     var api = ServerAPI()
+    var answersGiven = RememberedAnswers()
     private var deliveries: Deliveries
     /// The moment of the last event: on a running clock the present may be ahead of it.
     private var settled: AppStoreDate
@@ -82,6 +83,7 @@ package actor AppStoreSimulator {
         world = World(settings)
         faults = Faults(seed: settings.seed)
         api = ServerAPI()
+        answersGiven = RememberedAnswers()
         deliveries = Deliveries(stopsRetryingAt400: settings.stopsRetryingAt400)
         settled = settings.now
         entries = []
@@ -97,9 +99,10 @@ package actor AppStoreSimulator {
     }
 
     /// Changes what goes wrong from now on.
-    package func setFaults<Failure>(_ change: (inout Faults) throws(Failure) -> Void)
-        throws(Failure)
-    {
+    @discardableResult
+    package func setFaults<Value, Failure>(
+        _ change: (inout Faults) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
         try change(&faults)
     }
 

@@ -83,7 +83,7 @@ package enum APIFault: String, FaultKind {
         case .error: "500 (5000000): not to be tried again."
         case .retryableError: "500 (5000001): to be tried again."
         case .slow: "The answer comes late, by slow_seconds of real time."
-        case .stale: "The answer is as of stale_seconds ago."
+        case .stale: "The answer is the one given to the same question at most stale_seconds ago."
         case .expiredToken: "A page's token has expired (4000017)."
         }
     }
