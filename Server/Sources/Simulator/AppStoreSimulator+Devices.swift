@@ -61,19 +61,7 @@ extension AppStoreSimulator {
     }
 
     func appTransaction(of key: Account.Key) throws -> String {
-        guard let account = world.accounts[key] else {
-            throw StoreProblem.unknownAccount(key.name)
-        }
-        var payload = AppTransactionPayload()
-        payload.receiptType = key.environment.storeEnvironment
-        payload.appAppleId = key.environment == .production ? settings.appAppleID : nil
-        payload.bundleId = settings.bundleID
-        payload.applicationVersion = World.bundleVersion
-        payload.originalApplicationVersion = World.bundleVersion
-        payload.receiptCreationDate = world.signatureDate(at: clock.now)
-        payload.originalPurchaseDate = account.downloaded
-        payload.appTransactionId = account.appTransactionID
-        payload.originalPlatform = .iOS
+        let payload = try world.appTransaction(of: key, at: clock.now)
         return try authority.sign(payload.json)
     }
 

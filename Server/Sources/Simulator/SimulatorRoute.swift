@@ -68,7 +68,7 @@ struct SimulatorRoute: Sendable {
     /// Everything the simulator answers.
     static let all =
         worldRoutes + faultRoutes + deviceRoutes + subscriptionRoutes + bookRoutes
-        + serverAPIRoutes
+        + announcementRoutes + serverAPIRoutes
 }
 
 extension SimulatorRoute.Call {

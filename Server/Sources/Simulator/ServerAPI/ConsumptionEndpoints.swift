@@ -18,7 +18,7 @@ enum ConsumptionEndpoints {
 }
 
 /// The app's answer to a consumption request, and when it came.
-struct ConsumptionAnswer: Hashable, Sendable {
+struct ConsumptionStatement: Hashable, Sendable {
     /// What the app would like to happen.
     enum Preference: Hashable, Sendable {
         case none
@@ -131,9 +131,9 @@ extension AppStoreSimulator {
     fileprivate func takeConsumption(_ call: APICall) throws -> APIAnswer {
         let transaction = try world.transaction(call.parameter("id"), in: call.environment)
         try requirePurchased(transaction)
-        let answer = try ConsumptionAnswer(
+        let answer = try ConsumptionStatement(
             call.body(), for: transaction.product.type, at: clock.now)
-        return keep(answer, of: transaction)
+        return try keep(answer, of: transaction)
     }
 
     /// The first version is for consumables and subscriptions only.
@@ -142,12 +142,30 @@ extension AppStoreSimulator {
         guard [.consumable, .autoRenewable].contains(transaction.product.type) else {
             throw APIError.invalidTransactionTypeNotSupported
         }
-        return keep(try ConsumptionAnswer(first: call.body(), at: clock.now), of: transaction)
+        return try keep(
+            ConsumptionStatement(first: call.body(), at: clock.now), of: transaction)
     }
 
     /// Of several answers the last counts.
-    private func keep(_ answer: ConsumptionAnswer, of transaction: StoreTransaction) -> APIAnswer {
-        api.consumption[transaction.id] = answer
+    private func keep(
+        _ statement: ConsumptionStatement, of transaction: StoreTransaction
+    ) throws -> APIAnswer {
+        api.consumption[transaction.id] = statement
+        try world.consumption(statement.answer, of: transaction.id, at: clock.now)
         return APIAnswer(202)
+    }
+}
+
+extension ConsumptionStatement {
+    /// What of it can sway Apple's decision.
+    fileprivate var answer: ConsumptionAnswer {
+        let preference: ConsumptionAnswer.Preference?
+        switch self.preference {
+        case .none: preference = nil
+        case .decline: preference = .decline
+        case .grantFull: preference = .grantFull
+        case .grantProrated: preference = .grantProrated
+        }
+        return ConsumptionAnswer(preference: preference, consumedPercentage: percentage)
     }
 }

@@ -223,7 +223,7 @@ extension AppStoreSimulator {
             "productId": .string(subscription.latest.product.id), "userLocale": "en-US",
             "requestIdentifier": .string(world.newUUID()),
             "environment": environment.storeEnvironment.json,
-            "signedDate": world.signatureDate(at: clock.now).json,
+            "signedDate": world.signatureDate(of: subscription.id, at: clock.now).json,
         ]
         let body: JSON = ["signedPayload": .string(try authority.sign(payload))]
         return body.bytes
