@@ -28,6 +28,8 @@ package actor AppStoreSimulator {
     /// What the App Store Server API remembers.
     var api = ServerAPI()
     var answersGiven = RememberedAnswers()
+    /// Random customers who act by themselves as time goes by.
+    private var populations: [Population] = []
     private var deliveries: Deliveries
     /// The moment of the last event: on a running clock the present may be ahead of it.
     private var settled: AppStoreDate
@@ -82,6 +84,7 @@ package actor AppStoreSimulator {
         self.settings = settings
         world = World(settings)
         faults = Faults(seed: settings.seed)
+        populations = []
         api = ServerAPI()
         answersGiven = RememberedAnswers()
         deliveries = Deliveries(stopsRetryingAt400: settings.stopsRetryingAt400)
@@ -121,6 +124,21 @@ package actor AppStoreSimulator {
         try send(notices)
         try await run(until: now)
         return (value, notices)
+    }
+
+    /// Lets random customers come, and live, as time goes by. Returns their accounts' names.
+    package func populate(
+        _ accounts: Int, within duration: ISODuration
+    ) async throws -> [String] {
+        await takeTurn()
+        defer { endTurn() }
+        let now = clock.now
+        let end = world.calendar.moment(now, plus: duration)
+        let population = try Population(
+            accounts, number: populations.count + 1, seed: settings.seed, within: now..<end,
+            in: world)
+        populations.append(population)
+        return population.names
     }
 
     /// Moves the clock, letting everything due on the way happen in order of time.
@@ -186,19 +204,24 @@ package actor AppStoreSimulator {
 
 extension AppStoreSimulator {
     /// Takes one due thing after another, the earliest first. Of one moment a delivery comes before
-    /// what the world does next, so a notification is posted before anything else happens.
+    /// what the world does next, so a notification is posted before anything else happens; and what
+    /// happens by itself comes before what random customers do.
     private func run(until target: AppStoreDate) async throws(SigningFailure) {
         while true {
             let delivery = deliveries.nextDue
             let event = world.nextDue
-            let due = [delivery, event].compactMap { $0 }.min()
+            let next = populations.indices.min { populations[$0].comesBefore(populations[$1]) }
+            let act = next.flatMap { populations[$0].nextDue }
+            let due = [delivery, event, act].compactMap { $0 }.min()
             guard let due, due <= target else { break }
             settled = max(settled, due)
             clock.raise(to: settled)
             if delivery == due {
                 await attempt(at: settled)
-            } else {
+            } else if event == due {
                 try send(world.settleNext(at: settled))
+            } else if let next {
+                try send(populations[next].actNext(in: &world, at: settled))
             }
         }
         settled = max(settled, target)

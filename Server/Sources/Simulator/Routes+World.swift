@@ -34,13 +34,28 @@ extension SimulatorRoute {
             try await simulator.moveClock(call.body)
             return .json(await simulator.clockJSON)
         },
+        post(
+            "/_sim/populations",
+            "Random customers, who come and live as the clock goes on: advance it.",
+            [
+                Field("accounts", "integer", "How many; 100 where it is absent."),
+                Field("within", "string", "The time of their lives: P1Y where it is absent."),
+            ]
+        ) { simulator, call in
+            guard let within = ISODuration(try call.body.string("within") ?? "P1Y") else {
+                throw RequestBody.wrong("within", "a duration such as P1Y")
+            }
+            let names = try await simulator.populate(
+                Int(clamping: call.body.integer("accounts") ?? 100), within: within)
+            return .json(["accounts": .array(names.map { .string($0) })])
+        },
     ]
 
     private static let resetFields =
         [
             Field("seed", "integer", "Everything random comes from it."),
             Field("now", "string", "The time to begin at, RFC 3339."),
-            Field("shop", "object", "A .storekit file as JSON, or \"example\"."),
+            Field("shop", "object", "A .storekit file as JSON, or \"example\" or \"full\"."),
             Field("notification_url", "string", "Where notifications are posted; null posts none."),
             Field("app", "object", "{bundle_id, app_apple_id}"),
             Field("grace_days", "integer", "Days of billing grace, 0 to 28; 0 is none."),
@@ -105,11 +120,15 @@ extension SimulatorRoute {
 
     private static func shop(_ json: JSON) throws -> StoreKitFile {
         do throws(StoreKitFileFailure) {
-            return json == "example" ? try ExampleShop.file() : try StoreKitFile(json: json)
+            switch json {
+            case "example": return try ExampleShop.file()
+            case "full": return try FullShop.file()
+            default: return try StoreKitFile(json: json)
+            }
         } catch {
             throw StoreProblem.badRequest(
                 "The shop cannot be used: \(error).",
-                remedy: "Send a .storekit file's content, or \"example\".")
+                remedy: "Send a .storekit file's content, or \"example\", or \"full\".")
         }
     }
 }

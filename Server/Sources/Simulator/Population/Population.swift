@@ -5,6 +5,8 @@ import AppStoreFormats
 package struct Population: Sendable {
     /// Customers of one population.
     package static let accountsMax = 10_000
+    /// Populations of one world.
+    package static let populationsMax = 100
 
     /// Odds that a customer comes at a moment at which calendars go wrong, and that one is of the
     /// sandbox.
@@ -48,12 +50,52 @@ package struct Population: Sendable {
         }
     }
 
+    /// The customers of a running simulator: one of several populations of a world.
+    ///
+    /// - Throws: ``StoreProblem`` where there are too many, or no time is given.
+    init(
+        _ count: Int, number: Int, seed: UInt64, within span: Range<AppStoreDate>, in world: World
+    ) throws(StoreProblem) {
+        guard (1...Self.accountsMax).contains(count), number <= Self.populationsMax else {
+            throw .badRequest(
+                "There would be \(count) customers in population \(number).",
+                remedy: "Choose 1 to \(Self.accountsMax), at most \(Self.populationsMax) times;"
+                    + " `perennial simulate --population` plays more.")
+        }
+        guard !span.isEmpty else {
+            throw .badRequest("The customers have no time.", remedy: "Send `within`, such as P1Y.")
+        }
+        self.init(
+            count, names: "life-\(number)-", seed: seed &+ UInt64(number) << 32, within: span,
+            world.calendar)
+    }
+
+    /// Whose next act is earlier; one that has come to rest is last.
+    func comesBefore(_ other: Self) -> Bool {
+        switch (nextDue, other.nextDue) {
+        case (let one?, let other?): one < other
+        case (_?, nil): true
+        case (nil, _): false
+        }
+    }
+
     package var names: [String] { lives.map(\.key.name) }
 
     /// How often the world refused what a customer wanted.
     package var refusals: Int { lives.reduce(0) { $0 + $1.refusals } }
 
     var nextDue: AppStoreDate? { queue.first?.due }
+
+    /// When each comes, the earliest first.
+    var arrivals: [AppStoreDate] {
+        var queue = queue
+        var arrivals: [AppStoreDate] = []
+        while let first = queue.first {
+            arrivals.append(first.due)
+            _ = queue.removeFirst()
+        }
+        return arrivals
+    }
 
     /// Lets the customer act who is next. Nothing where nobody is due.
     mutating func actNext(in world: inout World, at now: AppStoreDate) -> [Notice] {
@@ -68,9 +110,8 @@ package struct Population: Sendable {
 
     /// Plays a world that nobody else touches, until a moment.
     mutating func play(
-        _ world: inout World, until target: AppStoreDate,
-        _ take: (Notice) throws(SigningFailure) -> Void
-    ) throws(SigningFailure) {
+        _ world: inout World, until target: AppStoreDate, _ take: (Notice) throws -> Void
+    ) rethrows {
         while true {
             let (act, event) = (nextDue, world.nextDue)
             guard let due = [event, act].compactMap({ $0 }).min(), due <= target else { return }
