@@ -24,9 +24,12 @@ package actor AppStoreSimulator {
     private let quiesce: @Sendable () async -> Void
     private(set) var settings: SimulatorSettings
     var world: World
-    var faults: Faults
+    private(set) var faults: Faults
     /// What the App Store Server API remembers.
     var api = ServerAPI()
+    var answersGiven = RememberedAnswers()
+    /// Random customers who act by themselves as time goes by.
+    private var populations: [Population] = []
     private var deliveries: Deliveries
     /// The moment of the last event: on a running clock the present may be ahead of it.
     private var settled: AppStoreDate
@@ -65,6 +68,9 @@ package actor AppStoreSimulator {
     /// Every notification made since the last reset, in order.
     package var notifications: [SentNotification] { deliveries.all }
 
+    /// What faults sent beside them, that a server must refuse.
+    package var strays: [SentNotification] { deliveries.strays }
+
     /// What happened: requests, notifications and attempts to deliver them.
     package var log: [JSON] { entries }
 
@@ -78,7 +84,9 @@ package actor AppStoreSimulator {
         self.settings = settings
         world = World(settings)
         faults = Faults(seed: settings.seed)
+        populations = []
         api = ServerAPI()
+        answersGiven = RememberedAnswers()
         deliveries = Deliveries(stopsRetryingAt400: settings.stopsRetryingAt400)
         settled = settings.now
         entries = []
@@ -90,7 +98,17 @@ package actor AppStoreSimulator {
         -> SigningAuthority
     {
         guard settings.isDeterministic else { return ownAuthority }
-        return keepsRoot ? ownAuthority.repeating : try SigningAuthority(seed: settings.seed)
+        return keepsRoot
+            ? ownAuthority.repeating
+            : try SigningAuthority(seed: settings.seed, ocspURL: ownAuthority.ocspURL)
+    }
+
+    /// Changes what goes wrong from now on.
+    @discardableResult
+    package func setFaults<Value, Failure>(
+        _ change: (inout Faults) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        try change(&faults)
     }
 
     /// Changes the world by one verb: first everything that is due happens, then the change, then
@@ -108,6 +126,21 @@ package actor AppStoreSimulator {
         try send(notices)
         try await run(until: now)
         return (value, notices)
+    }
+
+    /// Lets random customers come, and live, as time goes by. Returns their accounts' names.
+    package func populate(
+        _ accounts: Int, within duration: ISODuration
+    ) async throws -> [String] {
+        await takeTurn()
+        defer { endTurn() }
+        let now = clock.now
+        let end = world.calendar.moment(now, plus: duration)
+        let population = try Population(
+            accounts, number: populations.count + 1, seed: settings.seed, within: now..<end,
+            in: world)
+        populations.append(population)
+        return population.names
     }
 
     /// Moves the clock, letting everything due on the way happen in order of time.
@@ -173,19 +206,24 @@ package actor AppStoreSimulator {
 
 extension AppStoreSimulator {
     /// Takes one due thing after another, the earliest first. Of one moment a delivery comes before
-    /// what the world does next, so a notification is posted before anything else happens.
+    /// what the world does next, so a notification is posted before anything else happens; and what
+    /// happens by itself comes before what random customers do.
     private func run(until target: AppStoreDate) async throws(SigningFailure) {
         while true {
             let delivery = deliveries.nextDue
             let event = world.nextDue
-            let due = [delivery, event].compactMap { $0 }.min()
+            let next = populations.indices.min { populations[$0].comesBefore(populations[$1]) }
+            let act = next.flatMap { populations[$0].nextDue }
+            let due = [delivery, event, act].compactMap { $0 }.min()
             guard let due, due <= target else { break }
             settled = max(settled, due)
             clock.raise(to: settled)
             if delivery == due {
                 await attempt(at: settled)
-            } else {
+            } else if event == due {
                 try send(world.settleNext(at: settled))
+            } else if let next {
+                try send(populations[next].actNext(in: &world, at: settled))
             }
         }
         settled = max(settled, target)
@@ -196,8 +234,10 @@ extension AppStoreSimulator {
         guard let url = settings.notificationURL,
             let (due, notification) = deliveries.takeNext(by: now)
         else { return }
-        let body: JSON = ["signedPayload": .string(notification.signedPayload)]
-        let answer = await post(url, body.bytes)
+        if let outage = faults.notificationOutage, outage.includes(now) {
+            return deliveries.postpone(due, until: outage.until)
+        }
+        let answer = await post(url, notification.body(attempt: due.attempt))
         deliveries.note(answer, of: due, at: now)
         note(
             "delivery",
@@ -212,10 +252,13 @@ extension AppStoreSimulator {
 
     private func send(_ notices: [Notice]) throws(SigningFailure) {
         for notice in notices {
-            let payload = try notice.signed(by: authority, settings)
-            let notification = SentNotification(notice: notice, signedPayload: payload)
+            let fate = faults.fate(of: notice)
+            let payload = try notice.payload(
+                signedBy: authority, settings, altered: Alteration(faults: fate.faults))
+            let notification = SentNotification(
+                notice: notice, signedPayload: try authority.sign(payload), faults: fate.faults)
             deliveries.add(
-                notification, fate: faults.fate(), isSent: settings.notificationURL != nil)
+                notification, timing: fate.timing, isSent: settings.notificationURL != nil)
             note(
                 "notification",
                 [
@@ -223,6 +266,23 @@ extension AppStoreSimulator {
                     ("account", notice.account.map { .string($0) } ?? .null),
                     ("type", notice.type.json), ("subtype", notice.subtype?.json ?? .null),
                 ])
+            try send(strays: fate.faults, of: notice, payload)
+        }
+    }
+
+    /// Notes what struck a notification, and sends what comes beside it.
+    private func send(
+        strays faults: [NotificationFault], of notice: Notice, _ payload: JSON
+    ) throws(SigningFailure) {
+        for fault in faults {
+            note(
+                "fault",
+                [("uuid", .string(notice.uuid)), ("notifications", .string(fault.rawValue))])
+            guard let spoilage = fault.spoilage else { continue }
+            let stray = SentNotification(
+                notice: notice, signedPayload: try authority.sign(payload, spoiled: spoilage),
+                faults: [fault], isStray: true)
+            deliveries.add(stray, isSent: settings.notificationURL != nil)
         }
     }
 

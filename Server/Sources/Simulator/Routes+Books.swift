@@ -14,7 +14,8 @@ extension SimulatorRoute {
         get("/_sim/notifications", "Every notification, with the attempts to deliver it.") {
             simulator, _ in
             .json([
-                "notifications": .array(await simulator.notifications.map(\.json))
+                "notifications": .array(await simulator.notifications.map(\.json)),
+                "strays": .array(await simulator.strays.map(\.json)),
             ])
         },
         get("/_sim/log", "What happened since the last reset.") { simulator, _ in
@@ -50,6 +51,7 @@ extension SentNotification {
             "row": notice.row.map { .integer(Int64($0.rawValue)) } ?? .null,
             "environment": .string(notice.environment.rawValue),
             "at": .string(RFC3339.text(notice.at)), "signed_payload": .string(signedPayload),
+            "faults": .array(faults.map { .string($0.rawValue) }),
             "attempts": .array(attempts),
         ]
     }

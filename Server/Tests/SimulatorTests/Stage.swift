@@ -72,6 +72,8 @@ final class LetterBox: Sendable {
 
     var count: Int { state.withLock(\.bodies.count) }
 
+    var bodies: [[UInt8]] { state.withLock(\.bodies) }
+
     var letters: [Letter] {
         get throws {
             try state.withLock(\.bodies).map { body in
