@@ -197,7 +197,8 @@ extension AppStoreSimulator {
             note(
                 "notification",
                 [
-                    ("uuid", .string(notice.uuid)), ("account", .string(notice.account)),
+                    ("uuid", .string(notice.uuid)),
+                    ("account", notice.account.map { .string($0) } ?? .null),
                     ("type", notice.type.json), ("subtype", notice.subtype?.json ?? .null),
                 ])
         }

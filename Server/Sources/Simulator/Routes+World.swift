@@ -48,6 +48,9 @@ extension SimulatorRoute {
         Field("app", "object", "{bundle_id, app_apple_id}"),
         Field("grace_days", "integer", "Days of billing grace, 0 to 28; 0 is none."),
         Field(
+            "grace_for_paid_only", "boolean", "Whether a free trial's end has no grace after it."),
+        Field("habits", "object", "{name: true}; GET /_sim/habits lists them."),
+        Field(
             "renews_early_seconds", "integer", "How long before its period a renewal is charged."),
         Field("stops_retrying_at_400", "boolean", "Whether the answer 400 ends the attempts."),
         Field(
@@ -93,6 +96,9 @@ extension SimulatorRoute {
             }
             settings.renewsEarlySeconds = seconds
         }
+        settings.graceForPaidOnly =
+            try body.bool("grace_for_paid_only") ?? old.graceForPaidOnly
+        settings.habits = try habits(body, from: old.habits)
         settings.stopsRetryingAt400 =
             try body.bool("stops_retrying_at_400") ?? old.stopsRetryingAt400
         settings.upgradeSetsRevocationDate =

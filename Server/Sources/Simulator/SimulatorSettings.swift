@@ -14,6 +14,8 @@ package struct SimulatorSettings: Sendable {
     /// Days of billing grace; 0 switches it off. Apple offers 3, 16 and 28, and gives weekly
     /// subscriptions at most 6.
     package var graceDays = 16
+    /// Whether grace is given to those only whose last period was paid: not after a free trial.
+    package var graceForPaidOnly = false
     /// How long before a period's end its renewal is charged; the period begins at the old one's
     /// end all the same.
     package var renewsEarlySeconds: Int64 = 0
@@ -22,6 +24,15 @@ package struct SimulatorSettings: Sendable {
     package var stopsRetryingAt400 = true
     /// Whether a transaction that was upgraded carries the date of its prorated refund.
     package var upgradeSetsRevocationDate = true
+
+    /// What is otherwise than documented.
+    package var habits: Set<Habit> = []
+    /// How fast subscriptions of the sandbox renew, where a device says nothing else.
+    package var sandboxPace = Pace.monthly(.fiveMinutes)
+    /// Hours from a customer's request for a refund to Apple's decision.
+    package var refundDecisionHours: Int64 = 48
+    /// Minutes from the order of a mass extension to its end.
+    package var massExtensionMinutes: Int64 = 60
 
     /// The days of grace that can be set.
     package static let graceDaysRange = 0...28
@@ -47,5 +58,14 @@ package struct SimulatorSettings: Sendable {
     /// Days of grace for a period: 6 at most where it is of days or weeks.
     func graceDays(for period: BillingPeriod) -> Int {
         period.months > 0 ? graceDays : min(graceDays, 6)
+    }
+
+    func has(_ habit: Habit) -> Bool { habits.contains(habit) }
+
+    func pace(in environment: SimulatedEnvironment) -> Pace {
+        switch environment {
+        case .production: .realTime
+        case .sandbox: sandboxPace
+        }
     }
 }
