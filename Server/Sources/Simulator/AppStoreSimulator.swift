@@ -21,6 +21,7 @@ package actor AppStoreSimulator {
     var world: World
     var faults: Faults
     private var deliveries: Deliveries
+    var listeners = Listeners()
     /// The moment of the last event: on a running clock the present may be ahead of it.
     private var settled: AppStoreDate
     private var entries: [JSON] = []
@@ -67,6 +68,7 @@ package actor AppStoreSimulator {
         deliveries = Deliveries(stopsRetryingAt400: settings.stopsRetryingAt400)
         settled = settings.now
         entries = []
+        listeners.finish()
         clock.reset(to: settings.now)
         await quiesce()
     }
@@ -84,6 +86,7 @@ package actor AppStoreSimulator {
         try await run(until: now)
         let (value, notices) = try change(&world, now)
         try send(notices)
+        world.actingDevice = nil
         try await run(until: now)
         return (value, notices)
     }
@@ -123,8 +126,10 @@ package actor AppStoreSimulator {
     package func runClock() async {
         while !Task.isCancelled {
             if clock.rate > 0 { await catchUp() }
-            do { try await Task.sleep(for: Self.tick) } catch { return }
+            do { try await Task.sleep(for: Self.tick) } catch { break }
         }
+        // Nobody waits for news of a simulator that stops.
+        listeners.finish()
     }
 
     private func catchUp() async {
@@ -192,6 +197,7 @@ extension AppStoreSimulator {
         for notice in notices {
             let payload = try notice.signed(by: authority, settings)
             let notification = SentNotification(notice: notice, signedPayload: payload)
+            try tellListeners(of: notice)
             deliveries.add(
                 notification, fate: faults.fate(), isSent: settings.notificationURL != nil)
             note(
