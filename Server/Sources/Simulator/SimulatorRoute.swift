@@ -8,6 +8,8 @@ struct SimulatorRoute: Sendable {
     enum Answer: Sendable {
         case json(JSON)
         case bytes([UInt8], type: String)
+        /// Server-sent events, for as long as they come.
+        case events(AsyncStream<ServerSentEvent>)
     }
 
     /// What a route is called with.

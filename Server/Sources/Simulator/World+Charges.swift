@@ -39,8 +39,7 @@ extension World {
     mutating func renew(_ subscription: inout Subscription, from start: AppStoreDate) {
         subscription.renewalCount += 1
         if subscription.commitment != nil, renewCommitment(&subscription, from: start) { return }
-        var running = subscription.nextOffer
-        running?.periodsLeft -= 1
+        let running = subscription.takeNextOffer()
         subscription.runningOffer = running
         charge(
             &subscription, subscription.sharedNextProduct,
@@ -71,8 +70,9 @@ extension World {
         subscription.renewalCount = 0
         subscription.renews = true
         subscription.phase = .active
-        subscription.paymentFails = false
+        subscription.paymentFails = settings.rules.renewalsFail
         subscription.isChargeUnderWay = false
+        subscription.pendingOffer = nil
         subscription.commitment = nil
         subscription.runningOffer = offer.map { offer in
             // The other kinds of offers are one long period.
@@ -107,7 +107,8 @@ extension World {
             anchor: &subscription.anchor, at: subscription.pace)
         let price =
             discount?.price
-            ?? subscription.risenPrice(of: product.value.id, from: start) ?? product.value.price
+            ?? subscription.risenPrice(of: product.value.id, from: start)
+            ?? prices.price(of: product.value, in: origin.value.storefront, at: start)
         if discount == nil { subscription.noteCharge(of: product.value.id, from: start) }
         add(
             &subscription, product, offer: offer, from: start, until: expires, price: price,

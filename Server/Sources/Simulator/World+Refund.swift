@@ -121,7 +121,7 @@ extension World {
             throw Self.nothingTo(revocation == nil ? "reverse" : "refund", id)
         }
         transaction.revocation = revocation
-        oneTimePurchases[id] = transaction
+        keep(transaction)
         return [notice(type, of: transaction, row: row, at: now)]
     }
 
