@@ -9,7 +9,7 @@ import Synchronization
 /// over. What only reads does not wait, so a server may ask back while a notification is being
 /// posted to it.
 package actor AppStoreSimulator {
-    /// Entries kept; the oldest goes first.
+    /// Entries of the log that are shown; at most twice as many are kept.
     static let logEntriesMax = 10_000
     /// Real time between two looks at a running clock.
     static let tick = Duration.milliseconds(50)
@@ -72,7 +72,7 @@ package actor AppStoreSimulator {
     package var strays: [SentNotification] { deliveries.strays }
 
     /// What happened: requests, notifications and attempts to deliver them.
-    package var log: [JSON] { entries }
+    package var log: [JSON] { entries.suffix(Self.logEntriesMax) }
 
     /// Begins a new world. The root stays the same, unless the world is to be repeatable. The clock
     /// stands still, and may have gone back.
@@ -286,7 +286,8 @@ extension AppStoreSimulator {
 
     /// Adds an entry to the log, at the present.
     func note(_ what: String, _ members: [(String, JSON)]) {
-        if entries.count >= Self.logEntriesMax { entries.removeFirst() }
+        // Many at once, so that a full log costs nothing to write.
+        if entries.count >= 2 * Self.logEntriesMax { entries.removeFirst(Self.logEntriesMax) }
         let head: [(String, JSON)] = [
             ("at", .string(RFC3339.text(clock.now))), ("what", .string(what)),
         ]

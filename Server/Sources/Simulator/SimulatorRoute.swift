@@ -67,7 +67,7 @@ struct SimulatorRoute: Sendable {
 
     /// Everything the simulator answers.
     static let all =
-        worldRoutes + faultRoutes + deviceRoutes + subscriptionRoutes + bookRoutes
+        worldRoutes + faultRoutes + scenarioRoutes + deviceRoutes + subscriptionRoutes + bookRoutes
         + announcementRoutes + serverAPIRoutes
 }
 
