@@ -57,11 +57,8 @@ extension AppStoreSimulator {
 
     /// The signed statement that a device's account has the app.
     package func appTransaction(on deviceID: String) throws -> String {
-        try appTransaction(of: world.device(deviceID).account)
-    }
-
-    func appTransaction(of key: Account.Key) throws -> String {
-        let payload = try world.appTransaction(of: key, at: clock.now)
+        let payload = try world.appTransaction(
+            of: world.device(deviceID).account, at: clock.now)
         return try authority.sign(payload.json)
     }
 

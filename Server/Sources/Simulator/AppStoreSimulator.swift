@@ -98,7 +98,9 @@ package actor AppStoreSimulator {
         -> SigningAuthority
     {
         guard settings.isDeterministic else { return ownAuthority }
-        return keepsRoot ? ownAuthority.repeating : try SigningAuthority(seed: settings.seed)
+        return keepsRoot
+            ? ownAuthority.repeating
+            : try SigningAuthority(seed: settings.seed, ocspURL: ownAuthority.ocspURL)
     }
 
     /// Changes what goes wrong from now on.

@@ -25,12 +25,16 @@ package struct SimulatorSettings: Sendable {
     /// Whether a transaction that was upgraded carries the date of its prorated refund.
     package var upgradeSetsRevocationDate = true
 
-    /// Whether also the signatures come from the seed, so that two runs are the same bytes.
-    package var isDeterministic = false
     /// Who may call the App Store Server API.
     package var apiKeys = [APIKey.wellKnown]
     /// Whether its limits of calls in a second hold, and by whose time.
     package var apiRateLimits = RateLimits.Time.off
+    /// What the OCSP responder declares revoked.
+    package var revokedCertificates: Set<RevocationDesk.Subject> = []
+
+    /// Whether also the signatures come from the seed, so that two runs are the same bytes.
+    package var isDeterministic = false
+
     /// What is otherwise than documented.
     package var habits: Set<Habit> = []
     /// How fast subscriptions of the sandbox renew, where a device says nothing else.
@@ -42,6 +46,8 @@ package struct SimulatorSettings: Sendable {
 
     /// The days of grace that can be set.
     package static let graceDaysRange = 0...28
+    /// A month.
+    package static let refundDecisionHoursMax: Int64 = 720
     /// Apple charges up to a day early.
     package static let renewsEarlySecondsMax: Int64 = 86_400
 

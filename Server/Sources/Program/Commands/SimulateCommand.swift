@@ -22,6 +22,8 @@ struct SimulateCommand: AsyncParsableCommand {
     @Option(help: "Everything random comes from it.") var seed: UInt64 = 1
     @Option(help: "When virtual time begins, as RFC 3339.") var now: String?
     @Option(help: "The folder for the simulator's root.") var data = ".perennial"
+    @Option(help: "Where certificates send verifiers that check online: http://…/_sim/ocsp.")
+    var ocspURL: String?
     @Flag(help: "Take keys and signatures from the seed, too: two runs are the same bytes.")
     var deterministic = false
     @OptionGroup(title: "A population") var people: PopulationOptions
@@ -64,7 +66,8 @@ struct SimulateCommand: AsyncParsableCommand {
 
     private func authority() throws -> SigningAuthority {
         deterministic
-            ? try SigningAuthority(seed: seed) : try DevShop(folder: data).authority()
+            ? try SigningAuthority(seed: seed, ocspURL: ocspURL)
+            : try DevShop(folder: data).authority(ocspURL: ocspURL)
     }
 
     private func beginning() throws(StartFailure) -> AppStoreDate {

@@ -50,7 +50,8 @@ struct APIEndpoint: Sendable {
     /// The calls of version 1.21, and those of Retention Messaging 1.5. Fixed words stand before
     /// parameters in the same place: the first that fits is taken.
     static let all =
-        TransactionEndpoints.all + HistoryEndpoints.all + ConsumptionEndpoints.all
+        ExtensionEndpoints.all + TransactionEndpoints.all + HistoryEndpoints.all
+        + ConsumptionEndpoints.all
         + NotificationEndpoints.all + MessagingEndpoints.all
 
     /// The endpoint of a request with the parameters of its path; nil where there is none.

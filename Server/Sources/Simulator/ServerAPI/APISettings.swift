@@ -1,4 +1,4 @@
-// What a reset says about the App Store Server API.
+// What a reset says about the App Store Server API, and about certificates.
 
 extension SimulatorSettings {
     static let apiFields = [
@@ -7,6 +7,9 @@ extension SimulatorSettings {
             "[{key_id, issuer_id, public_key or private_key: PEM}] instead of the well-known key."),
         SimulatorRoute.Field(
             "api_rate_limits", "string", "off (default), virtual or real: whose seconds count."),
+        SimulatorRoute.Field(
+            "revoked_certificates", "array",
+            "Those of leaf and intermediate that the OCSP responder declares revoked."),
     ]
 
     mutating func readAPI(_ body: RequestBody) throws(StoreProblem) {
@@ -26,6 +29,14 @@ extension SimulatorSettings {
                 throw RequestBody.wrong("api_rate_limits", "off, virtual or real")
             }
             apiRateLimits = time
+        }
+        if let list = body.value("revoked_certificates") {
+            let names = (list.array ?? []).compactMap(\.string)
+            let subjects = names.compactMap { RevocationDesk.Subject(rawValue: $0) }
+            guard list.array?.count == subjects.count else {
+                throw RequestBody.wrong("revoked_certificates", "a list of leaf and intermediate")
+            }
+            revokedCertificates = Set(subjects)
         }
     }
 }

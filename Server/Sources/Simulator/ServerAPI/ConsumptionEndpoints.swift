@@ -7,47 +7,35 @@ enum ConsumptionEndpoints {
         APIEndpoint(
             .put, "v2/transactions/consumption/{id}", perSecond: 50
         ) { simulator, call in
-            try simulator.takeConsumption(call)
+            try await simulator.takeConsumption(call)
         },
         APIEndpoint(
             .put, "v1/transactions/consumption/{id}", perSecond: 50
         ) { simulator, call in
-            try simulator.takeFirstConsumption(call)
+            try await simulator.takeFirstConsumption(call)
         },
     ]
 }
 
-/// The app's answer to a consumption request, and when it came.
-struct ConsumptionStatement: Hashable, Sendable {
-    /// What the app would like to happen.
-    enum Preference: Hashable, Sendable {
-        case none
-        case decline
-        case grantFull
-        case grantProrated
-    }
-
+/// The body of a consumption call, checked.
+struct ConsumptionBody: Hashable, Sendable {
     /// Thousandths of a percent.
     static let wholePercentage: Int64 = 100_000
 
-    let at: AppStoreDate
-    let preference: Preference
-    /// How much of it the customer has used, in thousandths of a percent.
-    let percentage: Int64?
-    let isDelivered: Bool
+    let answer: ConsumptionAnswer
 
     /// By the page "ConsumptionRequest".
-    init(_ body: JSON, for type: ProductType, at now: AppStoreDate) throws(APIError) {
+    init(_ body: JSON, for type: ProductType) throws(APIError) {
         guard body["customerConsented"] == true else { throw .invalidCustomerConsented }
         guard body["sampleContentProvided"]?.bool != nil else {
             throw .invalidSampleContentProvided
         }
-        isDelivered = try Self.isDelivered(body["deliveryStatus"])
-        percentage = try Self.percentage(
-            body["consumptionPercentage"], for: type, isDelivered: isDelivered)
-        preference = try Self.preference(
+        let percentage = try Self.percentage(
+            body["consumptionPercentage"], for: type,
+            isDelivered: Self.isDelivered(body["deliveryStatus"]))
+        let preference = try Self.preference(
             body["refundPreference"], for: type, percentage: percentage)
-        at = now
+        answer = ConsumptionAnswer(preference: preference, consumedPercentage: percentage)
     }
 
     private static func isDelivered(_ value: JSON?) throws(APIError) -> Bool {
@@ -74,24 +62,20 @@ struct ConsumptionStatement: Hashable, Sendable {
 
     private static func preference(
         _ value: JSON?, for type: ProductType, percentage: Int64?
-    ) throws(APIError) -> Preference {
-        switch value {
-        case nil, .null?: return .none
-        case "DECLINE"?: return .decline
-        case "GRANT_FULL"?: return .grantFull
-        case "GRANT_PRORATED"?:
-            // How much to give back follows from the time for a subscription, and from the use for
-            // all else.
-            guard type == .autoRenewable || (1..<wholePercentage).contains(percentage ?? 0) else {
-                throw .percentageOutOfRange
-            }
-            return .grantProrated
-        default: throw .invalidRefundPreference
-        }
+    ) throws(APIError) -> ConsumptionAnswer.Preference? {
+        guard let value, value != .null else { return nil }
+        guard let word = value.string,
+            let preference = ConsumptionAnswer.Preference(rawValue: word)
+        else { throw .invalidRefundPreference }
+        // How much to give back follows from the time for a subscription, and from the use for all
+        // else.
+        let hasShare = type == .autoRenewable || (1..<wholePercentage).contains(percentage ?? 0)
+        guard preference != .grantProrated || hasShare else { throw .percentageOutOfRange }
+        return preference
     }
 
     /// By the page "ConsumptionRequestV1", whose fields are all numbers of a scale.
-    init(first body: JSON, at now: AppStoreDate) throws(APIError) {
+    init(first body: JSON) throws(APIError) {
         guard body["customerConsented"] == true else { throw .invalidCustomerConsented }
         guard body["sampleContentProvided"]?.bool != nil else {
             throw .invalidSampleContentProvided
@@ -104,14 +88,11 @@ struct ConsumptionStatement: Hashable, Sendable {
         guard token.isEmpty || UUID(uuidString: token) != nil else {
             throw .invalidAppAccountToken
         }
-        isDelivered = (body["deliveryStatus"]?.integer ?? 0) == 0
-        percentage = nil
         switch body["refundPreference"]?.integer {
-        case 1?: preference = .grantFull
-        case 2?: preference = .decline
-        default: preference = .none
+        case 1?: answer = ConsumptionAnswer(preference: .grantFull)
+        case 2?: answer = ConsumptionAnswer(preference: .decline)
+        default: answer = ConsumptionAnswer()
         }
-        at = now
     }
 
     private static let scales: [(name: String, highest: Int64, error: APIError)] = [
@@ -128,44 +109,30 @@ struct ConsumptionStatement: Hashable, Sendable {
 }
 
 extension AppStoreSimulator {
-    fileprivate func takeConsumption(_ call: APICall) throws -> APIAnswer {
+    fileprivate func takeConsumption(_ call: APICall) async throws -> APIAnswer {
         let transaction = try world.transaction(call.parameter("id"), in: call.environment)
         try requirePurchased(transaction)
-        let answer = try ConsumptionStatement(
-            call.body(), for: transaction.product.type, at: clock.now)
-        return try keep(answer, of: transaction)
+        let body = try ConsumptionBody(call.body(), for: transaction.product.type)
+        return try await take(body, of: transaction)
     }
 
     /// The first version is for consumables and subscriptions only.
-    fileprivate func takeFirstConsumption(_ call: APICall) throws -> APIAnswer {
+    fileprivate func takeFirstConsumption(_ call: APICall) async throws -> APIAnswer {
         let transaction = try world.transaction(call.parameter("id"), in: call.environment)
         guard [.consumable, .autoRenewable].contains(transaction.product.type) else {
             throw APIError.invalidTransactionTypeNotSupported
         }
-        return try keep(
-            ConsumptionStatement(first: call.body(), at: clock.now), of: transaction)
+        return try await take(ConsumptionBody(first: call.body()), of: transaction)
     }
 
     /// Of several answers the last counts.
-    private func keep(
-        _ statement: ConsumptionStatement, of transaction: StoreTransaction
-    ) throws -> APIAnswer {
-        api.consumption[transaction.id] = statement
-        try world.consumption(statement.answer, of: transaction.id, at: clock.now)
-        return APIAnswer(202)
-    }
-}
-
-extension ConsumptionStatement {
-    /// What of it can sway Apple's decision.
-    fileprivate var answer: ConsumptionAnswer {
-        let preference: ConsumptionAnswer.Preference?
-        switch self.preference {
-        case .none: preference = nil
-        case .decline: preference = .decline
-        case .grantFull: preference = .grantFull
-        case .grantProrated: preference = .grantProrated
+    private func take(
+        _ body: ConsumptionBody, of transaction: StoreTransaction
+    ) async throws -> APIAnswer {
+        _ = try await perform { world, now throws(StoreProblem) in
+            try world.consumption(body.answer, of: transaction.id, at: now)
+            return ((), [])
         }
-        return ConsumptionAnswer(preference: preference, consumedPercentage: percentage)
+        return APIAnswer(202)
     }
 }

@@ -6,8 +6,6 @@ struct ServerAPI: Sendable {
     var modifications = Modifications()
     /// Transactions that the app has finished processing.
     var finished: Set<String> = []
-    /// The last word of the app on each transaction.
-    var consumption: [String: ConsumptionStatement] = [:]
     /// By its token, the UUID of each test notification.
     var testNotifications: [String: TestNotification] = [:]
     var messaging: [SimulatedEnvironment: RetentionMessaging] = [:]

@@ -35,7 +35,8 @@ extension AppStoreSimulator {
 
     fileprivate func appTransactionInfo(_ call: APICall) throws -> APIAnswer {
         let account = try world.account(ofAny: call.parameter("id"), in: call.environment)
-        return .ok([.init("signedAppTransactionInfo", .string(try appTransaction(of: account)))])
+        let payload = try world.appTransaction(of: account, at: clock.now)
+        return .ok([.init("signedAppTransactionInfo", try sign(payload))])
     }
 
     /// Harmless to repeat.
