@@ -1,4 +1,5 @@
 import AppStoreFormats
+import Synchronization
 
 /// The running simulator: owns the world and its clock, signs what the world has to say, and posts
 /// it.
@@ -14,7 +15,11 @@ package actor AppStoreSimulator {
     static let tick = Duration.milliseconds(50)
 
     package nonisolated let clock: VirtualClock
-    package nonisolated let authority: SigningAuthority
+    /// What signs, for the present world.
+    package nonisolated var authority: SigningAuthority { signing.withLock { $0 } }
+    private nonisolated let signing: Mutex<SigningAuthority>
+    private let ownAuthority: SigningAuthority
+    private let keepsRoot: Bool
     private let post: @Sendable (_ url: String, _ body: [UInt8]) async -> PostAnswer
     private let quiesce: @Sendable () async -> Void
     private(set) var settings: SimulatorSettings
@@ -28,17 +33,21 @@ package actor AppStoreSimulator {
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
     /// - Parameters:
+    ///   - keepsRoot: whether a world that is to be repeatable signs with the given keys, too, since
+    ///     somebody trusts them; else it has keys of its seed.
     ///   - post: posts a notification's body and says what came back. It is awaited before time
     ///     goes on.
     ///   - quiesce: awaited after each step that posted something, and at the end of each advance:
     ///     lets the server finish what is due at the new time.
     package init(
-        _ settings: SimulatorSettings, authority: SigningAuthority,
+        _ settings: SimulatorSettings, authority: SigningAuthority, keepsRoot: Bool = false,
         post: @escaping @Sendable (_ url: String, _ body: [UInt8]) async -> PostAnswer,
         quiesce: @escaping @Sendable () async -> Void = {}
     ) {
         self.settings = settings
-        self.authority = authority
+        ownAuthority = authority
+        self.keepsRoot = keepsRoot
+        signing = Mutex(authority)
         self.post = post
         self.quiesce = quiesce
         clock = VirtualClock(settings.now)
@@ -57,10 +66,13 @@ package actor AppStoreSimulator {
     /// What happened: requests, notifications and attempts to deliver them.
     package var log: [JSON] { entries }
 
-    /// Begins a new world; the root stays the same. The clock stands still, and may have gone back.
-    package func reset(_ settings: SimulatorSettings) async {
+    /// Begins a new world. The root stays the same, unless the world is to be repeatable. The clock
+    /// stands still, and may have gone back.
+    package func reset(_ settings: SimulatorSettings) async throws(SigningFailure) {
         await takeTurn()
         defer { endTurn() }
+        let authority = try authority(for: settings)
+        signing.withLock { $0 = authority }
         self.settings = settings
         world = World(settings)
         faults = Faults(seed: settings.seed)
@@ -69,6 +81,13 @@ package actor AppStoreSimulator {
         entries = []
         clock.reset(to: settings.now)
         await quiesce()
+    }
+
+    private func authority(for settings: SimulatorSettings) throws(SigningFailure)
+        -> SigningAuthority
+    {
+        guard settings.isDeterministic else { return ownAuthority }
+        return keepsRoot ? ownAuthority.repeating : try SigningAuthority(seed: settings.seed)
     }
 
     /// Changes the world by one verb: first everything that is due happens, then the change, then

@@ -84,9 +84,16 @@ enum Certificates {
         _ extensions: Certificate.Extensions, signer: P384.Signing.PrivateKey
     ) throws -> Certificate {
         try Certificate(
-            version: .v3, serialNumber: Certificate.SerialNumber(), publicKey: publicKey,
+            version: .v3, serialNumber: serialNumber(of: publicKey), publicKey: publicKey,
             notValidBefore: notBefore, notValidAfter: notAfter, issuer: issuer, subject: name,
             signatureAlgorithm: .ecdsaWithSHA384, extensions: extensions,
-            issuerPrivateKey: Certificate.PrivateKey(signer))
+            issuerPrivateKey: Certificate.PrivateKey(RepeatableKey(signer)))
+    }
+
+    /// Twenty bytes that follow from the key, as RFC 5280 (§4.1.2.2) allows; positive.
+    private static func serialNumber(of key: Certificate.PublicKey) -> Certificate.SerialNumber {
+        var bytes = Array(SHA256.hash(data: key.subjectPublicKeyInfoBytes).prefix(20))
+        bytes[0] = bytes[0] & 0x7F | 0x40
+        return Certificate.SerialNumber(bytes: bytes)
     }
 }

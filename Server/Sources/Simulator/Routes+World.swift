@@ -53,6 +53,9 @@ extension SimulatorRoute {
         Field(
             "upgrade_sets_revocation_date", "boolean",
             "Whether an upgraded transaction shows its prorated refund."),
+        Field(
+            "deterministic", "boolean",
+            "Whether keys and signatures come from the seed, too; the root is another then."),
     ]
 
     private static let clockFields = [
@@ -97,6 +100,7 @@ extension SimulatorRoute {
             try body.bool("stops_retrying_at_400") ?? old.stopsRetryingAt400
         settings.upgradeSetsRevocationDate =
             try body.bool("upgrade_sets_revocation_date") ?? old.upgradeSetsRevocationDate
+        settings.isDeterministic = try body.bool("deterministic") ?? old.isDeterministic
         return settings
     }
 

@@ -10,20 +10,40 @@ package struct SigningAuthority: Sendable {
     /// Leaf, intermediate, root, in DER.
     package let certificates: [[UInt8]]
     private let signingKey: P256.Signing.PrivateKey
+    /// Nil where each signature has a random number of its own.
+    private let repeatable: RepeatableSignature<SHA256>?
     /// The header as Apple writes it, encoded once.
     private let headerSegment: [UInt8]
 
     /// A fresh root, which nobody trusts yet.
     package init() throws(SigningFailure) {
+        try self.init(
+            root: P384.Signing.PrivateKey(), intermediate: P384.Signing.PrivateKey(),
+            leaf: P256.Signing.PrivateKey(), isRepeatable: false)
+    }
+
+    /// The authority of a seed: one seed, one root, and the same bytes for the same payload. Who
+    /// knows the seed can sign, too; it is for tests alone.
+    package init(seed: UInt64) throws(SigningFailure) {
+        let keys: SeededKeys
+        do { keys = try SeededKeys(seed: seed) } catch {
+            throw SigningFailure("The seed \(seed) gives no keys: \(error)")
+        }
+        try self.init(
+            root: keys.root, intermediate: keys.intermediate, leaf: keys.leaf, isRepeatable: true)
+    }
+
+    private init(
+        root rootKey: P384.Signing.PrivateKey, intermediate intermediateKey: P384.Signing.PrivateKey,
+        leaf key: P256.Signing.PrivateKey, isRepeatable: Bool
+    ) throws(SigningFailure) {
         do {
-            let (rootKey, intermediateKey) = (P384.Signing.PrivateKey(), P384.Signing.PrivateKey())
-            let key = P256.Signing.PrivateKey()
             let root = try Certificates.root(rootKey)
             let intermediate = try Certificates.intermediate(
                 intermediateKey, under: root, signer: rootKey)
             let leaf = try Certificates.leaf(key, under: intermediate, signer: intermediateKey)
             let chain = try [leaf, intermediate, root].map(Self.der)
-            self.init(key: key, certificates: chain)
+            self.init(key: key, certificates: chain, isRepeatable: isRepeatable)
         } catch { throw SigningFailure("The simulator's certificates could not be made: \(error)") }
     }
 
@@ -40,13 +60,19 @@ package struct SigningAuthority: Sendable {
                 "The stored signing authority is damaged. Remove the file: a new root is made then."
             )
         }
-        self.init(key: key, certificates: chain)
+        self.init(key: key, certificates: chain, isRepeatable: false)
     }
 
-    private init(key: P256.Signing.PrivateKey, certificates: [[UInt8]]) {
+    private init(key: P256.Signing.PrivateKey, certificates: [[UInt8]], isRepeatable: Bool) {
         signingKey = key
+        repeatable = isRepeatable ? RepeatableSignature(key) : nil
         self.certificates = certificates
         headerSegment = Base64.url.encode(Self.header(certificates, overrides: []).bytes)
+    }
+
+    /// The same keys and certificates, with signatures that are the same each time.
+    package var repeating: Self {
+        Self(key: signingKey, certificates: certificates, isRepeatable: true)
     }
 
     /// What ``init(stored:)`` reads. It holds the signing key; the two authorities' keys are thrown
@@ -72,11 +98,16 @@ package struct SigningAuthority: Sendable {
             ? headerSegment
             : Base64.url.encode(Self.header(certificates, overrides: overrides).bytes)
         let signed = head + [UInt8(ascii: ".")] + Base64.url.encode(payload.bytes)
-        do {
-            let signature = try signingKey.signature(for: signed).rawRepresentation
-            let all = signed + [UInt8(ascii: ".")] + Base64.url.encode([UInt8](signature))
-            return String(decoding: all, as: UTF8.self)
-        } catch { throw SigningFailure("A payload could not be signed: \(error)") }
+        let all = signed + [UInt8(ascii: ".")] + Base64.url.encode(try signature(of: signed))
+        return String(decoding: all, as: UTF8.self)
+    }
+
+    /// An ES256 signature, r and s one after the other.
+    package func signature(of bytes: [UInt8]) throws(SigningFailure) -> [UInt8] {
+        if let repeatable { return try repeatable(bytes) }
+        do { return [UInt8](try signingKey.signature(for: bytes).rawRepresentation) } catch {
+            throw SigningFailure("A payload could not be signed: \(error)")
+        }
     }
 
     private static func header(_ chain: [[UInt8]], overrides: [JSON.Member]) -> JSON {

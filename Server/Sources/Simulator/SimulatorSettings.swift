@@ -23,6 +23,9 @@ package struct SimulatorSettings: Sendable {
     /// Whether a transaction that was upgraded carries the date of its prorated refund.
     package var upgradeSetsRevocationDate = true
 
+    /// Whether also the signatures come from the seed, so that two runs are the same bytes.
+    package var isDeterministic = false
+
     /// The days of grace that can be set.
     package static let graceDaysRange = 0...28
     /// Apple charges up to a day early.
