@@ -26,7 +26,8 @@ package enum ReceiptDate {
     /// colon. Nil for anything else.
     package static func moment(_ text: String) -> AppStoreDate? {
         if let milliseconds = Int64(text) { return AppStoreDate(milliseconds: milliseconds) }
-        let pattern = #/
+        let pattern =
+            #/
             (\d{4})-(\d\d)-(\d\d)[T\ ](\d\d):(\d\d):(\d\d)
             (?:\.(\d{1,3})\d*)?
             (Z|[+-]\d\d:?\d\d|\ \S+)

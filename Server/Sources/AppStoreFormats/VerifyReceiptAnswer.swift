@@ -27,7 +27,12 @@ package struct VerifyReceiptAnswer: WireObject {
         fields.field("latest_receipt", &latestReceipt)
         fields.field("pending_renewal_info", &renewals)
         fields.field("status", &status)
-        fields.flag("is-retryable", &isRetryable)
+        // The documentation spells it with a dash; Apple's 21010 has an underscore.
+        let isUnderscored = status == .unknownAccount
+        fields.flag(isUnderscored ? "is_retryable" : "is-retryable", &isRetryable)
+        if isRetryable == nil {
+            fields.flag(isUnderscored ? "is-retryable" : "is_retryable", &isRetryable)
+        }
     }
 }
 

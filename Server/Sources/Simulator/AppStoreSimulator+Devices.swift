@@ -86,12 +86,12 @@ extension AppStoreSimulator {
 }
 
 extension World {
-    fileprivate func chains(of key: Account.Key) -> [Subscription] {
+    func chains(of key: Account.Key) -> [Subscription] {
         let ids = accounts[key]?.chains.values.sorted() ?? []
         return ids.compactMap { subscriptions[$0] }
     }
 
-    fileprivate func transactions(of key: Account.Key) -> [StoreTransaction] {
+    func transactions(of key: Account.Key) -> [StoreTransaction] {
         let once = accounts[key]?.oneTimePurchases.compactMap { oneTimePurchases[$0] } ?? []
         let all = chains(of: key).flatMap(\.transactions) + once
         return all.sorted { ($0.purchased, $0.id) < ($1.purchased, $1.id) }

@@ -25,6 +25,8 @@ package actor AppStoreSimulator {
     private(set) var settings: SimulatorSettings
     var world: World
     var faults: Faults
+    /// What verifyReceipt is to answer next, whatever it is asked.
+    var orderedStatuses: [OrderedStatus] = []
     private var deliveries: Deliveries
     /// The moment of the last event: on a running clock the present may be ahead of it.
     private var settled: AppStoreDate
@@ -76,6 +78,7 @@ package actor AppStoreSimulator {
         self.settings = settings
         world = World(settings)
         faults = Faults(seed: settings.seed)
+        orderedStatuses = []
         deliveries = Deliveries(stopsRetryingAt400: settings.stopsRetryingAt400)
         settled = settings.now
         entries = []
@@ -87,7 +90,8 @@ package actor AppStoreSimulator {
         -> SigningAuthority
     {
         guard settings.isDeterministic else { return ownAuthority }
-        return keepsRoot ? ownAuthority.repeating : try SigningAuthority(seed: settings.seed)
+        if keepsRoot { return ownAuthority.repeating }
+        return try SigningAuthority(seed: settings.seed, receipts: ownAuthority.receipts)
     }
 
     /// Changes the world by one verb: first everything that is due happens, then the change, then

@@ -40,23 +40,25 @@ extension SimulatorRoute {
         },
     ]
 
-    private static let resetFields = [
-        Field("seed", "integer", "Everything random comes from it."),
-        Field("now", "string", "The time to begin at, RFC 3339."),
-        Field("shop", "object", "A .storekit file as JSON, or \"example\"."),
-        Field("notification_url", "string", "Where notifications are posted; null posts none."),
-        Field("app", "object", "{bundle_id, app_apple_id}"),
-        Field("grace_days", "integer", "Days of billing grace, 0 to 28; 0 is none."),
-        Field(
-            "renews_early_seconds", "integer", "How long before its period a renewal is charged."),
-        Field("stops_retrying_at_400", "boolean", "Whether the answer 400 ends the attempts."),
-        Field(
-            "upgrade_sets_revocation_date", "boolean",
-            "Whether an upgraded transaction shows its prorated refund."),
-        Field(
-            "deterministic", "boolean",
-            "Whether keys and signatures come from the seed, too; the root is another then."),
-    ]
+    private static let resetFields =
+        [
+            Field("seed", "integer", "Everything random comes from it."),
+            Field("now", "string", "The time to begin at, RFC 3339."),
+            Field("shop", "object", "A .storekit file as JSON, or \"example\"."),
+            Field("notification_url", "string", "Where notifications are posted; null posts none."),
+            Field("app", "object", "{bundle_id, app_apple_id}"),
+            Field("grace_days", "integer", "Days of billing grace, 0 to 28; 0 is none."),
+            Field(
+                "renews_early_seconds", "integer",
+                "How long before its period a renewal is charged."),
+            Field("stops_retrying_at_400", "boolean", "Whether the answer 400 ends the attempts."),
+            Field(
+                "upgrade_sets_revocation_date", "boolean",
+                "Whether an upgraded transaction shows its prorated refund."),
+            Field(
+                "deterministic", "boolean",
+                "Whether keys and signatures come from the seed, too; the root is another then."),
+        ] + legacyResetFields
 
     private static let clockFields = [
         Field("advance", "string", "An ISO 8601 duration such as P31D, P1M or PT1H30M."),
@@ -100,6 +102,7 @@ extension SimulatorRoute {
             try body.bool("stops_retrying_at_400") ?? old.stopsRetryingAt400
         settings.upgradeSetsRevocationDate =
             try body.bool("upgrade_sets_revocation_date") ?? old.upgradeSetsRevocationDate
+        try readLegacy(body, into: &settings)
         settings.isDeterministic = try body.bool("deterministic") ?? old.isDeterministic
         return settings
     }

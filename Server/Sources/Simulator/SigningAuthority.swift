@@ -14,28 +14,34 @@ package struct SigningAuthority: Sendable {
     private let repeatable: RepeatableSignature<SHA256>?
     /// The header as Apple writes it, encoded once.
     private let headerSegment: [UInt8]
+    /// What signs receipts: they have a root of their own.
+    package let receipts: ReceiptAuthority
 
     /// A fresh root, which nobody trusts yet.
     package init() throws(SigningFailure) {
         try self.init(
             root: P384.Signing.PrivateKey(), intermediate: P384.Signing.PrivateKey(),
-            leaf: P256.Signing.PrivateKey(), isRepeatable: false)
+            leaf: P256.Signing.PrivateKey(), receipts: ReceiptAuthority(), isRepeatable: false)
     }
 
     /// The authority of a seed: one seed, one root, and the same bytes for the same payload. Who
-    /// knows the seed can sign, too; it is for tests alone.
-    package init(seed: UInt64) throws(SigningFailure) {
+    /// knows the seed can sign, too; it is for tests alone. The keys of receipts (RSA) do not come
+    /// from the seed: they are the given ones, or new.
+    package init(seed: UInt64, receipts: ReceiptAuthority? = nil) throws(SigningFailure) {
         let keys: SeededKeys
         do { keys = try SeededKeys(seed: seed) } catch {
             throw SigningFailure("The seed \(seed) gives no keys: \(error)")
         }
+        let receipts = if let receipts { receipts } else { try ReceiptAuthority() }
         try self.init(
-            root: keys.root, intermediate: keys.intermediate, leaf: keys.leaf, isRepeatable: true)
+            root: keys.root, intermediate: keys.intermediate, leaf: keys.leaf, receipts: receipts,
+            isRepeatable: true)
     }
 
     private init(
-        root rootKey: P384.Signing.PrivateKey, intermediate intermediateKey: P384.Signing.PrivateKey,
-        leaf key: P256.Signing.PrivateKey, isRepeatable: Bool
+        root rootKey: P384.Signing.PrivateKey,
+        intermediate intermediateKey: P384.Signing.PrivateKey,
+        leaf key: P256.Signing.PrivateKey, receipts: ReceiptAuthority, isRepeatable: Bool
     ) throws(SigningFailure) {
         do {
             let root = try Certificates.root(rootKey)
@@ -43,7 +49,8 @@ package struct SigningAuthority: Sendable {
                 intermediateKey, under: root, signer: rootKey)
             let leaf = try Certificates.leaf(key, under: intermediate, signer: intermediateKey)
             let chain = try [leaf, intermediate, root].map(Self.der)
-            self.init(key: key, certificates: chain, isRepeatable: isRepeatable)
+            self.init(
+                key: key, certificates: chain, receipts: receipts, isRepeatable: isRepeatable)
         } catch { throw SigningFailure("The simulator's certificates could not be made: \(error)") }
     }
 
@@ -60,11 +67,20 @@ package struct SigningAuthority: Sendable {
                 "The stored signing authority is damaged. Remove the file: a new root is made then."
             )
         }
-        self.init(key: key, certificates: chain, isRepeatable: false)
+        // A file of an earlier version has none.
+        let receipts =
+            if let json = json["receipts"] { try ReceiptAuthority(stored: json) } else {
+                try ReceiptAuthority()
+            }
+        self.init(key: key, certificates: chain, receipts: receipts, isRepeatable: false)
     }
 
-    private init(key: P256.Signing.PrivateKey, certificates: [[UInt8]], isRepeatable: Bool) {
+    private init(
+        key: P256.Signing.PrivateKey, certificates: [[UInt8]], receipts: ReceiptAuthority,
+        isRepeatable: Bool
+    ) {
         signingKey = key
+        self.receipts = receipts
         repeatable = isRepeatable ? RepeatableSignature(key) : nil
         self.certificates = certificates
         headerSegment = Base64.url.encode(Self.header(certificates, overrides: []).bytes)
@@ -72,7 +88,7 @@ package struct SigningAuthority: Sendable {
 
     /// The same keys and certificates, with signatures that are the same each time.
     package var repeating: Self {
-        Self(key: signingKey, certificates: certificates, isRepeatable: true)
+        Self(key: signingKey, certificates: certificates, receipts: receipts, isRepeatable: true)
     }
 
     /// What ``init(stored:)`` reads. It holds the signing key; the two authorities' keys are thrown
@@ -80,7 +96,10 @@ package struct SigningAuthority: Sendable {
     package var stored: [UInt8] {
         let chain = certificates.map { JSON.string(Self.base64($0)) }
         let key = JSON.string(Self.base64([UInt8](signingKey.rawRepresentation)))
-        return JSON.object([.init("leaf_key", key), .init("certificates", .array(chain))]).bytes
+        return JSON.object([
+            .init("leaf_key", key), .init("certificates", .array(chain)),
+            .init("receipts", receipts.stored),
+        ]).bytes
     }
 
     /// The certificate that a server must trust to believe this simulator.

@@ -66,7 +66,9 @@ struct SimulatorRoute: Sendable {
     }
 
     /// Everything the simulator answers.
-    static let all = worldRoutes + deviceRoutes + subscriptionRoutes + bookRoutes
+    static let all =
+        worldRoutes + deviceRoutes + subscriptionRoutes + bookRoutes + receiptRoutes
+        + verifyReceiptRoutes
 }
 
 extension SimulatorRoute.Call {

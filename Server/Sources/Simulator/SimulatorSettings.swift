@@ -26,6 +26,13 @@ package struct SimulatorSettings: Sendable {
     /// Whether also the signatures come from the seed, so that two runs are the same bytes.
     package var isDeterministic = false
 
+    /// The app's shared secret: what verifyReceipt wants, and what V1 notifications carry.
+    package var sharedSecret = Self.wellKnownSecret
+    /// How receipts are hashed for their signature.
+    package var receiptDigest = ReceiptDigest.sha256
+
+    /// The secret of every app that has set none.
+    package static let wellKnownSecret = "c0ffee00c0ffee00c0ffee00c0ffee00"
     /// The days of grace that can be set.
     package static let graceDaysRange = 0...28
     /// Apple charges up to a day early.
