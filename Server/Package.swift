@@ -114,7 +114,10 @@ let package = Package(
             ]),
         tests(
             "SimulatorTests",
-            ["Simulator", "AppStoreFormats", x509, asn1, crypto, hummingbird, hummingbirdTesting]),
+            [
+                "Simulator", "AppStoreFormats", x509, asn1, crypto, cryptoExtras, hummingbird,
+                hummingbirdTesting,
+            ]),
         tests("ProgramTests", ["Program", "Engine", "Ledger", "Storage", logging]),
         tests(
             "Stories",

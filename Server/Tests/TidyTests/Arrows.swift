@@ -93,6 +93,7 @@ enum Arrows {
         ]).union(web).union(certificates),
         "SimulatorTests": testing([
             "Simulator", "HummingbirdTesting", "AppStoreFormats", "AsyncHTTPClient",
+            "_CryptoExtras",
         ]).union(web).union(certificates),
         "ProgramTests": testing(["Program"]).union(everything.subtracting(["Simulator"])),
         "Stories": testing(["Program", "PostgresCluster", "HummingbirdTesting"]).union(everything),
