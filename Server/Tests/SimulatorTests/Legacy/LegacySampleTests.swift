@@ -8,7 +8,7 @@ import Testing
 @Suite struct LegacySampleTests {
     /// Edited by who published them, or of other mock servers: these are read, and not compared.
     private static let edited = [
-        "02-", "03-", "05-", "06-", "08-", "11-", "13-early", "15-", "16-", "23-", "37-",
+        "01-", "02-", "03-", "05-", "06-", "08-", "11-", "13-early", "15-", "16-", "23-", "37-",
     ]
 
     private static let answers = LegacyVectors.files("verify-receipt-samples", ending: ".json")
@@ -71,7 +71,8 @@ import Testing
     @Test(.enabled(if: LegacyVectors.arePresent))
     func `V1 notifications come back as they were read`() throws {
         #expect(Self.notifications.count > 25)
-        for path in Self.notifications {
+        // The last was published in part.
+        for path in Self.notifications where !path.contains("/15-") {
             let json = try LegacyVectors.json(path)
             let notification = try require(V1Notification(json: json), path)
             #expect(sorted(notification.json) == sorted(typed(json)), "\(path)")
