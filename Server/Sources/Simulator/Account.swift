@@ -1,7 +1,7 @@
 import AppStoreFormats
 
 /// Production or sandbox: two stores that know nothing of each other.
-package enum SimulatedEnvironment: String, Hashable, Sendable, Comparable {
+package enum SimulatedEnvironment: String, Hashable, Sendable, Comparable, CaseIterable {
     case production
     case sandbox
 
@@ -47,4 +47,6 @@ struct Device: Sendable {
     let storefront: Storefront
     /// Given to purchases that name none themselves.
     let appAccountToken: String?
+    /// How fast subscriptions bought on it renew.
+    var pace = Pace.realTime
 }

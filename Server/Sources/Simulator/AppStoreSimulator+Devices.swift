@@ -57,20 +57,8 @@ extension AppStoreSimulator {
 
     /// The signed statement that a device's account has the app.
     package func appTransaction(on deviceID: String) throws -> String {
-        let key = try world.device(deviceID).account
-        guard let account = world.accounts[key] else {
-            throw StoreProblem.unknownAccount(key.name)
-        }
-        var payload = AppTransactionPayload()
-        payload.receiptType = key.environment.storeEnvironment
-        payload.appAppleId = key.environment == .production ? settings.appAppleID : nil
-        payload.bundleId = settings.bundleID
-        payload.applicationVersion = World.bundleVersion
-        payload.originalApplicationVersion = World.bundleVersion
-        payload.receiptCreationDate = world.signatureDate(at: clock.now)
-        payload.originalPurchaseDate = account.downloaded
-        payload.appTransactionId = account.appTransactionID
-        payload.originalPlatform = .iOS
+        let payload = try world.appTransaction(
+            of: world.device(deviceID).account, at: clock.now)
         return try authority.sign(payload.json)
     }
 

@@ -20,13 +20,15 @@ package actor AppStoreSimulator {
     private nonisolated let signing: Mutex<SigningAuthority>
     private let ownAuthority: SigningAuthority
     private let keepsRoot: Bool
-    private let post: @Sendable (_ url: String, _ body: [UInt8]) async -> PostAnswer
+    let post: @Sendable (_ url: String, _ body: [UInt8]) async -> PostAnswer
     private let quiesce: @Sendable () async -> Void
     private(set) var settings: SimulatorSettings
     var world: World
     var faults: Faults
     /// What verifyReceipt is to answer next, whatever it is asked.
     var orderedStatuses: [OrderedStatus] = []
+    /// What the App Store Server API remembers.
+    var api = ServerAPI()
     private var deliveries: Deliveries
     /// The moment of the last event: on a running clock the present may be ahead of it.
     private var settled: AppStoreDate
@@ -79,6 +81,7 @@ package actor AppStoreSimulator {
         world = World(settings)
         faults = Faults(seed: settings.seed)
         orderedStatuses = []
+        api = ServerAPI()
         deliveries = Deliveries(stopsRetryingAt400: settings.stopsRetryingAt400)
         settled = settings.now
         entries = []
@@ -220,7 +223,8 @@ extension AppStoreSimulator {
             note(
                 "notification",
                 [
-                    ("uuid", .string(notice.uuid)), ("account", .string(notice.account)),
+                    ("uuid", .string(notice.uuid)),
+                    ("account", notice.account.map { .string($0) } ?? .null),
                     ("type", notice.type.json), ("subtype", notice.subtype?.json ?? .null),
                 ])
         }

@@ -28,8 +28,10 @@ enum Certificates {
         return try certificate(publicKey, name: name, issuer: name, extensions, signer: key)
     }
 
+    /// With the URL at which one may ask whether it still holds, where there is one.
     static func intermediate(
-        _ key: P384.Signing.PrivateKey, under root: Certificate, signer: P384.Signing.PrivateKey
+        _ key: P384.Signing.PrivateKey, under root: Certificate, signer: P384.Signing.PrivateKey,
+        ocspURL: String? = nil
     ) throws -> Certificate {
         let publicKey = Certificate.PublicKey(key.publicKey)
         let extensions = try Certificate.Extensions {
@@ -37,6 +39,7 @@ enum Certificates {
             Critical(KeyUsage(keyCertSign: true, cRLSign: true))
             SubjectKeyIdentifier(hash: publicKey)
             identifier(of: root)
+            if let ocspURL { inquiries(at: ocspURL) }
             marker(intermediateMarker)
         }
         return try certificate(
@@ -46,7 +49,7 @@ enum Certificates {
 
     static func leaf(
         _ key: P256.Signing.PrivateKey, under intermediate: Certificate,
-        signer: P384.Signing.PrivateKey
+        signer: P384.Signing.PrivateKey, ocspURL: String? = nil
     ) throws -> Certificate {
         let publicKey = Certificate.PublicKey(key.publicKey)
         let extensions = try Certificate.Extensions {
@@ -54,11 +57,36 @@ enum Certificates {
             Critical(KeyUsage(digitalSignature: true))
             SubjectKeyIdentifier(hash: publicKey)
             identifier(of: intermediate)
+            if let ocspURL { inquiries(at: ocspURL) }
             marker(leafMarker)
         }
         return try certificate(
             publicKey, name: name("Perennial Simulator Receipt Signing"),
             issuer: intermediate.subject, extensions, signer: signer)
+    }
+
+    /// One that answers on behalf of an issuer (RFC 6960 §4.2.2.2). Its extended key usage is not
+    /// critical: swift-certificates refuses it otherwise.
+    static func responder(
+        _ key: P256.Signing.PrivateKey, under issuer: Certificate, signer: P384.Signing.PrivateKey
+    ) throws -> Certificate {
+        let publicKey = Certificate.PublicKey(key.publicKey)
+        let extensions = try Certificate.Extensions {
+            Critical(BasicConstraints.notCertificateAuthority)
+            Critical(KeyUsage(digitalSignature: true))
+            try ExtendedKeyUsage([.ocspSigning])
+            SubjectKeyIdentifier(hash: publicKey)
+            identifier(of: issuer)
+        }
+        return try certificate(
+            publicKey, name: name("Perennial Simulator OCSP Responder"),
+            issuer: issuer.subject, extensions, signer: signer)
+    }
+
+    private static func inquiries(at url: String) -> AuthorityInformationAccess {
+        AuthorityInformationAccess([
+            .init(method: .ocspServer, location: .uniformResourceIdentifier(url))
+        ])
     }
 
     static func name(_ commonName: String) throws -> DistinguishedName {

@@ -45,7 +45,9 @@ extension SentNotification {
         }
         return [
             "uuid": .string(notice.uuid), "type": notice.type.json,
-            "subtype": notice.subtype?.json ?? .null, "account": .string(notice.account),
+            "subtype": notice.subtype?.json ?? .null,
+            "account": notice.account.map { .string($0) } ?? .null,
+            "row": notice.row.map { .integer(Int64($0.rawValue)) } ?? .null,
             "environment": .string(notice.environment.rawValue),
             "at": .string(RFC3339.text(notice.at)), "signed_payload": .string(signedPayload),
             "attempts": .array(attempts),

@@ -66,6 +66,8 @@ extension SimulatorRoute {
         Field("environment", "string", "production (default) or sandbox."),
         Field("storefront", "string", "ISO 3166-1 alpha-3; the shop's own, else USA."),
         Field("app_account_token", "string", "A UUID for all purchases of this device."),
+        Field("testflight", "boolean", "In the sandbox: everything renews daily, six times."),
+        Field("renewal_minutes", "integer", "In the sandbox a month is 3, 5, 15, 30 or 60."),
     ]
 
     private static let purchaseFields = [
@@ -106,6 +108,7 @@ extension AppStoreSimulator {
         }
         return try await addDevice(
             account: name, environment: environment, storefront: body.string("storefront"),
-            appAccountToken: body.string("app_account_token"))
+            appAccountToken: body.string("app_account_token"),
+            pace: environment == .sandbox ? SimulatorRoute.pace(body) : nil)
     }
 }

@@ -16,7 +16,8 @@ extension SimulatorRoute {
         },
         get("/_sim/openapi.json", "This description.") { _, _ in .json(OpenAPI.document) },
         post(
-            "/_sim/reset", "Begins a new world. What is not named is as it was.", resetFields,
+            "/_sim/reset", "Begins a new world. What is not named is as it was.",
+            resetFields + SimulatorSettings.apiFields + SimulatorSettings.legacyFields,
             bodyBytesMax: shopBytesMax
         ) {
             simulator, call in
@@ -40,25 +41,26 @@ extension SimulatorRoute {
         },
     ]
 
-    private static let resetFields =
-        [
-            Field("seed", "integer", "Everything random comes from it."),
-            Field("now", "string", "The time to begin at, RFC 3339."),
-            Field("shop", "object", "A .storekit file as JSON, or \"example\"."),
-            Field("notification_url", "string", "Where notifications are posted; null posts none."),
-            Field("app", "object", "{bundle_id, app_apple_id}"),
-            Field("grace_days", "integer", "Days of billing grace, 0 to 28; 0 is none."),
-            Field(
-                "renews_early_seconds", "integer",
-                "How long before its period a renewal is charged."),
-            Field("stops_retrying_at_400", "boolean", "Whether the answer 400 ends the attempts."),
-            Field(
-                "upgrade_sets_revocation_date", "boolean",
-                "Whether an upgraded transaction shows its prorated refund."),
-            Field(
-                "deterministic", "boolean",
-                "Whether keys and signatures come from the seed, too; the root is another then."),
-        ] + legacyResetFields
+    private static let resetFields = [
+        Field("seed", "integer", "Everything random comes from it."),
+        Field("now", "string", "The time to begin at, RFC 3339."),
+        Field("shop", "object", "A .storekit file as JSON, or \"example\"."),
+        Field("notification_url", "string", "Where notifications are posted; null posts none."),
+        Field("app", "object", "{bundle_id, app_apple_id}"),
+        Field("grace_days", "integer", "Days of billing grace, 0 to 28; 0 is none."),
+        Field(
+            "grace_for_paid_only", "boolean", "Whether a free trial's end has no grace after it."),
+        Field("habits", "object", "{name: true}; GET /_sim/habits lists them."),
+        Field(
+            "renews_early_seconds", "integer", "How long before its period a renewal is charged."),
+        Field("stops_retrying_at_400", "boolean", "Whether the answer 400 ends the attempts."),
+        Field(
+            "upgrade_sets_revocation_date", "boolean",
+            "Whether an upgraded transaction shows its prorated refund."),
+        Field(
+            "deterministic", "boolean",
+            "Whether keys and signatures come from the seed, too; the root is another then."),
+    ]
 
     private static let clockFields = [
         Field("advance", "string", "An ISO 8601 duration such as P31D, P1M or PT1H30M."),
@@ -98,11 +100,15 @@ extension SimulatorRoute {
             }
             settings.renewsEarlySeconds = seconds
         }
+        settings.graceForPaidOnly =
+            try body.bool("grace_for_paid_only") ?? old.graceForPaidOnly
+        settings.habits = try habits(body, from: old.habits)
         settings.stopsRetryingAt400 =
             try body.bool("stops_retrying_at_400") ?? old.stopsRetryingAt400
         settings.upgradeSetsRevocationDate =
             try body.bool("upgrade_sets_revocation_date") ?? old.upgradeSetsRevocationDate
-        try readLegacy(body, into: &settings)
+        try settings.readAPI(body)
+        try settings.readLegacy(body)
         settings.isDeterministic = try body.bool("deterministic") ?? old.isDeterministic
         return settings
     }

@@ -17,6 +17,7 @@ extension AppStoreSimulator {
             }
         }
         addVerifyReceipt(to: router)
+        addServerAPI(to: router)
         return router
     }
 
@@ -29,8 +30,10 @@ extension AppStoreSimulator {
         for name in route.parameters { parameters[name] = context.parameters.get(name) }
         var query: [String: String] = [:]
         for (name, value) in request.uri.queryParameters { query[String(name)] = String(value) }
+        let isJSON = route.mediaType == nil
         let call = SimulatorRoute.Call(
-            body: try RequestBody(bytes, known: known), parameters: parameters, query: query)
+            body: try RequestBody(isJSON ? bytes : [], known: known),
+            bytes: isJSON ? [] : bytes, parameters: parameters, query: query)
         switch try await route.answer(self, call) {
         case .bytes(let bytes, let type): return Response(.ok, bytes, type: type)
         case .json(let json):

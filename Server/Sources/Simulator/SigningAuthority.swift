@@ -12,16 +12,20 @@ package struct SigningAuthority: Sendable {
     private let signingKey: P256.Signing.PrivateKey
     /// Nil where each signature has a random number of its own.
     private let repeatable: RepeatableSignature<SHA256>?
+    /// Who answers whether the certificates still hold; nil where they do not say where to ask.
+    let desk: RevocationDesk?
     /// The header as Apple writes it, encoded once.
     private let headerSegment: [UInt8]
     /// What signs receipts: they have a root of their own.
     package let receipts: ReceiptAuthority
 
-    /// A fresh root, which nobody trusts yet.
-    package init() throws(SigningFailure) {
+    /// A fresh root, which nobody trusts yet. Its certificates name an OCSP responder's URL, where
+    /// there is one.
+    package init(ocspURL: String? = nil) throws(SigningFailure) {
         try self.init(
             root: P384.Signing.PrivateKey(), intermediate: P384.Signing.PrivateKey(),
-            leaf: P256.Signing.PrivateKey(), receipts: ReceiptAuthority(), isRepeatable: false)
+            leaf: P256.Signing.PrivateKey(), receipts: ReceiptAuthority(), isRepeatable: false,
+            ocspURL: ocspURL)
     }
 
     /// The authority of a seed: one seed, one root, and the same bytes for the same payload. Who
@@ -41,16 +45,23 @@ package struct SigningAuthority: Sendable {
     private init(
         root rootKey: P384.Signing.PrivateKey,
         intermediate intermediateKey: P384.Signing.PrivateKey,
-        leaf key: P256.Signing.PrivateKey, receipts: ReceiptAuthority, isRepeatable: Bool
+        leaf key: P256.Signing.PrivateKey, receipts: ReceiptAuthority, isRepeatable: Bool,
+        ocspURL: String? = nil
     ) throws(SigningFailure) {
         do {
             let root = try Certificates.root(rootKey)
             let intermediate = try Certificates.intermediate(
-                intermediateKey, under: root, signer: rootKey)
-            let leaf = try Certificates.leaf(key, under: intermediate, signer: intermediateKey)
-            let chain = try [leaf, intermediate, root].map(Self.der)
+                intermediateKey, under: root, signer: rootKey, ocspURL: ocspURL)
+            let leaf = try Certificates.leaf(
+                key, under: intermediate, signer: intermediateKey, ocspURL: ocspURL)
+            let chain = [leaf, intermediate, root]
+            let desk = try ocspURL.map { url in
+                try RevocationDesk(
+                    url: url, chain: chain, root: rootKey, intermediate: intermediateKey)
+            }
             self.init(
-                key: key, certificates: chain, receipts: receipts, isRepeatable: isRepeatable)
+                key: key, certificates: try chain.map { try $0.derBytes }, receipts: receipts,
+                isRepeatable: isRepeatable, desk: desk)
         } catch { throw SigningFailure("The simulator's certificates could not be made: \(error)") }
     }
 
@@ -72,15 +83,18 @@ package struct SigningAuthority: Sendable {
             if let json = json["receipts"] { try ReceiptAuthority(stored: json) } else {
                 try ReceiptAuthority()
             }
-        self.init(key: key, certificates: chain, receipts: receipts, isRepeatable: false)
+        self.init(
+            key: key, certificates: chain, receipts: receipts, isRepeatable: false,
+            desk: json["ocsp"].flatMap { RevocationDesk(stored: $0, chain: chain) })
     }
 
     private init(
         key: P256.Signing.PrivateKey, certificates: [[UInt8]], receipts: ReceiptAuthority,
-        isRepeatable: Bool
+        isRepeatable: Bool, desk: RevocationDesk? = nil
     ) {
         signingKey = key
         self.receipts = receipts
+        self.desk = desk
         repeatable = isRepeatable ? RepeatableSignature(key) : nil
         self.certificates = certificates
         headerSegment = Base64.url.encode(Self.header(certificates, overrides: []).bytes)
@@ -88,18 +102,25 @@ package struct SigningAuthority: Sendable {
 
     /// The same keys and certificates, with signatures that are the same each time.
     package var repeating: Self {
-        Self(key: signingKey, certificates: certificates, receipts: receipts, isRepeatable: true)
+        Self(
+            key: signingKey, certificates: certificates, receipts: receipts, isRepeatable: true,
+            desk: desk)
     }
+
+    /// Where one may ask whether its certificates still hold.
+    package var ocspURL: String? { desk?.url }
 
     /// What ``init(stored:)`` reads. It holds the signing key; the two authorities' keys are thrown
     /// away once they have signed.
     package var stored: [UInt8] {
         let chain = certificates.map { JSON.string(Self.base64($0)) }
         let key = JSON.string(Self.base64([UInt8](signingKey.rawRepresentation)))
-        return JSON.object([
+        let ocsp = desk.map { [JSON.Member("ocsp", $0.stored)] } ?? []
+        let members: [JSON.Member] = [
             .init("leaf_key", key), .init("certificates", .array(chain)),
             .init("receipts", receipts.stored),
-        ]).bytes
+        ]
+        return JSON.object(members + ocsp).bytes
     }
 
     /// The certificate that a server must trust to believe this simulator.
@@ -142,12 +163,6 @@ package struct SigningAuthority: Sendable {
 
     private static func base64(_ bytes: [UInt8]) -> String {
         String(decoding: Base64.standard.encode(bytes), as: UTF8.self)
-    }
-
-    private static func der(_ certificate: Certificate) throws -> [UInt8] {
-        var serializer = DER.Serializer()
-        try serializer.serialize(certificate)
-        return serializer.serializedBytes
     }
 }
 

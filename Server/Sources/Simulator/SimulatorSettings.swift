@@ -14,6 +14,8 @@ package struct SimulatorSettings: Sendable {
     /// Days of billing grace; 0 switches it off. Apple offers 3, 16 and 28, and gives weekly
     /// subscriptions at most 6.
     package var graceDays = 16
+    /// Whether grace is given to those only whose last period was paid: not after a free trial.
+    package var graceForPaidOnly = false
     /// How long before a period's end its renewal is charged; the period begins at the old one's
     /// end all the same.
     package var renewsEarlySeconds: Int64 = 0
@@ -23,8 +25,24 @@ package struct SimulatorSettings: Sendable {
     /// Whether a transaction that was upgraded carries the date of its prorated refund.
     package var upgradeSetsRevocationDate = true
 
+    /// Who may call the App Store Server API.
+    package var apiKeys = [APIKey.wellKnown]
+    /// Whether its limits of calls in a second hold, and by whose time.
+    package var apiRateLimits = RateLimits.Time.off
+    /// What the OCSP responder declares revoked.
+    package var revokedCertificates: Set<RevocationDesk.Subject> = []
+
     /// Whether also the signatures come from the seed, so that two runs are the same bytes.
     package var isDeterministic = false
+
+    /// What is otherwise than documented.
+    package var habits: Set<Habit> = []
+    /// How fast subscriptions of the sandbox renew, where a device says nothing else.
+    package var sandboxPace = Pace.monthly(.fiveMinutes)
+    /// Hours from a customer's request for a refund to Apple's decision.
+    package var refundDecisionHours: Int64 = 48
+    /// Minutes from the order of a mass extension to its end.
+    package var massExtensionMinutes: Int64 = 60
 
     /// The app's shared secret: what verifyReceipt wants, and what V1 notifications carry.
     package var sharedSecret = Self.wellKnownSecret
@@ -57,5 +75,14 @@ package struct SimulatorSettings: Sendable {
     /// Days of grace for a period: 6 at most where it is of days or weeks.
     func graceDays(for period: BillingPeriod) -> Int {
         period.months > 0 ? graceDays : min(graceDays, 6)
+    }
+
+    func has(_ habit: Habit) -> Bool { habits.contains(habit) }
+
+    func pace(in environment: SimulatedEnvironment) -> Pace {
+        switch environment {
+        case .production: .realTime
+        case .sandbox: sandboxPace
+        }
     }
 }

@@ -32,7 +32,7 @@ extension World {
         _ order: PurchaseOrder, on deviceID: String, at now: AppStoreDate
     ) throws(StoreProblem) -> (transaction: StoreTransaction, notices: [Notice]) {
         let device = try device(deviceID)
-        let product = try product(order.productID)
+        let product = try productForSale(order.productID)
         guard (1...PurchaseOrder.quantityMax).contains(order.quantity) else {
             throw .badRequest(
                 "The quantity is \(order.quantity).", remedy: "Order 1 to 10 at once.")
@@ -65,7 +65,7 @@ extension World {
             appAccountToken: order.appAccountToken ?? device.appAccountToken)
         oneTimePurchases[id] = transaction
         accounts[device.account]?.oneTimePurchases.append(id)
-        return (transaction, [notice(.oneTimeCharge, of: transaction, at: now)])
+        return (transaction, oneTimeCharge(of: transaction, at: now))
     }
 
     private mutating func subscribe(

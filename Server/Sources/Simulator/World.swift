@@ -11,24 +11,39 @@ struct World: Sendable {
     /// Transactions in one world.
     static let transactionsMax = 1_000_000
 
-    let settings: SimulatorSettings
+    /// What happens by itself.
+    enum Event: Hashable, Sendable {
+        /// A subscription moves; its place among the chains.
+        case chain(Int)
+        case refundDecision(transactionID: String)
+        case massExtension(requestID: String)
+    }
+
+    let sharedSettings: Shared<SimulatorSettings>
     let calendar = StoreCalendar()
     private(set) var random: SplitMix64
     private var counter: Int64 = 0
-    private var lastSigned: Int64 = .min
+    private var lastSigned: [String: Int64] = [:]
+    /// How often each row of the table was played; see ``LifecycleRow``.
+    private(set) var rowsPlayed = [Int](repeating: 0, count: LifecycleRow.allCases.count + 1)
     var accounts: [Account.Key: Account] = [:]
     var devices: [String: Device] = [:]
-    /// By original transaction id.
-    private(set) var subscriptions: [String: Subscription] = [:]
+    private(set) var subscriptions = Chains()
     /// By transaction id: what is no subscription.
     var oneTimePurchases: [String: StoreTransaction] = [:]
     /// For each transaction of a subscription, the original one.
     var chainOfTransaction: [String: String] = [:]
-    private var queue = DueQueue<String>()
+    /// By transaction id: what customers want their money back for.
+    var refundRequests: [String: RefundRequest] = [:]
+    /// By request id.
+    var massExtensions: [String: MassExtension] = [:]
+    /// Products that nobody can buy, or renew, any more.
+    private(set) var withdrawnProducts: Set<String> = []
+    private var queue = DueQueue<Event>()
     private let products: [String: StoreKitProduct]
 
     init(_ settings: SimulatorSettings) {
-        self.settings = settings
+        sharedSettings = Shared(settings)
         random = SplitMix64(seed: settings.seed)
         products = Dictionary(
             settings.shop.products.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
@@ -48,9 +63,24 @@ struct World: Sendable {
 
     /// Keeps a chain as it now stands, and remembers when it will move by itself.
     mutating func keep(_ subscription: Subscription) {
-        subscriptions[subscription.id] = subscription
-        if let due = subscription.due(renewsEarlySeconds: settings.renewsEarlySeconds) {
-            queue.add(subscription.id, due: due)
+        // What is not for sale is not charged, so not early either.
+        let isForSale =
+            withdrawnProducts.isEmpty
+            || !withdrawnProducts.contains(subscription.upcomingProduct.value.id)
+        let early = isForSale ? settings.renewsEarlySeconds : 0
+        let due = subscription.due(renewsEarlySeconds: early)
+        guard let place = subscriptions.keep(subscription, due: due), let due else { return }
+        queue.add(.chain(place), due: due)
+    }
+
+    /// Lets something happen at a moment.
+    mutating func plan(_ event: Event, at due: AppStoreDate) { queue.add(event, due: due) }
+
+    /// Takes a product from sale. Harmless to repeat.
+    mutating func withdraw(_ productID: String) {
+        withdrawnProducts.insert(productID)
+        for chain in Array(subscriptions.all) where chain.upcomingProduct.value.id == productID {
+            keep(chain)
         }
     }
 
@@ -58,22 +88,40 @@ struct World: Sendable {
     var nextDue: AppStoreDate? {
         mutating get {
             while let first = queue.first {
-                let subscription = subscriptions[first.content]
-                let due = subscription?.due(renewsEarlySeconds: settings.renewsEarlySeconds)
-                if due == first.due { return due }
-                // Left behind by a change of the chain.
+                if isPlanned(first.content, at: first.due) { return first.due }
+                // Left behind by a change.
                 _ = queue.removeFirst()
             }
             return nil
         }
     }
 
+    private func isPlanned(_ event: Event, at due: AppStoreDate) -> Bool {
+        switch event {
+        case .chain(let place): subscriptions.due(at: place) == due
+        case .refundDecision(let id): refundRequests[id]?.decides == due
+        case .massExtension(let id): massExtensions[id]?.completed == nil
+        }
+    }
+
     /// Lets the one thing happen that is due next. Nothing where nothing is due.
     mutating func settleNext(at now: AppStoreDate) -> [Notice] {
-        guard let due = nextDue, due <= now, let id = queue.removeFirst(),
-            let subscription = subscriptions[id]
-        else { return [] }
-        return settle(subscription, at: now)
+        guard let due = nextDue, due <= now, let event = queue.removeFirst() else { return [] }
+        switch event {
+        case .chain(let place):
+            guard var subscription = subscriptions.take(at: place) else { return [] }
+            let notices = settle(&subscription, at: now)
+            keep(subscription)
+            return notices
+        case .refundDecision(let id): return decideRefund(of: id, at: now)
+        case .massExtension(let id): return finishMassExtension(id, at: now)
+        }
+    }
+
+    var settings: SimulatorSettings { sharedSettings.value }
+
+    mutating func mark(_ row: LifecycleRow?) {
+        if let row { rowsPlayed[row.rawValue] += 1 }
     }
 }
 
@@ -95,11 +143,15 @@ extension World {
 
     mutating func newUUID() -> String { random.uuid() }
 
-    /// The date for one signature: now, but later than every one before it, so that of two
-    /// documents the later signed is the truer.
-    mutating func signatureDate(at now: AppStoreDate) -> AppStoreDate {
-        lastSigned = max(now.milliseconds, lastSigned &+ 1)
-        return AppStoreDate(milliseconds: lastSigned)
+    /// The first of so many dates, a millisecond apart, for documents about one purchase: now, but
+    /// later than all before, so that of two documents the later signed is the truer.
+    mutating func signatureDate(
+        of originalTransactionID: String, count: Int64 = 1, at now: AppStoreDate
+    ) -> AppStoreDate {
+        let last = lastSigned[originalTransactionID] ?? .min
+        let first = max(now.milliseconds, last &+ 1)
+        lastSigned[originalTransactionID] = first + count - 1
+        return AppStoreDate(milliseconds: first)
     }
 }
 
@@ -116,7 +168,7 @@ extension World {
     /// A further device of an account, which is made with its first: `anna-1`, then `anna-2`.
     mutating func addDevice(
         account name: String, environment: SimulatedEnvironment, storefront: Storefront,
-        appAccountToken: String?, at now: AppStoreDate
+        appAccountToken: String?, pace: Pace? = nil, at now: AppStoreDate
     ) throws(StoreProblem) -> Device {
         guard devices.count < Self.devicesMax else { throw .full }
         let key = Account.Key(name: name, environment: environment)
@@ -127,7 +179,7 @@ extension World {
         while devices["\(name)-\(number)"] != nil { number += 1 }
         let device = Device(
             id: "\(name)-\(number)", account: key, storefront: storefront,
-            appAccountToken: appAccountToken)
+            appAccountToken: appAccountToken, pace: pace ?? settings.pace(in: environment))
         devices[device.id] = device
         return device
     }

@@ -110,10 +110,10 @@ import Testing
     @Test func `the books close at the moment of a refund and open at its reversal`() async throws {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").originalTransactionID
-        let refunded = try await stage.simulator.change(id, .refund).purchase
+        let refunded = try await stage.simulator.change(id, .refund()).purchase
         #expect(refunded.state == .refunded && !refunded.isOpen && refunded.isRevoked)
         #expect(try refunded.until == moment(Stage.noon))
-        let restored = try await stage.simulator.change(id, .reverseRefund).purchase
+        let restored = try await stage.simulator.change(id, .reverseRefund()).purchase
         #expect(restored.state == .paid && restored.isOpen && !restored.willRenew)
     }
 
@@ -144,10 +144,10 @@ import Testing
             ("unknown_subscription", { try await stage.simulator.change("1", .cancel) }),
             (
                 "unknown_transaction",
-                { try await stage.simulator.change(transaction: "1", .refund) }
+                { try await stage.simulator.change(transaction: "1", .refund()) }
             ),
             ("wrong_state", { try await stage.simulator.change(id, .resume) }),
-            ("wrong_state", { try await stage.simulator.change(id, .reverseRefund) }),
+            ("wrong_state", { try await stage.simulator.change(id, .reverseRefund()) }),
             ("bad_request", { try await stage.advance(to: "2025-01-01T00:00:00Z") }),
         ]
         for (code, refused) in refusals {

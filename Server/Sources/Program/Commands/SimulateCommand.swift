@@ -22,6 +22,8 @@ struct SimulateCommand: AsyncParsableCommand {
     @Option(help: "Everything random comes from it.") var seed: UInt64 = 1
     @Option(help: "When virtual time begins, as RFC 3339.") var now: String?
     @Option(help: "The folder for the simulator's root.") var data = ".perennial"
+    @Option(help: "Where certificates send verifiers that check online: http://…/_sim/ocsp.")
+    var ocspURL: String?
     @Option(help: "How much is logged.", transform: Log.level)
     var logLevel = Logger.Level.notice
 
@@ -31,7 +33,7 @@ struct SimulateCommand: AsyncParsableCommand {
                 seed: seed, now: try beginning(), shop: try products(), bundleID: bundleID,
                 appAppleID: appAppleID)
             settings.notificationURL = notificationURL
-            let authority = try DevShop(folder: data).authority()
+            let authority = try DevShop(folder: data).authority(ocspURL: ocspURL)
             let client = HTTPClient(eventLoopGroupProvider: .singleton)
             let simulator = AppStoreSimulator(
                 settings, authority: authority, post: NotificationPost(client: client).post)

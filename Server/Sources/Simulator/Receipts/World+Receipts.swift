@@ -105,17 +105,17 @@ extension World {
     func legacyTransactions(
         of key: Account.Key, at now: AppStoreDate
     ) -> [LegacyTransaction] {
-        var copy = self
+        let letterhead = letterhead(of: key)
         return transactions(of: key).map {
-            LegacyTransaction(payload: copy.payload(of: $0, at: now))
+            LegacyTransaction(payload: $0.payload(signed: now, letterhead))
         }
     }
 
     /// What will become of an account's subscriptions.
     func legacyRenewals(of key: Account.Key, at now: AppStoreDate) -> [VerifyReceiptRenewal] {
-        var copy = self
+        let letterhead = letterhead(of: key)
         return chains(of: key).map { chain in
-            VerifyReceiptRenewal(copy.renewalPayload(of: chain, at: now))
+            VerifyReceiptRenewal(chain.renewalPayload(signed: now, letterhead))
         }
     }
 

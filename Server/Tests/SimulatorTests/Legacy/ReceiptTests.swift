@@ -21,14 +21,14 @@ import X509
     }
 
     private static func shop() throws -> StoreKitFile {
-        let products: [StoreKitProduct] = [
-            ("gems", .consumable), ("map", .nonConsumable), ("season", .nonRenewing),
-        ].map { id, type in
+        func product(_ id: String, _ type: ProductType) -> StoreKitProduct {
             StoreKitProduct(id: id, referenceName: id, type: type, price: 990)
         }
-        var file = try ExampleShop.file()
-        file.products += products
-        return file
+        return StoreKitFile(
+            oneTimeProducts: [
+                product("gems", .consumable), product("map", .nonConsumable),
+                product("season", .nonRenewing),
+            ], groups: try ExampleShop.file().groups)
     }
 
     @Test func `a receipt holds every period and everything bought once`() async throws {
@@ -76,7 +76,7 @@ import X509
         let id = try await stage.buy("pro.yearly").originalTransactionID
         #expect(try await receipt(stage).purchases.map { $0[.isTrial]?.integer } == [1])
         try await stage.advance("P1W")
-        try await stage.simulator.change(id, .refund)
+        try await stage.simulator.change(id, .refund())
         let refunded = try await receipt(stage).purchases.filter { $0[.cancelled]?.date != nil }
         #expect(refunded.map { $0[.isTrial]?.integer } == [0])
         #expect(try refunded.first?[.cancelled]?.date == moment("2026-01-17T20:00:00Z"))
@@ -173,7 +173,8 @@ import X509
         #expect(chain[0].extensions[oid: [1, 2, 840, 113635, 100, 6, 11, 1]] != nil)
         #expect(chain[1].extensions[oid: [1, 2, 840, 113635, 100, 6, 2, 1]] != nil)
         for (child, parent) in [(0, 1), (1, 2), (3, 2)] {
-            #expect(chain[parent].publicKey.isValidSignature(chain[child].signature, for: chain[child]))
+            #expect(
+                chain[parent].publicKey.isValidSignature(chain[child].signature, for: chain[child]))
         }
     }
 
@@ -188,7 +189,8 @@ import X509
         #expect(try receipt.expires == moment("2026-02-10T20:00:00Z"))
         #expect(receipt.bundleID == ExampleShop.bundleID)
         var changed = try TransactionReceiptFile(parsing: file)
-        let later = String(decoding: changed.signedBytes, as: UTF8.self).replacing("2026", with: "2036")
+        let later = String(decoding: changed.signedBytes, as: UTF8.self).replacing(
+            "2026", with: "2036")
         changed.signedBytes = Array(later.utf8)
         let forged = changed.bytes
         #expect(throws: ReceiptRefusal.notAuthentic) { try authority.transaction(in: forged) }

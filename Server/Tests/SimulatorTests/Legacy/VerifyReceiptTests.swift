@@ -35,7 +35,8 @@ import Testing
         #expect(answer.receipt?.purchases?.count == 1)
         let expiries = ["2026-02-10T20:00:00Z", "2026-03-10T19:00:00Z", "2026-04-10T19:00:00Z"]
         #expect(try answer.latestRows?.map(\.expires) == expiries.map { try moment($0) })
-        #expect(answer.latestRows?.map(\.subscriptionGroupID) == ["21400001", "21400001", "21400001"])
+        #expect(
+            answer.latestRows?.map(\.subscriptionGroupID) == ["21400001", "21400001", "21400001"])
         #expect(answer.renewals?.map(\.autoRenewStatus) == [.on])
         #expect(answer.renewals?.first?.expirationIntent == nil)
         #expect(answer.receipt?.requested == stage.simulator.clock.now)
@@ -71,7 +72,7 @@ import Testing
 
     @Test func `without subscriptions there is nothing about the account`() async throws {
         let gems = StoreKitProduct(id: "gems", referenceName: "", type: .consumable, price: 990)
-        let stage = try Stage(shop: StoreKitFile(products: [gems]))
+        let stage = try Stage(shop: StoreKitFile(oneTimeProducts: [gems]))
         try await stage.buy("gems")
         let receipt = try await stage.simulator.receipt(on: "anna-1")
         let json = try await ask(stage, receipt, password: nil)
@@ -87,7 +88,7 @@ import Testing
         for wait in ["PT1S", "P1M", "P17D", "P60D"] {
             try await stage.advance(wait)
             let renewal = try require(try await answer(stage, receipt).renewals?.first, "none")
-            let parts = [
+            let parts: [Int64?] = [
                 renewal.isInBillingRetry?.rawValue, renewal.expirationIntent?.rawValue,
                 renewal.autoRenewStatus?.rawValue,
             ]
@@ -104,7 +105,7 @@ import Testing
         try await stage.buy("pro.monthly", on: "ben-1")
         let production = try await stage.simulator.receipt(on: "anna-1")
         let sandbox = try await stage.simulator.receipt(on: "ben-1")
-        let broken = String(production.dropLast(8)) + "AAAAAA=="
+        let broken = try changed(production)
         let foreign = try await foreignReceipt()
         #expect(try await ask(stage, "foobar").text == #"{"status":21002}"#)
         #expect(try await ask(stage, "").text == #"{"status":21002}"#)
@@ -119,6 +120,13 @@ import Testing
             try await ask(stage, foreign).text
                 == #"{"environment":"Production","status":21010,"is_retryable":false}"#)
         #expect(try await ask(stage, sandbox, at: .sandbox)["status"] == 0)
+    }
+
+    /// With another last byte: that of the signature.
+    private func changed(_ receipt: String) throws -> String {
+        var file = try require(Base64.standard.decode(Array(receipt.utf8)), "no Base64")
+        file[file.count - 1] ^= 1
+        return String(decoding: Base64.standard.encode(file), as: UTF8.self)
     }
 
     /// Of another world under the same root, whose account this one does not know.
