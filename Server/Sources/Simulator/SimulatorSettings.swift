@@ -46,6 +46,9 @@ package struct SimulatorSettings: Sendable {
 
     /// The app's shared secret: what verifyReceipt wants, and what V1 notifications carry.
     package var sharedSecret = Self.wellKnownSecret
+    /// Where V1 notifications go, beside those of version 2; nil makes none.
+    package var v1NotificationURL: String?
+    package var v1Era = V1Era.year2021
     /// How receipts are hashed for their signature.
     package var receiptDigest = ReceiptDigest.sha256
 

@@ -8,14 +8,25 @@ extension SimulatorSettings {
     static let legacyFields = [
         Field("shared_secret", "string", "What verifyReceipt wants as password."),
         Field("receipt_digest", "string", "sha256 (default) or sha1, as before 2023."),
+        Field("v1_notification_url", "string", "Where V1 notifications are posted; null: none."),
+        Field("v1_era", "string", "How V1 notifications are: of 2018, 2020 or 2021 (default)."),
     ]
 
     mutating func readLegacy(_ body: RequestBody) throws(StoreProblem) {
         sharedSecret = try body.string("shared_secret") ?? sharedSecret
-        guard let word = try body.string("receipt_digest") else { return }
-        guard let digest = ReceiptDigest(rawValue: word) else {
-            throw RequestBody.wrong("receipt_digest", "sha256 or sha1")
+        if let url = try body.string("v1_notification_url") { v1NotificationURL = url }
+        if body.isNull("v1_notification_url") { v1NotificationURL = nil }
+        if let word = try body.string("v1_era") {
+            guard let era = V1Era(rawValue: word) else {
+                throw RequestBody.wrong("v1_era", "2018, 2020 or 2021, as a text")
+            }
+            v1Era = era
         }
-        receiptDigest = digest
+        if let word = try body.string("receipt_digest") {
+            guard let digest = ReceiptDigest(rawValue: word) else {
+                throw RequestBody.wrong("receipt_digest", "sha256 or sha1")
+            }
+            receiptDigest = digest
+        }
     }
 }

@@ -25,14 +25,26 @@ extension World {
     ) throws(StoreProblem) -> AppReceipt {
         let device = try device(deviceID)
         let hardware = LegacyDevice(seed: settings.seed, name: device.id)
-        let name = "\(device.id) \(now.milliseconds)"
+        return receipt(of: device.account, device: device.id, guid: guid ?? hardware.guid, at: now)
+    }
+
+    /// The receipt of an account, where it does not matter which of its devices has it.
+    func receipt(of key: Account.Key, at now: AppStoreDate) -> AppReceipt {
+        let hardware = hardware(of: key)
+        return receipt(of: key, device: hardware.name, guid: hardware.guid, at: now)
+    }
+
+    private func receipt(
+        of key: Account.Key, device: String, guid: [UInt8], at now: AppStoreDate
+    ) -> AppReceipt {
+        let name = "\(device) \(now.milliseconds)"
         let opaque = LegacyDevice.noise("opaque", settings.seed, name, count: 16)
         var receipt = AppReceipt()
-        receipt.attributes = fixedAttributes + attributes(of: device.account, at: now)
+        receipt.attributes = fixedAttributes + attributes(of: key, at: now)
         receipt.attributes.append(
             ReceiptAttribute(AppReceipt.Field.opaqueValue.rawValue, version: 2, value: opaque))
-        receipt.purchases = legacyTransactions(of: device.account, at: now).map(\.purchase)
-        if let hashed = receipt.hashedBytes(guid: guid ?? hardware.guid) {
+        receipt.purchases = legacyTransactions(of: key, at: now).map(\.purchase)
+        if let hashed = receipt.hashedBytes(guid: guid) {
             let hash = Array(Insecure.SHA1.hash(data: hashed))
             receipt.attributes.append(
                 ReceiptAttribute(AppReceipt.Field.deviceHash.rawValue, value: hash))
