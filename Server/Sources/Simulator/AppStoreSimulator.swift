@@ -27,6 +27,7 @@ package actor AppStoreSimulator {
     var faults: Faults
     /// What verifyReceipt is to answer next, whatever it is asked.
     var orderedStatuses: [OrderedStatus] = []
+    private var v1Desk = V1Desk()
     /// What the App Store Server API remembers.
     var api = ServerAPI()
     private var deliveries: Deliveries
@@ -67,6 +68,9 @@ package actor AppStoreSimulator {
     /// Every notification made since the last reset, in order.
     package var notifications: [SentNotification] { deliveries.all }
 
+    /// The same of version 1.
+    package var v1Notifications: [SentNotification] { deliveries.v1 }
+
     /// What happened: requests, notifications and attempts to deliver them.
     package var log: [JSON] { entries }
 
@@ -81,6 +85,7 @@ package actor AppStoreSimulator {
         world = World(settings)
         faults = Faults(seed: settings.seed)
         orderedStatuses = []
+        v1Desk = V1Desk()
         api = ServerAPI()
         deliveries = Deliveries(stopsRetryingAt400: settings.stopsRetryingAt400)
         settled = settings.now
@@ -187,7 +192,7 @@ extension AppStoreSimulator {
             settled = max(settled, due)
             clock.raise(to: settled)
             if delivery == due {
-                await attempt(at: settled)
+                try await attempt(at: settled)
             } else {
                 try send(world.settleNext(at: settled))
             }
@@ -196,12 +201,19 @@ extension AppStoreSimulator {
         clock.raise(to: target)
     }
 
-    private func attempt(at now: AppStoreDate) async {
-        guard let url = settings.notificationURL,
-            let (due, notification) = deliveries.takeNext(by: now)
+    private func attempt(at now: AppStoreDate) async throws(SigningFailure) {
+        guard let (due, notification) = deliveries.takeNext(by: now),
+            let url = url(of: notification)
         else { return }
-        let body: JSON = ["signedPayload": .string(notification.signedPayload)]
-        let answer = await post(url, body.bytes)
+        let body: [UInt8]
+        if let letter = notification.v1 {
+            body = try letter.body(
+                attempt: due.attempt, at: now, by: authority.receipts,
+                digest: settings.receiptDigest)
+        } else {
+            body = JSON.object([.init("signedPayload", .string(notification.signedPayload))]).bytes
+        }
+        let answer = await post(url, body)
         deliveries.note(answer, of: due, at: now)
         note(
             "delivery",
@@ -218,8 +230,8 @@ extension AppStoreSimulator {
         for notice in notices {
             let payload = try notice.signed(by: authority, settings)
             let notification = SentNotification(notice: notice, signedPayload: payload)
-            deliveries.add(
-                notification, fate: faults.fate(), isSent: settings.notificationURL != nil)
+            let fate = faults.fate()
+            deliveries.add(notification, fate: fate, isSent: url(of: notification) != nil)
             note(
                 "notification",
                 [
@@ -227,7 +239,25 @@ extension AppStoreSimulator {
                     ("account", notice.account.map { .string($0) } ?? .null),
                     ("type", notice.type.json), ("subtype", notice.subtype?.json ?? .null),
                 ])
+            try sendV1(notice, fate: settings.notificationURL == nil ? fate : .sent)
         }
+    }
+
+    /// Sends what version 1 says of the same event. Faults strike it where version 2 is not posted.
+    private func sendV1(_ notice: Notice, fate: Faults.Fate) throws(SigningFailure) {
+        guard settings.v1NotificationURL != nil else { return }
+        for letter in try v1Desk.letters(for: notice, in: world, by: authority.receipts) {
+            let notification = SentNotification(notice: notice, signedPayload: "", v1: letter)
+            deliveries.add(notification, fate: fate, isSent: true)
+            note("v1-notification", [("uuid", .string(notice.uuid)), ("type", letter.type.json)])
+        }
+    }
+
+    /// Where a notification is posted. A test has the form of version 2 whatever the URL is for.
+    private func url(of notification: SentNotification) -> String? {
+        if notification.v1 != nil { return settings.v1NotificationURL }
+        let isTest = notification.notice.type == .test
+        return settings.notificationURL ?? (isTest ? settings.v1NotificationURL : nil)
     }
 
     /// Adds an entry to the log, at the present.

@@ -22,7 +22,10 @@ package struct SentNotification: Sendable {
     }
 
     package let notice: Notice
+    /// Empty of version 1, which is not signed.
     package let signedPayload: String
+    /// What is posted in place of the signed payload where this is of version 1.
+    package var v1: V1Letter?
     package internal(set) var attempts: [Attempt] = []
 }
 
@@ -30,6 +33,8 @@ package struct SentNotification: Sendable {
 struct Deliveries: Sendable {
     /// Hours after an attempt that failed until the next. Production only; the sandbox tries once.
     static let retryHours: [Int64] = [1, 12, 24, 48, 72]
+    /// The same of version 1.
+    static let v1RetryHours: [Int64] = [6, 24, 48]
     /// Notifications kept to be looked at; the oldest goes first.
     static let keptMax = 20_000
 
@@ -56,7 +61,12 @@ struct Deliveries: Sendable {
     init(stopsRetryingAt400: Bool) { self.stopsRetryingAt400 = stopsRetryingAt400 }
 
     /// In the order in which they were made.
-    var all: [SentNotification] { (oldest..<count).compactMap { kept[$0] } }
+    var all: [SentNotification] { inOrder.filter { $0.v1 == nil } }
+
+    /// Those of version 1.
+    var v1: [SentNotification] { inOrder.filter { $0.v1 != nil } }
+
+    private var inOrder: [SentNotification] { (oldest..<count).compactMap { kept[$0] } }
 
     var nextDue: AppStoreDate? { queue.first?.due }
 
@@ -113,6 +123,7 @@ struct Deliveries: Sendable {
         kept[due.number]?.attempts.append(.init(at: now, answer: answer))
         let step = Self.step(
             after: answer, attempt: due.attempt, in: notification.notice.environment,
+            hours: notification.v1 == nil ? Self.retryHours : Self.v1RetryHours,
             stopsAt400: stopsRetryingAt400, at: now)
         guard case .retry(let next) = step else { return }
         queue.add(Due(number: due.number, attempt: due.attempt + 1), due: next)
@@ -120,13 +131,13 @@ struct Deliveries: Sendable {
 
     static func step(
         after answer: PostAnswer, attempt: Int, in environment: SimulatedEnvironment,
-        stopsAt400: Bool, at now: AppStoreDate
+        hours: [Int64] = retryHours, stopsAt400: Bool, at now: AppStoreDate
     ) -> Step {
         if answer.isSuccess { return .done }
-        guard environment == .production, attempt <= retryHours.count,
+        guard environment == .production, attempt <= hours.count,
             !(stopsAt400 && answer.status == 400)
         else { return .giveUp }
-        let pause = retryHours[attempt - 1] * 3_600_000
+        let pause = hours[attempt - 1] * 3_600_000
         return .retry(at: AppStoreDate(milliseconds: now.milliseconds + pause))
     }
 }
