@@ -50,6 +50,12 @@ extension SimulatorRoute {
         Field("grace_days", "integer", "Days of billing grace, 0 to 28; 0 is none."),
         Field(
             "grace_for_paid_only", "boolean", "Whether a free trial's end has no grace after it."),
+        Field(
+            "sandbox_renewal_minutes", "integer",
+            "How long a month is in the sandbox: 3, 5 (default), 15, 30 or 60."),
+        Field(
+            "refund_decision_hours", "integer",
+            "From a request for a refund to Apple's decision; 48 by default."),
         Field("habits", "object", "{name: true}; GET /_sim/habits lists them."),
         Field(
             "renews_early_seconds", "integer", "How long before its period a renewal is charged."),
@@ -102,6 +108,13 @@ extension SimulatorRoute {
         }
         settings.graceForPaidOnly =
             try body.bool("grace_for_paid_only") ?? old.graceForPaidOnly
+        if let pace = try pace(body, "sandbox_renewal_minutes") { settings.sandboxPace = pace }
+        if let hours = try body.integer("refund_decision_hours") {
+            guard (0...SimulatorSettings.refundDecisionHoursMax).contains(hours) else {
+                throw RequestBody.wrong("refund_decision_hours", "a number from 0 to 720")
+            }
+            settings.refundDecisionHours = hours
+        }
         settings.habits = try habits(body, from: old.habits)
         settings.stopsRetryingAt400 =
             try body.bool("stops_retrying_at_400") ?? old.stopsRetryingAt400

@@ -56,6 +56,8 @@ package struct SimulatorSettings: Sendable {
     package static let wellKnownSecret = "c0ffee00c0ffee00c0ffee00c0ffee00"
     /// The days of grace that can be set.
     package static let graceDaysRange = 0...28
+    /// A month.
+    package static let refundDecisionHoursMax: Int64 = 720
     /// Apple charges up to a day early.
     package static let renewsEarlySecondsMax: Int64 = 86_400
 

@@ -75,11 +75,10 @@ struct Modifications: Sendable {
         let changed = payloads.filter { payload in
             seen[payload.transactionId ?? ""]?.payload != payload.unsigned
         }
-        let before = latest[account]
-        for payload in changed.sorted(by: { $0.lastModified < $1.lastModified }) {
-            let moment = max(payload.lastModified, before.map { $0 + 1 } ?? .min)
+        for payload in changed.sorted(by: { $0.age < $1.age }) {
+            let moment = max(payload.lastModified, latest[account].map { $0 + 1 } ?? .min)
             seen[payload.transactionId ?? ""] = Seen(payload: payload.unsigned, moment: moment)
-            latest[account] = max(moment, latest[account] ?? .min)
+            latest[account] = moment
         }
         return payloads.map { payload in
             let id = payload.transactionId ?? ""
@@ -93,6 +92,11 @@ struct Modifications: Sendable {
 extension TransactionPayload {
     fileprivate var lastModified: Int64 {
         max(purchaseDate?.milliseconds ?? 0, revocationDate?.milliseconds ?? 0)
+    }
+
+    /// What orders those that a list has for the first time.
+    fileprivate var age: Revision {
+        Revision(moment: lastModified, number: transactionId.flatMap { Int64($0) } ?? 0)
     }
 
     /// Without what every signature changes.
