@@ -73,6 +73,7 @@ struct SimulatorRoute: Sendable {
     static let all =
         worldRoutes + faultRoutes + scenarioRoutes + deviceRoutes + subscriptionRoutes + bookRoutes
         + announcementRoutes + serverAPIRoutes + ocspRoutes
+        + receiptRoutes + verifyReceiptRoutes
 }
 
 extension SimulatorRoute.Call {
