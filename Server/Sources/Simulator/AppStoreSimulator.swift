@@ -9,7 +9,7 @@ import Synchronization
 /// over. What only reads does not wait, so a server may ask back while a notification is being
 /// posted to it.
 package actor AppStoreSimulator {
-    /// Entries kept; the oldest goes first.
+    /// Entries of the log that are shown; at most twice as many are kept.
     static let logEntriesMax = 10_000
     /// Real time between two looks at a running clock.
     static let tick = Duration.milliseconds(50)
@@ -25,6 +25,9 @@ package actor AppStoreSimulator {
     private(set) var settings: SimulatorSettings
     var world: World
     private(set) var faults: Faults
+    /// What verifyReceipt is to answer next, whatever it is asked.
+    var orderedStatuses: [OrderedStatus] = []
+    private var v1Desk = V1Desk()
     /// What the App Store Server API remembers.
     var api = ServerAPI()
     var answersGiven = RememberedAnswers()
@@ -72,8 +75,11 @@ package actor AppStoreSimulator {
     /// What faults sent beside them, that a server must refuse.
     package var strays: [SentNotification] { deliveries.strays }
 
+    /// The same of version 1.
+    package var v1Notifications: [SentNotification] { deliveries.v1 }
+
     /// What happened: requests, notifications and attempts to deliver them.
-    package var log: [JSON] { entries }
+    package var log: [JSON] { entries.suffix(Self.logEntriesMax) }
 
     /// Begins a new world. The root stays the same, unless the world is to be repeatable. The clock
     /// stands still, and may have gone back.
@@ -85,6 +91,8 @@ package actor AppStoreSimulator {
         self.settings = settings
         world = World(settings)
         faults = Faults(seed: settings.seed)
+        orderedStatuses = []
+        v1Desk = V1Desk()
         populations = []
         api = ServerAPI()
         answersGiven = RememberedAnswers()
@@ -100,9 +108,9 @@ package actor AppStoreSimulator {
         -> SigningAuthority
     {
         guard settings.isDeterministic else { return ownAuthority }
-        return keepsRoot
-            ? ownAuthority.repeating
-            : try SigningAuthority(seed: settings.seed, ocspURL: ownAuthority.ocspURL)
+        if keepsRoot { return ownAuthority.repeating }
+        return try SigningAuthority(
+            seed: settings.seed, receipts: ownAuthority.receipts, ocspURL: ownAuthority.ocspURL)
     }
 
     /// Changes what goes wrong from now on.
@@ -224,7 +232,7 @@ extension AppStoreSimulator {
             settled = max(settled, due)
             clock.raise(to: settled)
             if delivery == due {
-                await attempt(at: settled)
+                try await attempt(at: settled)
             } else if event == due {
                 try send(world.settleNext(at: settled))
             } else if let next {
@@ -235,14 +243,22 @@ extension AppStoreSimulator {
         clock.raise(to: target)
     }
 
-    private func attempt(at now: AppStoreDate) async {
-        guard let url = settings.notificationURL,
-            let (due, notification) = deliveries.takeNext(by: now)
+    private func attempt(at now: AppStoreDate) async throws(SigningFailure) {
+        guard let (due, notification) = deliveries.takeNext(by: now),
+            let url = url(of: notification)
         else { return }
         if let outage = faults.notificationOutage, outage.includes(now) {
             return deliveries.postpone(due, until: outage.until)
         }
-        let answer = await post(url, notification.body(attempt: due.attempt))
+        let body: [UInt8]
+        if let letter = notification.v1 {
+            body = try letter.body(
+                attempt: due.attempt, at: now, by: authority.receipts,
+                digest: settings.receiptDigest)
+        } else {
+            body = JSON.object([.init("signedPayload", .string(notification.signedPayload))]).bytes
+        }
+        let answer = await post(url, notification.posted(body, attempt: due.attempt))
         deliveries.note(answer, of: due, at: now)
         note(
             "delivery",
@@ -264,7 +280,7 @@ extension AppStoreSimulator {
                 notice: notice, signedPayload: try authority.sign(payload), faults: fate.faults)
             try tellListeners(of: notice)
             deliveries.add(
-                notification, timing: fate.timing, isSent: settings.notificationURL != nil)
+                notification, timing: fate.timing, isSent: url(of: notification) != nil)
             note(
                 "notification",
                 [
@@ -273,6 +289,7 @@ extension AppStoreSimulator {
                     ("type", notice.type.json), ("subtype", notice.subtype?.json ?? .null),
                 ])
             try send(strays: fate.faults, of: notice, payload)
+            try sendV1(notice, fate: settings.notificationURL == nil ? fate : Faults.Fate())
         }
     }
 
@@ -292,9 +309,28 @@ extension AppStoreSimulator {
         }
     }
 
+    /// Sends what version 1 says of the same event. Faults strike it where version 2 is not posted.
+    private func sendV1(_ notice: Notice, fate: Faults.Fate) throws(SigningFailure) {
+        guard settings.v1NotificationURL != nil else { return }
+        for letter in try v1Desk.letters(for: notice, in: world, by: authority.receipts) {
+            let notification = SentNotification(
+                notice: notice, signedPayload: "", faults: fate.faults, v1: letter)
+            deliveries.add(notification, timing: fate.timing, isSent: true)
+            note("v1-notification", [("uuid", .string(notice.uuid)), ("type", letter.type.json)])
+        }
+    }
+
+    /// Where a notification is posted. A test has the form of version 2 whatever the URL is for.
+    private func url(of notification: SentNotification) -> String? {
+        if notification.v1 != nil { return settings.v1NotificationURL }
+        let isTest = notification.notice.type == .test
+        return settings.notificationURL ?? (isTest ? settings.v1NotificationURL : nil)
+    }
+
     /// Adds an entry to the log, at the present.
     func note(_ what: String, _ members: [(String, JSON)]) {
-        if entries.count >= Self.logEntriesMax { entries.removeFirst() }
+        // Many at once, so that a full log costs nothing to write.
+        if entries.count >= 2 * Self.logEntriesMax { entries.removeFirst(Self.logEntriesMax) }
         let head: [(String, JSON)] = [
             ("at", .string(RFC3339.text(clock.now))), ("what", .string(what)),
         ]

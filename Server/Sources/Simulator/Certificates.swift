@@ -89,7 +89,7 @@ enum Certificates {
         ])
     }
 
-    private static func name(_ commonName: String) throws -> DistinguishedName {
+    static func name(_ commonName: String) throws -> DistinguishedName {
         try DistinguishedName {
             CommonName(commonName)
             OrganizationName("Perennial Simulator")
@@ -97,13 +97,13 @@ enum Certificates {
         }
     }
 
-    private static func identifier(of issuer: Certificate) -> AuthorityKeyIdentifier {
+    static func identifier(of issuer: Certificate) -> AuthorityKeyIdentifier {
         let subject = SubjectKeyIdentifier(hash: issuer.publicKey)
         return AuthorityKeyIdentifier(keyIdentifier: subject.keyIdentifier)
     }
 
     /// An extension whose presence is what counts; its value is an ASN.1 NULL.
-    private static func marker(_ oid: ASN1ObjectIdentifier) -> Certificate.Extension {
+    static func marker(_ oid: ASN1ObjectIdentifier) -> Certificate.Extension {
         Certificate.Extension(oid: oid, critical: false, value: [0x05, 0x00])
     }
 

@@ -22,19 +22,19 @@ package struct SentNotification: Sendable {
     }
 
     package let notice: Notice
+    /// Empty of version 1, which is not signed.
     package let signedPayload: String
     /// What went wrong with it on the way.
     package var faults: [NotificationFault] = []
     /// Whether it is none of Apple's, but was sent by a fault beside the true one.
     package var isStray = false
+    /// What is posted in place of the signed payload where this is of version 1.
+    package var v1: V1Letter?
     package internal(set) var attempts: [Attempt] = []
 
-    /// What is posted at an attempt, by its number from 1.
-    func body(attempt: Int) -> [UInt8] {
-        let body: JSON = ["signedPayload": .string(signedPayload)]
-        let bytes = body.bytes
-        return attempt == 1 && faults.contains(.truncate)
-            ? Array(bytes.prefix(bytes.count / 2)) : bytes
+    /// How much of a body is posted at an attempt, by its number from 1.
+    func posted(_ body: [UInt8], attempt: Int) -> [UInt8] {
+        attempt == 1 && faults.contains(.truncate) ? Array(body.prefix(body.count / 2)) : body
     }
 }
 
@@ -42,6 +42,8 @@ package struct SentNotification: Sendable {
 struct Deliveries: Sendable {
     /// Hours after an attempt that failed until the next. Production only; the sandbox tries once.
     static let retryHours: [Int64] = [1, 12, 24, 48, 72]
+    /// The same of version 1.
+    static let v1RetryHours: [Int64] = [6, 24, 48]
     /// Notifications kept to be looked at; the oldest goes first.
     static let keptMax = 20_000
     /// How often a burst repeats a notification.
@@ -70,7 +72,10 @@ struct Deliveries: Sendable {
     init(stopsRetryingAt400: Bool) { self.stopsRetryingAt400 = stopsRetryingAt400 }
 
     /// In the order in which they were made; without those that are none of Apple's.
-    var all: [SentNotification] { inOrder.filter { !$0.isStray } }
+    var all: [SentNotification] { inOrder.filter { $0.v1 == nil && !$0.isStray } }
+
+    /// Those of version 1.
+    var v1: [SentNotification] { inOrder.filter { $0.v1 != nil } }
 
     /// Those that are none of Apple's.
     var strays: [SentNotification] { inOrder.filter(\.isStray) }
@@ -105,7 +110,7 @@ struct Deliveries: Sendable {
             }
             queue.add(first, due: now)
         }
-        release(after: number, at: now)
+        if !notification.isStray { release(after: number, at: now) }
     }
 
     private mutating func keep(_ notification: SentNotification) -> Int {
@@ -149,6 +154,7 @@ struct Deliveries: Sendable {
         kept[due.number]?.attempts.append(.init(at: now, answer: answer))
         let step = Self.step(
             after: answer, attempt: due.attempt, in: notification.notice.environment,
+            hours: notification.v1 == nil ? Self.retryHours : Self.v1RetryHours,
             stopsAt400: stopsRetryingAt400, at: now)
         guard case .retry(let next) = step else { return }
         queue.add(Due(number: due.number, attempt: due.attempt + 1), due: next)
@@ -156,13 +162,13 @@ struct Deliveries: Sendable {
 
     static func step(
         after answer: PostAnswer, attempt: Int, in environment: SimulatedEnvironment,
-        stopsAt400: Bool, at now: AppStoreDate
+        hours: [Int64] = retryHours, stopsAt400: Bool, at now: AppStoreDate
     ) -> Step {
         if answer.isSuccess { return .done }
-        guard environment == .production, attempt <= retryHours.count,
+        guard environment == .production, attempt <= hours.count,
             !(stopsAt400 && answer.status == 400)
         else { return .giveUp }
-        let pause = retryHours[attempt - 1] * 3_600_000
+        let pause = hours[attempt - 1] * 3_600_000
         return .retry(at: AppStoreDate(milliseconds: now.milliseconds + pause))
     }
 }

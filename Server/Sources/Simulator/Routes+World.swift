@@ -17,7 +17,7 @@ extension SimulatorRoute {
         get("/_sim/openapi.json", "This description.") { _, _ in .json(OpenAPI.document) },
         post(
             "/_sim/reset", "Begins a new world. What is not named is as it was.",
-            resetFields + SimulatorSettings.apiFields,
+            resetFields + SimulatorSettings.apiFields + SimulatorSettings.legacyFields,
             bodyBytesMax: shopBytesMax
         ) {
             simulator, call in
@@ -124,6 +124,7 @@ extension SimulatorRoute {
             try body.bool("stops_retrying_at_400") ?? old.stopsRetryingAt400
         settings.upgradeSetsRevocationDate =
             try body.bool("upgrade_sets_revocation_date") ?? old.upgradeSetsRevocationDate
+        try settings.readLegacy(body)
         settings.isDeterministic = try body.bool("deterministic") ?? old.isDeterministic
         try settings.readAPI(body)
         return settings

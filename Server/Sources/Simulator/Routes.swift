@@ -16,6 +16,7 @@ extension AppStoreSimulator {
                 try await self.response(to: request, context, route)
             }
         }
+        addVerifyReceipt(to: router)
         addServerAPI(to: router)
         return router
     }
@@ -46,7 +47,7 @@ extension AppStoreSimulator {
         }
     }
 
-    private static func bytes(of request: Request, atMost limit: Int) async throws -> [UInt8] {
+    static func bytes(of request: Request, atMost limit: Int) async throws -> [UInt8] {
         do {
             let buffer = try await request.body.collect(upTo: limit)
             return [UInt8](buffer.readableBytesView)

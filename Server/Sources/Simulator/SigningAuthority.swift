@@ -16,31 +16,39 @@ package struct SigningAuthority: Sendable {
     let desk: RevocationDesk?
     /// The header as Apple writes it, encoded once.
     private let headerSegment: [UInt8]
+    /// What signs receipts: they have a root of their own.
+    package let receipts: ReceiptAuthority
 
     /// A fresh root, which nobody trusts yet. Its certificates name an OCSP responder's URL, where
     /// there is one.
     package init(ocspURL: String? = nil) throws(SigningFailure) {
         try self.init(
             root: P384.Signing.PrivateKey(), intermediate: P384.Signing.PrivateKey(),
-            leaf: P256.Signing.PrivateKey(), isRepeatable: false, ocspURL: ocspURL)
+            leaf: P256.Signing.PrivateKey(), receipts: ReceiptAuthority(), isRepeatable: false,
+            ocspURL: ocspURL)
     }
 
     /// The authority of a seed: one seed, one root, and the same bytes for the same payload. Who
-    /// knows the seed can sign, too; it is for tests alone.
-    package init(seed: UInt64, ocspURL: String? = nil) throws(SigningFailure) {
+    /// knows the seed can sign, too; it is for tests alone. The keys of receipts (RSA) do not come
+    /// from the seed: they are the given ones, or new.
+    package init(
+        seed: UInt64, receipts: ReceiptAuthority? = nil, ocspURL: String? = nil
+    ) throws(SigningFailure) {
         let keys: SeededKeys
         do { keys = try SeededKeys(seed: seed) } catch {
             throw SigningFailure("The seed \(seed) gives no keys: \(error)")
         }
+        let receipts = if let receipts { receipts } else { try ReceiptAuthority() }
         try self.init(
-            root: keys.root, intermediate: keys.intermediate, leaf: keys.leaf, isRepeatable: true,
-            ocspURL: ocspURL)
+            root: keys.root, intermediate: keys.intermediate, leaf: keys.leaf, receipts: receipts,
+            isRepeatable: true, ocspURL: ocspURL)
     }
 
     private init(
         root rootKey: P384.Signing.PrivateKey,
         intermediate intermediateKey: P384.Signing.PrivateKey,
-        leaf key: P256.Signing.PrivateKey, isRepeatable: Bool, ocspURL: String? = nil
+        leaf key: P256.Signing.PrivateKey, receipts: ReceiptAuthority, isRepeatable: Bool,
+        ocspURL: String? = nil
     ) throws(SigningFailure) {
         do {
             let root = try Certificates.root(rootKey)
@@ -54,7 +62,7 @@ package struct SigningAuthority: Sendable {
                     url: url, chain: chain, root: rootKey, intermediate: intermediateKey)
             }
             self.init(
-                key: key, certificates: try chain.map { try $0.derBytes },
+                key: key, certificates: try chain.map { try $0.derBytes }, receipts: receipts,
                 isRepeatable: isRepeatable, desk: desk)
         } catch { throw SigningFailure("The simulator's certificates could not be made: \(error)") }
     }
@@ -72,16 +80,22 @@ package struct SigningAuthority: Sendable {
                 "The stored signing authority is damaged. Remove the file: a new root is made then."
             )
         }
+        // A file of an earlier version has none.
+        let receipts =
+            if let json = json["receipts"] { try ReceiptAuthority(stored: json) } else {
+                try ReceiptAuthority()
+            }
         self.init(
-            key: key, certificates: chain, isRepeatable: false,
+            key: key, certificates: chain, receipts: receipts, isRepeatable: false,
             desk: json["ocsp"].flatMap { RevocationDesk(stored: $0, chain: chain) })
     }
 
     private init(
-        key: P256.Signing.PrivateKey, certificates: [[UInt8]], isRepeatable: Bool,
-        desk: RevocationDesk? = nil
+        key: P256.Signing.PrivateKey, certificates: [[UInt8]], receipts: ReceiptAuthority,
+        isRepeatable: Bool, desk: RevocationDesk? = nil
     ) {
         signingKey = key
+        self.receipts = receipts
         self.desk = desk
         repeatable = isRepeatable ? RepeatableSignature(key) : nil
         self.certificates = certificates
@@ -90,7 +104,9 @@ package struct SigningAuthority: Sendable {
 
     /// The same keys and certificates, with signatures that are the same each time.
     package var repeating: Self {
-        Self(key: signingKey, certificates: certificates, isRepeatable: true, desk: desk)
+        Self(
+            key: signingKey, certificates: certificates, receipts: receipts, isRepeatable: true,
+            desk: desk)
     }
 
     /// Where one may ask whether its certificates still hold.
@@ -102,8 +118,11 @@ package struct SigningAuthority: Sendable {
         let chain = certificates.map { JSON.string(Self.base64($0)) }
         let key = JSON.string(Self.base64([UInt8](signingKey.rawRepresentation)))
         let ocsp = desk.map { [JSON.Member("ocsp", $0.stored)] } ?? []
-        return JSON.object([.init("leaf_key", key), .init("certificates", .array(chain))] + ocsp)
-            .bytes
+        let members: [JSON.Member] = [
+            .init("leaf_key", key), .init("certificates", .array(chain)),
+            .init("receipts", receipts.stored),
+        ]
+        return JSON.object(members + ocsp).bytes
     }
 
     /// The certificate that a server must trust to believe this simulator.
@@ -139,7 +158,9 @@ package struct SigningAuthority: Sendable {
         do { stranger = try SeededKeys(seed: .max).leaf } catch {
             throw SigningFailure("There is no key to forge with: \(error)")
         }
-        return try Self(key: stranger, certificates: certificates, isRepeatable: true).sign(payload)
+        return try Self(
+            key: stranger, certificates: certificates, receipts: receipts, isRepeatable: true
+        ).sign(payload)
     }
 
     private static func header(_ chain: [[UInt8]], overrides: [JSON.Member]) -> JSON {

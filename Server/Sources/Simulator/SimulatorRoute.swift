@@ -73,8 +73,9 @@ struct SimulatorRoute: Sendable {
 
     /// Everything the simulator answers.
     static let all =
-        worldRoutes + faultRoutes + deviceRoutes + subscriptionRoutes + bookRoutes
+        worldRoutes + faultRoutes + scenarioRoutes + deviceRoutes + subscriptionRoutes + bookRoutes
         + announcementRoutes + serverAPIRoutes + ocspRoutes
+        + receiptRoutes + verifyReceiptRoutes
 }
 
 extension SimulatorRoute.Call {

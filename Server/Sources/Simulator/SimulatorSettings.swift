@@ -46,6 +46,16 @@ package struct SimulatorSettings: Sendable {
     /// Minutes from the order of a mass extension to its end.
     package var massExtensionMinutes: Int64 = 60
 
+    /// The app's shared secret: what verifyReceipt wants, and what V1 notifications carry.
+    package var sharedSecret = Self.wellKnownSecret
+    /// Where V1 notifications go, beside those of version 2; nil makes none.
+    package var v1NotificationURL: String?
+    package var v1Era = V1Era.year2021
+    /// How receipts are hashed for their signature.
+    package var receiptDigest = ReceiptDigest.sha256
+
+    /// The secret of every app that has set none.
+    package static let wellKnownSecret = "c0ffee00c0ffee00c0ffee00c0ffee00"
     /// The days of grace that can be set.
     package static let graceDaysRange = 0...28
     /// A month.
