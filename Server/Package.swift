@@ -10,6 +10,7 @@ let argumentParser = Target.Dependency.product(
 let configuration = Target.Dependency.product(name: "Configuration", package: "swift-configuration")
 let contract = Target.Dependency.product(name: "PerennialContract", package: "perennial")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
+let cryptoExtras = Target.Dependency.product(name: "_CryptoExtras", package: "swift-crypto")
 let httpClient = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
 let hummingbirdTesting = Target.Dependency.product(
@@ -78,7 +79,7 @@ let package = Package(
             "Engine",
             ["Ledger", "Intake", "AppStoreFormats", "AppStoreTrust", "Storage", crypto, logging]),
         library("HTTPServer", ["Engine", "Ledger", contract, hummingbird, logging]),
-        library("Simulator", ["AppStoreFormats", x509, asn1, crypto, hummingbird]),
+        library("Simulator", ["AppStoreFormats", x509, asn1, crypto, cryptoExtras, hummingbird]),
         .executableTarget(
             name: "Program",
             dependencies: [
@@ -116,7 +117,10 @@ let package = Package(
             ]),
         tests(
             "SimulatorTests",
-            ["Simulator", "AppStoreFormats", x509, asn1, crypto, hummingbird, hummingbirdTesting]),
+            [
+                "Simulator", "AppStoreFormats", x509, asn1, crypto, cryptoExtras, hummingbird,
+                hummingbirdTesting,
+            ]),
         tests("ProgramTests", ["Program", "Engine", "Ledger", "Storage", logging]),
         tests(
             "Stories",

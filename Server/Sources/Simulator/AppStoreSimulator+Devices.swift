@@ -57,20 +57,8 @@ extension AppStoreSimulator {
 
     /// The signed statement that a device's account has the app.
     package func appTransaction(on deviceID: String) throws -> String {
-        let key = try world.device(deviceID).account
-        guard let account = world.accounts[key] else {
-            throw StoreProblem.unknownAccount(key.name)
-        }
-        var payload = AppTransactionPayload()
-        payload.receiptType = key.environment.storeEnvironment
-        payload.appAppleId = key.environment == .production ? settings.appAppleID : nil
-        payload.bundleId = settings.bundleID
-        payload.applicationVersion = World.bundleVersion
-        payload.originalApplicationVersion = World.bundleVersion
-        payload.receiptCreationDate = world.signatureDate(at: clock.now)
-        payload.originalPurchaseDate = account.downloaded
-        payload.appTransactionId = account.appTransactionID
-        payload.originalPlatform = .iOS
+        let payload = try world.appTransaction(
+            of: world.device(deviceID).account, at: clock.now)
         return try authority.sign(payload.json)
     }
 
@@ -86,12 +74,13 @@ extension AppStoreSimulator {
 }
 
 extension World {
-    fileprivate func chains(of key: Account.Key) -> [Subscription] {
-        let ids = accounts[key]?.chains.values.sorted() ?? []
-        return ids.compactMap { subscriptions[$0] }
+    func chains(of key: Account.Key) -> [Subscription] {
+        let own = accounts[key]?.chains.values.sorted() ?? []
+        let shared = accounts[key]?.sharedChains ?? []
+        return (own + shared).compactMap { subscriptions[$0] }
     }
 
-    fileprivate func transactions(of key: Account.Key) -> [StoreTransaction] {
+    func transactions(of key: Account.Key) -> [StoreTransaction] {
         let once = accounts[key]?.oneTimePurchases.compactMap { oneTimePurchases[$0] } ?? []
         let all = chains(of: key).flatMap(\.transactions) + once
         return all.sorted { ($0.purchased, $0.id) < ($1.purchased, $1.id) }

@@ -18,95 +18,85 @@ package struct VerbAnswer: Sendable {
     package let notices: [Notice]
 }
 
-/// What can be done to a subscription from outside, by the name it has in the routes.
-package enum SubscriptionVerb: String, Hashable, Sendable, CaseIterable {
-    case cancel
-    case resume
-    case changeProduct = "change-product"
-    case failBilling = "fail-billing"
-    case recoverBilling = "recover-billing"
-    case refund
-    case reverseRefund = "reverse-refund"
-    case expire
-    case renewNow = "renew-now"
-}
-
-/// What can be done to a single transaction.
-package enum TransactionVerb: String, Hashable, Sendable, CaseIterable {
-    case refund
-    case reverseRefund = "reverse-refund"
-}
-
 extension AppStoreSimulator {
     /// Adds a device, and its account where that is new. Returns the device's id, such as `anna-1`.
     @discardableResult
     package func addDevice(
         account: String, environment: SimulatedEnvironment = .production,
-        storefront country: String? = nil, appAccountToken: String? = nil
+        storefront country: String? = nil, appAccountToken: String? = nil, pace: Pace? = nil,
+        family: String? = nil, asksToBuy: Bool? = nil
     ) async throws -> String {
         let country = country ?? settings.shop.settings.storefront ?? "USA"
         guard let storefront = Storefront.named(country) else {
-            let known = Storefront.all.map(\.country).joined(separator: ", ")
-            throw StoreProblem(
-                "unknown_storefront", status: 400, "There is no storefront \(country).",
-                remedy: "Choose one of \(known).")
+            throw StoreProblem.unknownStorefront(country)
         }
         let (device, _) = try await perform { world, now throws(StoreProblem) in
             let device = try world.addDevice(
                 account: account, environment: environment, storefront: storefront,
-                appAccountToken: appAccountToken, at: now)
+                appAccountToken: appAccountToken, pace: pace, family: family, at: now)
+            if let asksToBuy { world.accounts[device.account]?.asksToBuy = asksToBuy }
             return (device, [])
         }
         return device.id
     }
 
     /// Buys on a device, now or at a later moment to which the clock then moves.
+    ///
+    /// - Throws: also where the purchase waits, is cancelled or fails; see
+    ///   ``order(_:on:at:)``.
     package func purchase(
         _ order: PurchaseOrder, on deviceID: String, at moment: AppStoreDate? = nil
     ) async throws -> PurchaseAnswer {
-        let ((payload, id, original), _) = try await perform(at: moment) {
-            world, now throws(StoreProblem) in
-            let (transaction, notices) = try world.purchase(order, on: deviceID, at: now)
-            let payload = world.payload(of: transaction, at: now)
-            return ((payload, transaction.id, transaction.originalID), notices)
-        }
-        return PurchaseAnswer(
-            signedTransaction: try authority.sign(payload.json), transactionID: id,
-            originalTransactionID: original)
+        try await self.order(order, on: deviceID, at: moment).bought()
     }
 
     /// Does something to a subscription.
-    ///
-    /// - Parameters:
-    ///   - productID: what to change to; only for ``SubscriptionVerb/changeProduct``.
-    ///   - transactionID: what to refund or reverse; without it the latest transaction for which
-    ///     that is possible.
     @discardableResult
     package func change(
-        _ originalTransactionID: String, _ verb: SubscriptionVerb, productID: String? = nil,
-        transactionID: String? = nil
+        _ originalTransactionID: String, _ act: SubscriptionAct
     ) async throws -> VerbAnswer {
         try await answer(originalTransactionID) { world, now throws(StoreProblem) in
-            try world.apply(
-                verb, to: originalTransactionID, productID: productID,
-                transactionID: transactionID, at: now)
+            try world.apply(act, to: originalTransactionID, at: now)
         }
     }
 
     /// Does something to one transaction, of a subscription or not.
     @discardableResult
-    package func change(
-        transaction id: String, _ verb: TransactionVerb
-    ) async throws -> VerbAnswer {
+    package func change(transaction id: String, _ act: TransactionAct) async throws -> VerbAnswer {
         try await answer(id) { world, now throws(StoreProblem) in
-            switch verb {
-            case .refund: try world.refund(id, at: now)
-            case .reverseRefund: try world.reverseRefund(id, at: now)
-            }
+            try world.apply(act, toTransaction: id, at: now)
         }
     }
 
-    private func answer(
+    /// Orders an extension for every active subscriber of a product.
+    func massExtend(_ wish: MassExtension) async throws {
+        _ = try await perform { world, now throws(StoreProblem) in
+            try world.massExtend(wish, at: now)
+            return ((), [])
+        }
+    }
+
+    /// Takes in what the app says about a purchase that Apple has asked about.
+    package func consumption(
+        _ answer: ConsumptionAnswer, of transactionID: String
+    ) async throws {
+        _ = try await perform { world, now throws(StoreProblem) in
+            try world.consumption(answer, of: transactionID, at: now)
+            return ((), [])
+        }
+    }
+
+    /// Sends a notification that no purchase brings about.
+    func announce(
+        _ notice: (inout World, AppStoreDate) throws(StoreProblem) -> Notice
+    ) async throws -> Notice {
+        try await perform { world, now throws(StoreProblem) in
+            let notice = try notice(&world, now)
+            return (notice, [notice])
+        }.0
+    }
+
+    func answer(
         _ id: String, _ verb: (inout World, AppStoreDate) throws(StoreProblem) -> [Notice]
     ) async throws -> VerbAnswer {
         let ((purchase, now), notices) = try await perform { world, now throws(StoreProblem) in
@@ -132,53 +122,5 @@ extension AppStoreSimulator {
     /// The simulator's verdict on what an account may use now.
     package func truth(of account: String) throws(StoreProblem) -> Books {
         try world.books(of: account, at: clock.now)
-    }
-
-    /// Sets what goes wrong with notifications from now on, by chance.
-    package func setFaults(_ odds: Faults.Odds, delay: Faults.Delay? = nil) {
-        faults.odds = odds
-        if let delay { faults.delay = delay }
-    }
-
-    /// Lets one thing go wrong with the next notification, for certain.
-    package func setNextFault(_ once: Faults.Once) { faults.schedule(once) }
-}
-
-extension World {
-    fileprivate mutating func apply(
-        _ verb: SubscriptionVerb, to id: String, productID: String?, transactionID: String?,
-        at now: AppStoreDate
-    ) throws(StoreProblem) -> [Notice] {
-        switch verb {
-        case .cancel: return try cancel(id, at: now)
-        case .resume: return try resume(id, at: now)
-        case .failBilling: return try failBilling(id)
-        case .recoverBilling: return try recoverBilling(id, at: now)
-        case .expire: return try expire(id, at: now)
-        case .renewNow: return try renewNow(id, at: now)
-        case .changeProduct:
-            guard let productID else {
-                throw .badRequest(
-                    "There is no product to change to.",
-                    remedy: "Send {\"product_id\": \"…\"}, a product of the same group.")
-            }
-            return try changeProduct(id, to: productID, at: now)
-        case .refund:
-            let chosen = try target(transactionID, of: id, isRefunded: false)
-            return try refund(chosen, at: now)
-        case .reverseRefund:
-            let chosen = try target(transactionID, of: id, isRefunded: true)
-            return try reverseRefund(chosen, at: now)
-        }
-    }
-
-    private func target(
-        _ transactionID: String?, of id: String, isRefunded: Bool
-    ) throws(StoreProblem) -> String {
-        guard let transactionID else { return try refundable(id, isRefunded: isRefunded) }
-        guard chainOfTransaction[transactionID] == id else {
-            throw .unknownTransaction(transactionID)
-        }
-        return transactionID
     }
 }

@@ -46,6 +46,17 @@ package struct BookedPurchase: Hashable, Sendable {
     package var graceUntil: AppStoreDate?
     /// The period in force, or the last; nil where the product has no end.
     package var period: Range<AppStoreDate>?
+    package var ownership = OwnershipType.purchased
+    /// Where the customer has promised months.
+    package var commitment: BookedCommitment?
+    /// A higher price that the customer was told of and has not paid yet.
+    package var priceRise: PriceRise?
+    /// What the next period will cost, in thousandths; nil where none follows.
+    package var nextPrice: Int64?
+    /// How often the renewal date was put off.
+    package var extensionCount = 0
+    /// All money taken and given back, oldest first.
+    package var charges: [BookedCharge] = []
 
     package var json: JSON {
         func time(_ date: AppStoreDate?) -> JSON { date.map { .string(RFC3339.text($0)) } ?? .null }
@@ -60,6 +71,11 @@ package struct BookedPurchase: Hashable, Sendable {
             "will_renew": .bool(willRenew), "renews_to": renewsTo.map { .string($0) } ?? .null,
             "revoked": .bool(isRevoked), "in_grace": .bool(isInGrace),
             "in_retry": .bool(isInRetry), "grace_until": time(graceUntil), "period": span,
+            "ownership": ownership.json, "commitment": commitment?.json ?? .null,
+            "price_rise": priceRise?.json ?? .null,
+            "next_price_milliunits": nextPrice.map { .integer($0) } ?? .null,
+            "extensions": .integer(Int64(extensionCount)),
+            "charges": .array(charges.map(\.json)),
         ]
     }
 }
@@ -67,7 +83,9 @@ package struct BookedPurchase: Hashable, Sendable {
 extension World {
     /// Everything an account has bought, in both environments, oldest first in each.
     func books(of name: String, at now: AppStoreDate) throws(StoreProblem) -> Books {
-        let known = accounts.values.filter { $0.key.name == name }.sorted { $0.key < $1.key }
+        let known = [SimulatedEnvironment.production, .sandbox].compactMap {
+            accounts[Account.Key(name: name, environment: $0)]
+        }
         guard !known.isEmpty else { throw .unknownAccount(name) }
         let purchases = known.flatMap { account in
             let chains = account.chains.values.compactMap { subscriptions[$0] }
@@ -91,7 +109,7 @@ extension World {
             environment: transaction.account.environment, state: revoked == nil ? .paid : .refunded,
             isOpen: revoked == nil, until: revoked?.at, willRenew: false, renewsTo: nil,
             isRevoked: revoked != nil, isInGrace: false, isInRetry: false, graceUntil: nil,
-            period: nil)
+            period: nil, ownership: transaction.ownership, charges: transaction.charges)
     }
 
     private func book(_ subscription: Subscription, at now: AppStoreDate) -> BookedPurchase {
@@ -106,10 +124,15 @@ extension World {
             environment: subscription.account.environment, state: state,
             isOpen: current != nil || graceUntil != nil,
             until: until(subscription, covering: current, graceUntil: graceUntil),
-            willRenew: subscription.renews && !subscription.isOver,
-            renewsTo: subscription.nextProduct.id, isRevoked: state == .refunded,
+            willRenew: subscription.willRenew, renewsTo: subscription.upcomingProduct.value.id,
+            isRevoked: state == .refunded,
             isInGrace: state == .grace, isInRetry: state == .retry, graceUntil: graceUntil,
-            period: shown.expires.map { shown.purchased..<max(shown.purchased, $0) })
+            period: shown.expires.map { shown.purchased..<max(shown.purchased, $0) },
+            ownership: shown.ownership, commitment: subscription.bookedCommitment,
+            priceRise: subscription.isOver ? nil : subscription.announcedRise,
+            nextPrice: subscription.willRenew ? subscription.nextPrice : nil,
+            extensionCount: subscription.extensions.count,
+            charges: subscription.transactions.flatMap(\.charges))
     }
 
     /// The end of the paid time that goes on without a gap, of grace, or of what was.
@@ -130,6 +153,15 @@ extension World {
 }
 
 extension Subscription {
+    /// Whether another period will be charged, if the bank plays along.
+    fileprivate var willRenew: Bool {
+        switch phase {
+        case .active, .grace, .retry: goesOn
+        case .revoked: renews
+        case .ended: false
+        }
+    }
+
     fileprivate func state(covering current: StoreTransaction?) -> BookedPurchase.State {
         if let current {
             switch current.offer?.discount {

@@ -1,38 +1,119 @@
 import AppStoreFormats
 
-/// A notification before it is signed: what the world has to say, as it stood at that moment.
+/// A notification before it is signed: what the world has to say, as it stood at that moment. Its
+/// documents are made when they are looked at, for most notices of a large world never are.
 package struct Notice: Sendable {
+    enum Content: Sendable {
+        case purchase(Snapshot)
+        case summary(NotificationSummary)
+        case externalPurchaseToken(ExternalPurchaseToken)
+        case app(AppTransactionPayload)
+        case test
+    }
+
+    /// A purchase as it stood.
+    struct Snapshot: Sendable {
+        let transaction: StoreTransaction
+        /// With its latest transaction alone; nil for what is no subscription.
+        let chain: Subscription?
+        let consumptionReason: ConsumptionRequestReason?
+        let letterhead: Letterhead
+    }
+
     package let uuid: String
     package let type: NotificationType
     package let subtype: NotificationSubtype?
-    package let account: String
+    /// Nil where it is about no account.
+    package let account: String?
     package let environment: SimulatedEnvironment
     package let at: AppStoreDate
-    let transaction: TransactionPayload
-    let renewal: RenewalPayload?
+    /// The row of the table that it plays.
+    package let row: LifecycleRow?
+    let content: Content
     let status: SubscriptionStatus?
-    let signedDate: AppStoreDate
+    /// Of the first document within; the next has the next millisecond, and the whole the last.
+    let firstSigned: AppStoreDate
+
+    /// Signatures that a notification may need.
+    static let signaturesMax: Int64 = 3
+
+    var signedDate: AppStoreDate { signed(Self.signaturesMax - 1) }
+
+    /// The transaction within; nil where the notification is about none.
+    var transaction: TransactionPayload? {
+        guard case .purchase(let snapshot) = content else { return nil }
+        return snapshot.transaction.payload(signed: firstSigned, snapshot.letterhead)
+    }
+
+    /// The renewal information within; nil where the notification is about no subscription.
+    var renewal: RenewalPayload? {
+        guard case .purchase(let snapshot) = content else { return nil }
+        return snapshot.chain?.renewalPayload(signed: signed(1), snapshot.letterhead)
+    }
+
+    private func signed(_ place: Int64) -> AppStoreDate {
+        AppStoreDate(milliseconds: firstSigned.milliseconds + place)
+    }
 
     /// The compact JWS that Apple would post. Its parts are signed first, then the whole.
     func signed(
         by authority: SigningAuthority, _ settings: SimulatorSettings
     ) throws(SigningFailure) -> String {
-        var content = NotificationData()
-        content.appAppleId = environment == .production ? settings.appAppleID : nil
-        content.bundleId = settings.bundleID
-        content.bundleVersion = World.bundleVersion
-        content.environment = environment.storeEnvironment
-        content.signedTransactionInfo = try authority.sign(transaction.json)
-        if let renewal { content.signedRenewalInfo = try authority.sign(renewal.json) }
-        content.status = status
+        try authority.sign(payload(signedBy: authority, settings))
+    }
+
+    /// What is to be signed, with the signed documents inside; as a fault alters it.
+    func payload(
+        signedBy authority: SigningAuthority, _ settings: SimulatorSettings,
+        altered alteration: Alteration = .none
+    ) throws(SigningFailure) -> JSON {
         var payload = NotificationPayload()
         payload.notificationType = type
         payload.subtype = subtype
         payload.notificationUUID = uuid
         payload.version = "2.0"
         payload.signedDate = signedDate
-        payload.data = content
-        return try authority.sign(payload.json)
+        switch content {
+        case .purchase, .test: payload.data = try about(settings, authority, alteration)
+        case .summary(let summary): payload.summary = summary
+        case .externalPurchaseToken(let token): payload.externalPurchaseToken = token
+        case .app(let app):
+            var part = NotificationAppData()
+            part.appAppleId = appAppleID(settings)
+            part.bundleId = settings.bundleID
+            part.environment = environment.storeEnvironment
+            part.signedAppTransactionInfo = try authority.sign(app.json)
+            payload.appData = part
+        }
+        alteration.apply(to: &payload)
+        return payload.json
+    }
+
+    private func about(
+        _ settings: SimulatorSettings, _ authority: SigningAuthority, _ alteration: Alteration
+    ) throws(SigningFailure) -> NotificationData {
+        var part = NotificationData()
+        part.appAppleId = appAppleID(settings)
+        part.bundleId = settings.bundleID
+        part.environment = environment.storeEnvironment
+        guard case .purchase(let snapshot) = content else { return part }
+        part.bundleVersion = World.bundleVersion
+        part.status = status
+        part.consumptionRequestReason = snapshot.consumptionReason
+        if var transaction {
+            alteration.apply(to: &transaction)
+            part.signedTransactionInfo = try authority.sign(transaction.json)
+        }
+        if var renewal {
+            alteration.apply(to: &renewal)
+            part.signedRenewalInfo = try authority.sign(renewal.json)
+        }
+        return part
+    }
+
+    /// The sandbox leaves it out.
+    private func appAppleID(_ settings: SimulatorSettings) -> Int64? {
+        environment == .production ? settings.appAppleID : nil
     }
 }
 
@@ -41,33 +122,59 @@ extension World {
     static let bundleVersion = "1"
 
     /// A notification about a subscription; with its latest transaction, unless it is about
-    /// another.
+    /// another. The row is read from the chain, unless it is told.
     mutating func notice(
         _ type: NotificationType, _ subtype: NotificationSubtype? = nil,
-        of subscription: Subscription, transaction: StoreTransaction? = nil, at now: AppStoreDate
+        of subscription: Subscription, transaction: StoreTransaction? = nil,
+        row: LifecycleRow? = nil, reason: ConsumptionRequestReason? = nil, at now: AppStoreDate
     ) -> Notice {
-        let signed = payload(of: transaction ?? subscription.latest, at: now)
-        let renewal = renewalPayload(of: subscription, at: now)
+        let transaction = transaction ?? subscription.latest
+        let reading = RowReading(
+            type: type, subtype: subtype, transaction: transaction, chain: subscription)
+        let snapshot = Notice.Snapshot(
+            transaction: transaction, chain: subscription.abridged, consumptionReason: reason,
+            letterhead: letterhead(of: subscription.account))
         return notice(
-            type, subtype, subscription.account, signed, renewal, subscription.status, at: now)
+            type, subtype, about: .purchase(snapshot), of: subscription.account,
+            chain: subscription.id, status: subscription.status, row: row ?? reading.row, at: now)
     }
 
     /// A notification about what is no subscription.
     mutating func notice(
-        _ type: NotificationType, of transaction: StoreTransaction, at now: AppStoreDate
+        _ type: NotificationType, of transaction: StoreTransaction, row: LifecycleRow? = nil,
+        reason: ConsumptionRequestReason? = nil, at now: AppStoreDate
     ) -> Notice {
-        let signed = payload(of: transaction, at: now)
-        return notice(type, nil, transaction.account, signed, nil, nil, at: now)
+        let reading = RowReading(type: type, subtype: nil, transaction: transaction, chain: nil)
+        let snapshot = Notice.Snapshot(
+            transaction: transaction, chain: nil, consumptionReason: reason,
+            letterhead: letterhead(of: transaction.account))
+        return notice(
+            type, nil, about: .purchase(snapshot), of: transaction.account,
+            chain: transaction.originalID, status: nil, row: row ?? reading.row, at: now)
     }
 
     private mutating func notice(
-        _ type: NotificationType, _ subtype: NotificationSubtype?, _ account: Account.Key,
-        _ transaction: TransactionPayload, _ renewal: RenewalPayload?,
-        _ status: SubscriptionStatus?, at now: AppStoreDate
+        _ type: NotificationType, _ subtype: NotificationSubtype?, about content: Notice.Content,
+        of account: Account.Key, chain: String, status: SubscriptionStatus?, row: LifecycleRow?,
+        at now: AppStoreDate
     ) -> Notice {
-        Notice(
+        mark(row)
+        return Notice(
             uuid: newUUID(), type: type, subtype: subtype, account: account.name,
-            environment: account.environment, at: now, transaction: transaction, renewal: renewal,
-            status: status, signedDate: signatureDate(at: now))
+            environment: account.environment, at: now, row: row, content: content, status: status,
+            firstSigned: signatureDate(of: chain, count: Notice.signaturesMax, at: now))
+    }
+
+    /// A notification about no purchase.
+    mutating func notice(
+        _ type: NotificationType, _ subtype: NotificationSubtype?, about content: Notice.Content,
+        account: String? = nil, in environment: SimulatedEnvironment, row: LifecycleRow,
+        at now: AppStoreDate
+    ) -> Notice {
+        mark(row)
+        return Notice(
+            uuid: newUUID(), type: type, subtype: subtype, account: account,
+            environment: environment, at: now, row: row, content: content, status: nil,
+            firstSigned: now)
     }
 }

@@ -21,6 +21,7 @@ extension SimulatorRoute {
                 "result": "purchased", "signed_transaction": .string(bought.signedTransaction),
                 "transaction_id": .string(bought.transactionID),
                 "original_transaction_id": .string(bought.originalTransactionID),
+                "app_receipt": .string(try await simulator.receipt(on: call.parameter("id"))),
             ])
         },
         post("/_sim/devices/{id}/restore", "What a device sends after restoring purchases.", []) {
@@ -29,6 +30,7 @@ extension SimulatorRoute {
             return .json([
                 "signed_transactions": texts(restored.signedTransactions),
                 "signed_renewal_infos": texts(restored.signedRenewalInfos),
+                "app_receipt": .string(try await simulator.receipt(on: call.parameter("id"))),
             ])
         },
         get("/_sim/devices/{id}/transactions", "All transactions, signed.") { simulator, call in
@@ -64,6 +66,8 @@ extension SimulatorRoute {
         Field("environment", "string", "production (default) or sandbox."),
         Field("storefront", "string", "ISO 3166-1 alpha-3; the shop's own, else USA."),
         Field("app_account_token", "string", "A UUID for all purchases of this device."),
+        Field("testflight", "boolean", "In the sandbox: everything renews daily, six times."),
+        Field("renewal_minutes", "integer", "In the sandbox a month is 3, 5, 15, 30 or 60."),
     ]
 
     private static let purchaseFields = [
@@ -104,6 +108,7 @@ extension AppStoreSimulator {
         }
         return try await addDevice(
             account: name, environment: environment, storefront: body.string("storefront"),
-            appAccountToken: body.string("app_account_token"))
+            appAccountToken: body.string("app_account_token"),
+            pace: environment == .sandbox ? SimulatorRoute.pace(body) : nil)
     }
 }

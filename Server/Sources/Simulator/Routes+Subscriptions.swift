@@ -2,34 +2,61 @@ import AppStoreFormats
 
 // What can be done to purchases from outside. One route for each verb.
 
+/// What can be done to a subscription, by the name it has in the routes.
+enum SubscriptionVerb: String, Hashable, Sendable, CaseIterable {
+    case cancel
+    case resume
+    case changeProduct = "change-product"
+    case failBilling = "fail-billing"
+    case recoverBilling = "recover-billing"
+    case refund
+    case reverseRefund = "reverse-refund"
+    case requestRefund = "request-refund"
+    case raisePrice = "raise-price"
+    case consent
+    case decline
+    case extend
+    case removeFromSale = "remove-from-sale"
+    case expire
+    case renewNow = "renew-now"
+    case advancedCommerce = "advanced-commerce"
+}
+
+/// What can be done to a single transaction.
+enum TransactionVerb: String, Hashable, Sendable, CaseIterable {
+    case refund
+    case reverseRefund = "reverse-refund"
+    case requestRefund = "request-refund"
+}
+
 extension SimulatorRoute {
     static let subscriptionRoutes =
         SubscriptionVerb.allCases.map(subscriptionRoute)
-        + TransactionVerb.allCases.map {
-            verb in
-            post(
-                "/_sim/transactions/{id}/\(verb.rawValue)", summary(of: verb), []
-            ) { simulator, call in
-                let answer = try await simulator.change(
-                    transaction: call.parameter("id"), verb)
-                return .json(answer.json)
-            }
-        }
+        + TransactionVerb.allCases.map(transactionRoute)
 
     private static func subscriptionRoute(_ verb: SubscriptionVerb) -> Self {
         post(
-            "/_sim/subscriptions/{id}/\(verb.rawValue)", summary(of: verb), fields(of: verb)
+            "/_sim/subscriptions/{id}/\(verb.rawValue)", verb.summary, verb.fields
         ) { simulator, call in
-            let answer = try await simulator.change(
-                simulator.originalTransactionID(named: call.parameter("id")), verb,
-                productID: call.body.string("product_id"),
-                transactionID: call.body.string("transaction_id"))
-            return .json(answer.json)
+            let id = try await simulator.originalTransactionID(named: call.parameter("id"))
+            return .json(try await simulator.change(id, verb.act(call.body)).json)
         }
     }
 
-    private static func summary(of verb: SubscriptionVerb) -> String {
-        switch verb {
+    private static func transactionRoute(_ verb: TransactionVerb) -> Self {
+        post(
+            "/_sim/transactions/{id}/\(verb.rawValue)", verb.summary, verb.fields
+        ) { simulator, call in
+            let answer = try await simulator.change(
+                transaction: call.parameter("id"), verb.act(call.body))
+            return .json(answer.json)
+        }
+    }
+}
+
+extension SubscriptionVerb {
+    fileprivate var summary: String {
+        switch self {
         case .cancel: "The customer switches renewal off."
         case .resume: "The customer switches renewal on again."
         case .changeProduct: "The customer chooses another product of the group."
@@ -37,24 +64,85 @@ extension SimulatorRoute {
         case .recoverBilling: "The bank accepts again."
         case .refund: "The App Store gives the money back."
         case .reverseRefund: "The App Store takes a refund back."
+        case .requestRefund: "The customer asks for the money back; a second call decides."
+        case .raisePrice: "The customer is told of a higher price."
+        case .consent: "The customer agrees to the higher price."
+        case .decline: "The customer does not agree to the higher price."
+        case .extend: "The developer puts the renewal date off."
+        case .removeFromSale: "The product is sold to nobody any more, nor renewed."
         case .expire: "The subscription ends now, for no reason of the customer's."
         case .renewNow: "The next period is charged now."
+        case .advancedCommerce: "The developer changes it by the Advanced Commerce API."
         }
     }
 
-    private static func summary(of verb: TransactionVerb) -> String {
-        switch verb {
+    fileprivate var fields: [SimulatorRoute.Field] {
+        switch self {
+        case .changeProduct: [.init("product_id", "string", "The product to change to.")]
+        case .refund: RefundOrder.fields + [Self.transactionField]
+        case .reverseRefund: [Self.transactionField]
+        case .requestRefund: RefundRequest.fields + [Self.transactionField]
+        case .raisePrice: PriceRise.Order.fields
+        case .extend: ExtensionOrder.fields
+        case .advancedCommerce: AdvancedCommerceChange.fields
+        case .cancel, .resume, .failBilling, .recoverBilling, .consent, .decline, .removeFromSale,
+            .expire, .renewNow:
+            []
+        }
+    }
+
+    private static let transactionField = SimulatorRoute.Field(
+        "transaction_id", "string", "Which one; else the latest possible.")
+
+    fileprivate func act(_ body: RequestBody) throws(StoreProblem) -> SubscriptionAct {
+        switch self {
+        case .cancel: return .cancel
+        case .resume: return .resume
+        case .changeProduct: return .changeProduct(try body.requiredString("product_id"))
+        case .failBilling: return .failBilling
+        case .recoverBilling: return .recoverBilling
+        case .refund:
+            return .refund(try RefundOrder(body), of: try body.string("transaction_id"))
+        case .reverseRefund: return .reverseRefund(of: try body.string("transaction_id"))
+        case .requestRefund:
+            return .requestRefund(
+                try RefundRequest.reason(body), try RefundRequest.decision(body),
+                of: try body.string("transaction_id"))
+        case .raisePrice: return .raisePrice(try PriceRise.Order(body))
+        case .consent: return .consent
+        case .decline: return .decline
+        case .extend: return .extend(try ExtensionOrder(body))
+        case .removeFromSale: return .removeFromSale
+        case .expire: return .expire
+        case .renewNow: return .renewNow
+        case .advancedCommerce: return .advancedCommerce(try AdvancedCommerceChange(body))
+        }
+    }
+}
+
+extension TransactionVerb {
+    fileprivate var summary: String {
+        switch self {
         case .refund: "The App Store gives the money for one transaction back."
         case .reverseRefund: "The App Store takes the refund of one transaction back."
+        case .requestRefund: "The customer asks for the money of one transaction back."
         }
     }
 
-    private static func fields(of verb: SubscriptionVerb) -> [Field] {
-        switch verb {
-        case .changeProduct: [Field("product_id", "string", "The product to change to.")]
-        case .refund, .reverseRefund:
-            [Field("transaction_id", "string", "Which one; else the latest possible.")]
-        case .cancel, .resume, .failBilling, .recoverBilling, .expire, .renewNow: []
+    fileprivate var fields: [SimulatorRoute.Field] {
+        switch self {
+        case .refund: RefundOrder.fields
+        case .reverseRefund: []
+        case .requestRefund: RefundRequest.fields
+        }
+    }
+
+    fileprivate func act(_ body: RequestBody) throws(StoreProblem) -> TransactionAct {
+        switch self {
+        case .refund: return .refund(try RefundOrder(body))
+        case .reverseRefund: return .reverseRefund
+        case .requestRefund:
+            return .requestRefund(try RefundRequest.reason(body), try RefundRequest.decision(body))
         }
     }
 }
@@ -63,13 +151,17 @@ extension VerbAnswer {
     fileprivate var json: JSON {
         [
             "now": .string(RFC3339.text(now)), "purchase": purchase.json,
-            "notifications": .array(
-                notices.map { notice in
-                    [
-                        "type": notice.type.json, "subtype": notice.subtype?.json ?? .null,
-                        "uuid": .string(notice.uuid),
-                    ]
-                }),
+            "notifications": .array(notices.map(\.json)),
+        ]
+    }
+}
+
+extension Notice {
+    /// As the answer to a verb names it.
+    var json: JSON {
+        [
+            "type": type.json, "subtype": subtype?.json ?? .null, "uuid": .string(uuid),
+            "row": row.map { .integer(Int64($0.rawValue)) } ?? .null,
         ]
     }
 }

@@ -9,18 +9,28 @@ package struct Storefront: Hashable, Sendable {
 
     package static let unitedStates = Self(country: "USA", id: "143441", currency: "USD")
 
-    // A price of the shop keeps its number in every storefront: a shop file has one price for each
-    // product.
-    package static let all = [
-        unitedStates,
-        Self(country: "AUS", id: "143460", currency: "AUD"),
-        Self(country: "CAN", id: "143455", currency: "CAD"),
-        Self(country: "CHE", id: "143459", currency: "CHF"),
-        Self(country: "DEU", id: "143443", currency: "EUR"),
-        Self(country: "FRA", id: "143442", currency: "EUR"),
-        Self(country: "GBR", id: "143444", currency: "GBP"),
-        Self(country: "JPN", id: "143462", currency: "JPY"),
-    ]
+    /// All of Apple's, by country.
+    package static let all = read(table)
 
-    package static func named(_ country: String) -> Self? { all.first { $0.country == country } }
+    package static func named(_ country: String) -> Self? { byCountry[country] }
+
+    private static let byCountry = Dictionary(
+        all.map { ($0.country, $0) }, uniquingKeysWith: { first, _ in first })
+
+    /// A word of three letters is the currency of the countries that follow.
+    private static func read(_ table: String) -> [Self] {
+        var currency = ""
+        var storefronts: [Self] = []
+        for word in table.split(whereSeparator: \.isWhitespace) {
+            if word.count == 3 {
+                currency = String(word)
+            } else {
+                storefronts.append(
+                    Self(
+                        country: String(word.prefix(3)), id: "143" + word.dropFirst(3),
+                        currency: currency))
+            }
+        }
+        return storefronts.sorted { $0.country < $1.country }
+    }
 }

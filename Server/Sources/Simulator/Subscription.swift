@@ -20,28 +20,77 @@ struct Subscription: Sendable {
         var periodsLeft: Int
     }
 
-    let id: String
-    let account: Account.Key
+    /// An offer that begins with the next billing, if the product is still the same then.
+    struct PendingOffer: Hashable, Sendable {
+        let offer: StoreKitOffer
+        let productID: String
+    }
+
+    private(set) var id: String
+    private(set) var account: Account.Key
     let groupID: String
+    var pace: Pace
     var transactions: [StoreTransaction]
-    /// What the next period will be of.
-    var nextProduct: StoreKitProduct
+    private(set) var sharedNextProduct: Shared<StoreKitProduct>
+    /// What the customer wants: within a commitment, for the time after it.
     var renews = true
     var phase = Phase.active
     /// Whether the bank refuses.
     var paymentFails = false
     var runningOffer: RunningOffer?
+    var pendingOffer: Shared<PendingOffer>?
+    /// The purchaser's chain, which this one follows; nil of what the account itself has bought.
+    private(set) var sharedBy: String?
     var anchor: StoreCalendar.Anchor
     /// Since when there was no long gap.
     var startedRecently: AppStoreDate
     /// Since the last purchase by hand. The sandbox allows twelve.
     var renewalCount = 0
+    var commitment: Commitment?
+    /// Every rise of the price that the customer was told of, oldest first.
+    var priceRises: [PriceRise] = []
+    /// When the renewal date was put off.
+    var extensions: [AppStoreDate] = []
+    var advancedCommerce: Shared<AdvancedCommerceRenewal>?
+    /// Renewal was switched off too late: one more period is charged.
+    var isChargeUnderWay = false
+
+    init(
+        id: String, account: Account.Key, groupID: String, transactions: [StoreTransaction],
+        nextProduct: StoreKitProduct, anchor: StoreCalendar.Anchor, startedRecently: AppStoreDate,
+        pace: Pace = .realTime
+    ) {
+        self.id = id
+        self.account = account
+        self.groupID = groupID
+        self.pace = pace
+        self.transactions = transactions
+        sharedNextProduct = Shared(nextProduct)
+        self.anchor = anchor
+        self.startedRecently = startedRecently
+    }
+
+    /// What the customer has chosen for the time to come. Within a commitment the months before its
+    /// end stay what they are.
+    var nextProduct: StoreKitProduct {
+        get { sharedNextProduct.value }
+        set { sharedNextProduct = Shared(newValue) }
+    }
 
     /// A chain is made with its first transaction and never loses one.
     var latest: StoreTransaction { transactions[transactions.count - 1] }
 
+    /// The transaction before the latest.
+    var previous: StoreTransaction? {
+        transactions.count > 1 ? transactions[transactions.count - 2] : nil
+    }
+
     /// The end of what was paid.
     var paidUntil: AppStoreDate { latest.expires ?? latest.purchased }
+
+    /// Whether another period follows, as far as the customer is concerned: the months of a
+    /// commitment do in any case.
+    var goesOn: Bool { renews || isWithinCommitment }
 
     var isRetrying: Bool {
         switch phase {
@@ -69,16 +118,38 @@ struct Subscription: Sendable {
 
     /// When something will happen by itself. In the past where that is overdue.
     func due(renewsEarlySeconds: Int64) -> AppStoreDate? {
+        guard sharedBy == nil else { return nil }
         switch phase {
         case .active:
-            guard renews, !paymentFails else { return paidUntil }
+            guard goesOn, !paymentFails, pendingRise == nil else { return paidUntil }
             // Never before half of the period, or periods of sandbox minutes would be charged all
             // at once.
             let half = (paidUntil.milliseconds - latest.purchased.milliseconds) / 2
             let early = min(renewsEarlySeconds * 1000, half)
             return AppStoreDate(milliseconds: paidUntil.milliseconds - early)
         case .grace(let until, _), .retry(let until): return until
-        case .ended, .revoked: return nil
+        case .revoked: return renews ? paidUntil : nil
+        case .ended: return nil
         }
+    }
+
+    /// The chain of a family member, which stands as this one does, with transactions of its own.
+    func followed(by member: Account.Key, id: String, transactions: [StoreTransaction]) -> Self {
+        var chain = self
+        chain.sharedBy = self.id
+        chain.account = member
+        chain.id = id
+        chain.transactions = transactions
+        if let last = transactions.indices.last {
+            chain.transactions[last].expires = latest.expires
+        }
+        return chain
+    }
+
+    /// The chain with its latest transaction alone: what a document about it needs.
+    var abridged: Self {
+        var copy = self
+        copy.transactions = [latest]
+        return copy
     }
 }

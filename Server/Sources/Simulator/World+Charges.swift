@@ -5,108 +5,132 @@ import AppStoreFormats
 extension World {
     /// Renewals in the sandbox after a purchase; then renewal is switched off.
     static let sandboxRenewalsMax = 12
+    /// Until 2021, and in TestFlight.
+    static let fewRenewalsMax = 6
     /// How long a refused payment is tried again.
     static let retryDays = 60
     /// A shorter interruption does not restart `recentSubscriptionStartDate`.
     static let gapDays = 60
-    // The sandbox's default rate: a month is five minutes, so a day is ten seconds, and the lapse
-    // of sixty days ten minutes.
-    private static let sandboxMillisecondsPerDay: Int64 = 10_000
-    private static let sandboxMillisecondsPerMonth: Int64 = 300_000
-    private static let sandboxMillisecondsPerWeek: Int64 = 180_000
 
+    /// Days on the wall clock, or what stands for them in the sandbox.
+    func moment(_ start: AppStoreDate, plusDays days: Int, at pace: Pace) -> AppStoreDate {
+        moment(start, plus: pace.length(ofDays: days), orDays: days)
+    }
+
+    /// A moment later by a length, or by days of the calendar where there is none.
     func moment(
-        _ start: AppStoreDate, plusDays days: Int, in environment: SimulatedEnvironment
+        _ start: AppStoreDate, plus length: Int64?, orDays days: Int
     ) -> AppStoreDate {
-        switch environment {
-        case .production: calendar.moment(start, plus: .days(days))
-        case .sandbox:
-            AppStoreDate(
-                milliseconds: start.milliseconds + Int64(days) * Self.sandboxMillisecondsPerDay)
-        }
+        guard let length else { return calendar.moment(start, plus: .days(days)) }
+        return AppStoreDate(milliseconds: start.milliseconds + length)
     }
 
     func end(
         of period: BillingPeriod, times count: Int, from start: AppStoreDate,
-        anchor: inout StoreCalendar.Anchor, in environment: SimulatedEnvironment
+        anchor: inout StoreCalendar.Anchor, at pace: Pace
     ) -> AppStoreDate {
-        switch environment {
-        case .production:
+        guard let length = pace.length(of: period) else {
             return calendar.end(of: period, times: count, from: start, anchor: &anchor)
-        case .sandbox:
-            let length = Self.sandboxLength(of: period) * Int64(count)
-            return AppStoreDate(milliseconds: start.milliseconds + length)
         }
-    }
-
-    private static func sandboxLength(of period: BillingPeriod) -> Int64 {
-        switch period.unit {
-        // A year is an hour: twelve months of five minutes.
-        case .month, .year: Int64(period.months) * sandboxMillisecondsPerMonth
-        case .week: Int64(period.count) * sandboxMillisecondsPerWeek
-        case .day: max(Int64(period.count) * sandboxMillisecondsPerDay, sandboxMillisecondsPerWeek)
-        }
+        return AppStoreDate(milliseconds: start.milliseconds + length * Int64(count))
     }
 
     /// Charges the next period of a chain's next product, under the chain's offer if one runs on.
     mutating func renew(_ subscription: inout Subscription, from start: AppStoreDate) {
-        var running = subscription.nextOffer
-        running?.periodsLeft -= 1
-        subscription.runningOffer = running
         subscription.renewalCount += 1
-        let latest = subscription.latest
+        if subscription.commitment != nil, renewCommitment(&subscription, from: start) { return }
+        let running = subscription.takeNextOffer()
+        subscription.runningOffer = running
         charge(
-            &subscription, subscription.nextProduct, offer: running?.offer, from: start,
-            reason: .renewal, storefront: latest.storefront, token: latest.appAccountToken)
-        let isSandbox = subscription.account.environment == .sandbox
-        if isSandbox, subscription.renewalCount >= Self.sandboxRenewalsMax {
+            &subscription, subscription.sharedNextProduct,
+            offer: running.map { Shared($0.offer) }, from: start, reason: .renewal,
+            origin: subscription.latest.origin)
+        if let most = renewalsMax(of: subscription), subscription.renewalCount >= most {
             subscription.renews = false
+        }
+    }
+
+    private func renewalsMax(of subscription: Subscription) -> Int? {
+        switch subscription.pace {
+        case .realTime: nil
+        case .every: Self.fewRenewalsMax
+        case .monthly:
+            settings.has(.sandboxRenewsSixTimes) ? Self.fewRenewalsMax : Self.sandboxRenewalsMax
         }
     }
 
     /// Charges a period that the customer bought by hand: the chain counts from here.
     mutating func buy(
         _ subscription: inout Subscription, _ product: StoreKitProduct, offer: StoreKitOffer?,
-        device: Device, token: String?, at now: AppStoreDate
+        device: Device, token: String?, plan: Commitment.Terms? = nil, at now: AppStoreDate
     ) {
         subscription.anchor = calendar.anchor(at: now)
+        subscription.pace = device.pace
         subscription.nextProduct = product
         subscription.renewalCount = 0
         subscription.renews = true
         subscription.phase = .active
-        subscription.paymentFails = false
+        subscription.paymentFails = settings.rules.renewalsFail
+        subscription.isChargeUnderWay = false
+        subscription.pendingOffer = nil
+        subscription.commitment = nil
         subscription.runningOffer = offer.map { offer in
             // The other kinds of offers are one long period.
             let left = offer.discount == .payAsYouGo ? offer.periodCount - 1 : 0
             return Subscription.RunningOffer(offer: offer, periodsLeft: left)
         }
-        charge(
-            &subscription, product, offer: offer, from: now, reason: .purchase,
-            storefront: device.storefront, token: token)
+        let first = subscription.transactions.first
+        let origin = StoreTransaction.Origin(
+            originalID: subscription.id, account: subscription.account,
+            originallyPurchased: first?.purchased ?? now, storefront: device.storefront,
+            appAccountToken: token, ownership: first?.ownership ?? .purchased)
+        if let plan {
+            commit(&subscription, to: plan, origin: Shared(origin), reason: .purchase, from: now)
+        } else {
+            charge(
+                &subscription, subscription.sharedNextProduct, offer: offer.map { Shared($0) },
+                from: now, reason: .purchase, origin: Shared(origin))
+        }
     }
 
     private mutating func charge(
-        _ subscription: inout Subscription, _ product: StoreKitProduct, offer: StoreKitOffer?,
-        from start: AppStoreDate, reason: TransactionReason, storefront: Storefront, token: String?
+        _ subscription: inout Subscription, _ product: Shared<StoreKitProduct>,
+        offer: Shared<StoreKitOffer>?, from start: AppStoreDate, reason: TransactionReason,
+        origin: Shared<StoreTransaction.Origin>
     ) {
-        let terms = product.subscription
-        let isOnePeriod = offer.map { $0.discount == .payAsYouGo } ?? true
+        let terms = product.value.subscription
+        let discount = offer?.value
+        let isOnePeriod = discount.map { $0.discount == .payAsYouGo } ?? true
         let expires = end(
-            of: offer?.period ?? terms?.period ?? BillingPeriod(1, .month),
-            times: isOnePeriod ? 1 : offer?.periodCount ?? 1, from: start,
-            anchor: &subscription.anchor, in: subscription.account.environment)
+            of: discount?.period ?? terms?.period ?? BillingPeriod(1, .month),
+            times: isOnePeriod ? 1 : discount?.periodCount ?? 1, from: start,
+            anchor: &subscription.anchor, at: subscription.pace)
+        let price =
+            discount?.price
+            ?? subscription.risenPrice(of: product.value.id, from: start)
+            ?? prices.price(of: product.value, in: origin.value.storefront, at: start)
+        if discount == nil { subscription.noteCharge(of: product.value.id, from: start) }
+        add(
+            &subscription, product, offer: offer, from: start, until: expires, price: price,
+            reason: reason, origin: origin)
+    }
+
+    /// Adds a transaction to a chain, with ids of its own.
+    mutating func add(
+        _ subscription: inout Subscription, _ product: Shared<StoreKitProduct>,
+        offer: Shared<StoreKitOffer>?, from start: AppStoreDate, until end: AppStoreDate,
+        price: Int64, reason: TransactionReason, origin: Shared<StoreTransaction.Origin>
+    ) {
         if let last = subscription.transactions.last {
             restartAfterGap(&subscription, since: last, at: start)
         }
         let isFirst = subscription.transactions.isEmpty
         let transaction = StoreTransaction(
-            id: isFirst ? subscription.id : newID(), originalID: subscription.id,
-            account: subscription.account, product: product, webOrderLineItemID: newID(),
-            purchased: start,
-            originallyPurchased: subscription.transactions.first?.purchased ?? start,
-            expires: expires, quantity: 1, reason: reason, price: offer?.price ?? product.price,
-            storefront: storefront, offer: offer, appAccountToken: token)
+            id: isFirst ? subscription.id : newID(), origin: origin, product: product,
+            webOrderLineItemID: newID(), purchased: start, expires: end, reason: reason,
+            price: price, offer: offer)
         subscription.transactions.append(transaction)
+        if subscription.advancedCommerce != nil { subscription.writeAdvancedCommerce() }
         chainOfTransaction[transaction.id] = subscription.id
     }
 
@@ -114,7 +138,9 @@ extension World {
         _ subscription: inout Subscription, since last: StoreTransaction, at start: AppStoreDate
     ) {
         let ended = last.revocation?.at ?? last.expires ?? last.purchased
-        let limit = moment(ended, plusDays: Self.gapDays, in: subscription.account.environment)
+        // Most renewals begin at the old end: nothing to look up in the calendar.
+        guard start > ended else { return }
+        let limit = moment(ended, plus: subscription.pace.gapLength, orDays: Self.gapDays)
         if start > limit { subscription.startedRecently = start }
     }
 }

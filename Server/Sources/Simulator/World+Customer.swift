@@ -3,7 +3,8 @@ import AppStoreFormats
 // What customers do with a subscription that they have.
 
 extension World {
-    /// Switches renewal off. While a payment is being retried that ends the subscription at once.
+    /// Switches renewal off. While a payment is being retried that ends the subscription at once;
+    /// within a commitment it ends after the last month.
     mutating func cancel(_ id: String, at now: AppStoreDate) throws(StoreProblem) -> [Notice] {
         var subscription = try running(id)
         guard subscription.renews else {
@@ -11,12 +12,21 @@ extension World {
                 "Renewal of \(id) is off already.", remedy: "POST …/resume switches it on.")
         }
         subscription.renews = false
-        let endsNow = subscription.isRetrying
+        subscription.isChargeUnderWay =
+            settings.has(.lateTrialCancellationRenews) && isNearTrialEnd(subscription, at: now)
+        let endsNow = subscription.isRetrying && !subscription.isWithinCommitment
         if endsNow { subscription.phase = .ended(.cancelled) }
-        var notices = [
-            notice(.didChangeRenewalStatus, .autoRenewDisabled, of: subscription, at: now)
-        ]
-        if endsNow { notices.append(notice(.expired, .voluntary, of: subscription, at: now)) }
+        let isUntold =
+            subscription.isWithinCommitment && settings.has(.commitmentCancellationUntold)
+        var notices: [Notice] = []
+        if !isUntold {
+            notices.append(
+                notice(.didChangeRenewalStatus, .autoRenewDisabled, of: subscription, at: now))
+        }
+        if endsNow, !settings.has(.cancellationInRetryToldAlone), !settings.has(.expiredNeverSent) {
+            notices.append(
+                notice(.expired, .voluntary, of: subscription, row: .cancelledInRetry, at: now))
+        }
         keep(subscription)
         return notices
     }
@@ -29,6 +39,7 @@ extension World {
                 "Renewal of \(id) is on already.", remedy: "POST …/cancel switches it off.")
         }
         subscription.renews = true
+        subscription.isChargeUnderWay = false
         let notices = [
             notice(.didChangeRenewalStatus, .autoRenewEnabled, of: subscription, at: now)
         ]
@@ -36,16 +47,23 @@ extension World {
         return notices
     }
 
+    /// Within a day of the end of a free trial.
+    private func isNearTrialEnd(_ subscription: Subscription, at now: AppStoreDate) -> Bool {
+        guard subscription.latest.offer?.discount == .freeTrial else { return false }
+        let left = subscription.paidUntil.milliseconds - now.milliseconds
+        return left <= (subscription.pace.length(ofDays: 1) ?? RFC3339.millisecondsPerDay)
+    }
+
     /// Chooses another product of the group, or the present one again.
     ///
     /// A higher level, or the same level and duration, begins at once; everything else at the next
-    /// renewal. A choice also switches renewal on.
+    /// renewal, or after a commitment. A choice also switches renewal on.
     mutating func changeProduct(
         _ id: String, to productID: String, device: Device? = nil, token: String? = nil,
         at now: AppStoreDate
     ) throws(StoreProblem) -> [Notice] {
         var subscription = try running(id)
-        let product = try product(productID)
+        let product = try productForSale(productID)
         guard let terms = product.subscription, terms.groupID == subscription.groupID,
             let present = subscription.latest.product.subscription
         else {
@@ -66,12 +84,7 @@ extension World {
                     "The subscription will renew as \(productID) already.",
                     remedy: "Choose another product of the group.")
             }
-            let isChange = product.id != subscription.nextProduct.id
-            subscription.nextProduct = product
-            let subtype: NotificationSubtype? = isPresent ? nil : .downgrade
-            notices =
-                isChange
-                ? [notice(.didChangeRenewalPref, subtype, of: subscription, at: now)] : []
+            notices = choose(product, for: &subscription, at: now)
         }
         if wasOff {
             notices.append(
@@ -81,9 +94,25 @@ extension World {
         return notices
     }
 
-    private mutating func upgrade(
-        _ subscription: inout Subscription, to product: StoreKitProduct, device: Device?,
-        token: String?, at now: AppStoreDate
+    /// Notes the product of the next renewal.
+    private mutating func choose(
+        _ product: StoreKitProduct, for subscription: inout Subscription, at now: AppStoreDate
+    ) -> [Notice] {
+        guard product.id != subscription.nextProduct.id else { return [] }
+        subscription.nextProduct = product
+        let isPresent = product.id == subscription.latest.product.id
+        if settings.has(.productChangeNearTrialEndRenews), isNearTrialEnd(subscription, at: now) {
+            renew(&subscription, from: subscription.paidUntil)
+            return [notice(.didRenew, of: subscription, at: now)]
+        }
+        let subtype: NotificationSubtype? = isPresent ? nil : .downgrade
+        return [notice(.didChangeRenewalPref, subtype, of: subscription, at: now)]
+    }
+
+    /// Begins another product at once, under an offer if one is redeemed with it.
+    mutating func upgrade(
+        _ subscription: inout Subscription, to product: StoreKitProduct,
+        offer: StoreKitOffer? = nil, device: Device?, token: String?, at now: AppStoreDate
     ) throws(StoreProblem) -> [Notice] {
         guard !subscription.isRetrying, !subscription.paymentFails else {
             throw .wrongState(
@@ -91,30 +120,41 @@ extension World {
             )
         }
         let latest = subscription.latest
-        for index in subscription.transactions.indices {
-            replace(&subscription.transactions[index], at: now)
-        }
+        replaceWhatIsLeft(of: &subscription, at: now)
         let buyer = Device(
             id: device?.id ?? "", account: subscription.account,
-            storefront: device?.storefront ?? latest.storefront, appAccountToken: nil)
+            storefront: device?.storefront ?? latest.storefront, appAccountToken: nil,
+            pace: device?.pace ?? subscription.pace)
         buy(
-            &subscription, product, offer: nil, device: buyer,
+            &subscription, product, offer: offer, device: buyer,
             token: token ?? latest.appAccountToken, at: now)
-        return [notice(.didChangeRenewalPref, .upgrade, of: subscription, at: now)]
+        let type: NotificationType = offer == nil ? .didChangeRenewalPref : .offerRedeemed
+        return [notice(type, .upgrade, of: subscription, at: now)]
     }
 
-    /// Marks what is paid beyond now as replaced: the period that runs, and one that was charged
-    /// early.
-    private func replace(_ transaction: inout StoreTransaction, at now: AppStoreDate) {
-        guard let expires = transaction.expires, expires > now, transaction.revocation == nil,
-            !transaction.isUpgraded
-        else { return }
-        transaction.isUpgraded = true
-        guard settings.upgradeSetsRevocationDate else { return }
-        let length = expires.milliseconds - transaction.purchased.milliseconds
-        let left = min(expires.milliseconds - now.milliseconds, length)
-        transaction.revocation = .init(
-            at: now, reason: .other, type: .refundProrated,
-            percentage: length > 0 ? left * 100_000 / length : 0)
+    /// Marks what is paid beyond now as replaced and gives its money back: the period that runs,
+    /// and one that was charged early.
+    func replaceWhatIsLeft(of subscription: inout Subscription, at now: AppStoreDate) {
+        for index in subscription.transactions.indices {
+            let transaction = subscription.transactions[index]
+            guard let expires = transaction.expires, expires > now, transaction.revocation == nil,
+                !transaction.isUpgraded
+            else { continue }
+            subscription.transactions[index].isUpgraded = true
+            subscription.transactions[index].revocation = .init(
+                at: now, reason: .other, type: .refundProrated,
+                percentage: transaction.unusedPercentage(at: now))
+        }
+    }
+}
+
+extension StoreTransaction {
+    /// The part of a period that is still to come, in thousandths of a percent; all of it where it
+    /// has not begun, or has no end.
+    func unusedPercentage(at now: AppStoreDate) -> Int64 {
+        guard let expires else { return World.wholePercentage }
+        let length = expires.milliseconds - purchased.milliseconds
+        let left = min(max(expires.milliseconds - now.milliseconds, 0), length)
+        return length > 0 ? left * World.wholePercentage / length : 0
     }
 }

@@ -2,83 +2,148 @@ import AppStoreFormats
 
 // The world's books in Apple's words, each with the date of its signature.
 
+/// What every document about one account needs beside the purchase.
+struct Letterhead: Sendable {
+    let settings: Shared<SimulatorSettings>
+    let appTransactionID: String?
+}
+
 extension World {
+    func letterhead(of account: Account.Key) -> Letterhead {
+        Letterhead(
+            settings: sharedSettings, appTransactionID: accounts[account]?.appTransactionID)
+    }
+
     mutating func payload(of transaction: StoreTransaction, at now: AppStoreDate)
         -> TransactionPayload
     {
-        var payload = TransactionPayload()
-        payload.transactionId = transaction.id
-        payload.originalTransactionId = transaction.originalID
-        payload.webOrderLineItemId = transaction.webOrderLineItemID
+        let signed = signatureDate(of: transaction.originalID, at: now)
+        return transaction.payload(signed: signed, letterhead(of: transaction.account))
+    }
+
+    mutating func renewalPayload(
+        of subscription: Subscription, at now: AppStoreDate
+    ) -> RenewalPayload {
+        let signed = signatureDate(of: subscription.id, at: now)
+        return subscription.renewalPayload(signed: signed, letterhead(of: subscription.account))
+    }
+}
+
+extension World {
+    /// The statement that an account has the app.
+    func appTransaction(
+        of key: Account.Key, at now: AppStoreDate
+    ) throws(StoreProblem) -> AppTransactionPayload {
+        guard let account = accounts[key] else { throw .unknownAccount(key.name) }
+        var payload = AppTransactionPayload()
+        payload.receiptType = key.environment.storeEnvironment
+        payload.appAppleId = key.environment == .production ? settings.appAppleID : nil
         payload.bundleId = settings.bundleID
-        payload.productId = transaction.product.id
-        payload.subscriptionGroupIdentifier = transaction.product.subscription?.groupID
-        payload.purchaseDate = transaction.purchased
-        payload.originalPurchaseDate = transaction.originallyPurchased
-        payload.expiresDate = transaction.expires
-        payload.quantity = transaction.quantity
-        payload.type = transaction.product.type
-        payload.appAccountToken = transaction.appAccountToken
-        payload.inAppOwnershipType = .purchased
-        payload.signedDate = signatureDate(at: now)
-        payload.environment = transaction.account.environment.storeEnvironment
-        payload.storefront = transaction.storefront.country
-        payload.storefrontId = transaction.storefront.id
-        payload.transactionReason = transaction.reason
-        payload.price = transaction.price
-        payload.currency = transaction.storefront.currency
-        payload.appTransactionId = accounts[transaction.account]?.appTransactionID
+        payload.applicationVersion = Self.bundleVersion
+        payload.originalApplicationVersion = Self.bundleVersion
+        payload.receiptCreationDate = now
+        payload.originalPurchaseDate = account.downloaded
+        payload.appTransactionId = account.appTransactionID
+        payload.originalPlatform = .iOS
+        return payload
+    }
+}
+
+extension StoreTransaction {
+    func payload(signed: AppStoreDate, _ letterhead: Letterhead) -> TransactionPayload {
+        let settings = letterhead.settings.value
+        var payload = TransactionPayload()
+        payload.transactionId = id
+        payload.originalTransactionId = originalID
+        payload.webOrderLineItemId = webOrderLineItemID
+        payload.bundleId = settings.bundleID
+        payload.productId = product.id
+        payload.subscriptionGroupIdentifier = product.subscription?.groupID
+        payload.purchaseDate = purchased
+        payload.originalPurchaseDate = originallyPurchased
+        payload.expiresDate = expires
+        payload.quantity = quantity
+        payload.type = product.type
+        payload.appAccountToken = appAccountToken
+        payload.inAppOwnershipType = ownership
+        payload.signedDate = signed
+        payload.environment = account.environment.storeEnvironment
+        payload.storefront = storefront.country
+        payload.storefrontId = storefront.id
+        payload.transactionReason = reason
+        payload.price = price
+        payload.currency = storefront.currency
+        payload.appTransactionId = letterhead.appTransactionID
         // Apple writes it only where it is true.
-        payload.isUpgraded = transaction.isUpgraded ? true : nil
-        write(transaction.revocation, into: &payload)
-        if let offer = transaction.offer {
-            payload.offerType = offer.type
-            payload.offerIdentifier = offer.id
-            payload.offerDiscountType = offer.discount
-            payload.offerPeriod = offer.period.description
-        }
+        payload.isUpgraded = isUpgraded ? true : nil
+        if !isUpgraded || settings.upgradeSetsRevocationDate { write(revocation, into: &payload) }
+        if let offer { write(offer, into: &payload) }
+        if let month = commitment?.value { write(month, into: &payload) }
+        payload.advancedCommerceInfo = advancedCommerce?.value
         return payload
     }
 
-    private func write(
-        _ revocation: StoreTransaction.Revocation?, into payload: inout TransactionPayload
-    ) {
+    private func write(_ revocation: Revocation?, into payload: inout TransactionPayload) {
         payload.revocationDate = revocation?.at
         payload.revocationReason = revocation?.reason
         payload.revocationType = revocation?.type
         payload.revocationPercentage = revocation?.percentage
     }
 
-    mutating func renewalPayload(
-        of subscription: Subscription, at now: AppStoreDate
-    ) -> RenewalPayload {
-        let latest = subscription.latest
+    private func write(_ offer: StoreKitOffer, into payload: inout TransactionPayload) {
+        payload.offerType = offer.type
+        payload.offerIdentifier = offer.id
+        payload.offerDiscountType = offer.discount
+        payload.offerPeriod = offer.period.description
+    }
+
+    private func write(_ month: CommitmentMonth, into payload: inout TransactionPayload) {
+        var info = TransactionCommitment()
+        info.billingPeriodNumber = Int64(month.number)
+        info.totalBillingPeriods = Int64(month.total)
+        info.commitmentExpiresDate = month.expires
+        info.commitmentPrice = month.price
+        payload.commitmentInfo = info
+        payload.billingPlanType = .monthly
+    }
+}
+
+extension Subscription {
+    func renewalPayload(signed: AppStoreDate, _ letterhead: Letterhead) -> RenewalPayload {
+        let settings = letterhead.settings.value
+        let latest = latest
         var payload = RenewalPayload()
-        payload.originalTransactionId = subscription.id
+        payload.originalTransactionId = id
         payload.productId = latest.product.id
-        payload.autoRenewProductId = subscription.nextProduct.id
-        payload.autoRenewStatus = subscription.renews ? .on : .off
+        payload.autoRenewProductId = upcomingProduct.value.id
+        payload.autoRenewStatus = goesOn ? .on : .off
         payload.currency = latest.storefront.currency
         payload.renewalDate = latest.expires
-        payload.recentSubscriptionStartDate = subscription.startedRecently
-        payload.signedDate = signatureDate(at: now)
-        payload.environment = subscription.account.environment.storeEnvironment
+        payload.recentSubscriptionStartDate = startedRecently
+        payload.signedDate = signed
+        payload.environment = account.environment.storeEnvironment
         payload.appAccountToken = latest.appAccountToken
-        payload.appTransactionId = accounts[subscription.account]?.appTransactionID
-        write(subscription.phase, into: &payload)
-        if subscription.renews { writeNextPeriod(of: subscription, into: &payload) }
-        if subscription.isOver {
-            let offers = latest.product.subscription?.winBackOffers ?? []
+        payload.appTransactionId = letterhead.appTransactionID
+        payload.advancedCommerceInfo = advancedCommerce?.value
+        write(phase, into: &payload, settings)
+        if !isOver { payload.priceIncreaseStatus = announcedRise?.status }
+        if goesOn { writeNextPeriod(into: &payload) }
+        if let commitment { write(commitment, into: &payload) }
+        if isOver {
+            let all = latest.product.subscription?.winBackOffers ?? []
+            let offers = all.filter(\.isEligible)
             payload.eligibleWinBackOfferIds = offers.isEmpty ? nil : offers.compactMap(\.id)
         }
         return payload
     }
 
-    private func write(_ phase: Subscription.Phase, into payload: inout RenewalPayload) {
+    private func write(
+        _ phase: Phase, into payload: inout RenewalPayload, _ settings: SimulatorSettings
+    ) {
         switch phase {
         case .active, .revoked: break
         case .grace(let until, _):
-            payload.isInBillingRetryPeriod = true
+            payload.isInBillingRetryPeriod = !settings.has(.graceWithoutRetryFlag)
             payload.expirationIntent = .billingError
             payload.gracePeriodExpiresDate = until
         case .retry:
@@ -90,24 +155,38 @@ extension World {
         }
     }
 
-    private func writeNextPeriod(
-        of subscription: Subscription, into payload: inout RenewalPayload
-    ) {
-        payload.renewalPrice = subscription.nextProduct.price
-        guard let running = subscription.nextOffer else { return }
-        payload.renewalPrice = running.offer.price
+    private func writeNextPeriod(into payload: inout RenewalPayload) {
+        payload.renewalPrice = nextPrice
+        guard let running = nextOffer else { return }
         payload.offerType = running.offer.type
         payload.offerIdentifier = running.offer.id
         payload.offerDiscountType = running.offer.discount
         payload.offerPeriod = running.offer.period.description
     }
-}
 
-extension Subscription {
-    /// The offer that the next period will have. It does not follow to another product.
-    var nextOffer: RunningOffer? {
-        guard let runningOffer, runningOffer.periodsLeft > 0, nextProduct.id == latest.product.id
-        else { return nil }
-        return runningOffer
+    private func write(_ commitment: Commitment, into payload: inout RenewalPayload) {
+        payload.renewalBillingPlanType = .monthly
+        var info = RenewalCommitment()
+        info.commitmentAutoRenewProductId = nextProduct.id
+        info.commitmentAutoRenewStatus = renews ? .on : .off
+        info.commitmentRenewalBillingPlanType = renews ? .monthly : nil
+        info.commitmentRenewalDate = commitment.expires
+        info.commitmentRenewalPrice = renews ? commitment.terms.totalPrice : nil
+        payload.commitmentInfo = info
+    }
+
+    /// What the next period will cost.
+    var nextPrice: Int64 {
+        if isWithinCommitment, let commitment { return commitment.terms.monthlyPrice }
+        if let nextOffer { return nextOffer.offer.price }
+        // A rise is shown from when it is announced, agreed or not.
+        if let rise = announcedRise, rise.from <= paidUntil { return rise.price }
+        return regularPrice(of: sharedNextProduct.value, from: paidUntil)
+    }
+
+    /// The price of a period without an offer.
+    func regularPrice(of product: StoreKitProduct, from start: AppStoreDate) -> Int64 {
+        if let commitment, product.id == latest.product.id { return commitment.terms.monthlyPrice }
+        return risenPrice(of: product.id, from: start) ?? product.price
     }
 }

@@ -1,38 +1,18 @@
 import AppStoreFormats
 
-/// What a device asks the store for.
-package struct PurchaseOrder: Hashable, Sendable {
-    package var productID: String
-    /// The identifier of a promotional, code or win-back offer; `none` leaves out the introductory
-    /// one.
-    package var offerID: String?
-    package var quantity: Int64
-    /// A UUID of the app's choosing.
-    package var appAccountToken: String?
-
-    /// Apple's limit for one purchase.
-    package static let quantityMax: Int64 = 10
-    package static let noOffer = "none"
-
-    package init(
-        _ productID: String, offerID: String? = nil, quantity: Int64 = 1,
-        appAccountToken: String? = nil
-    ) {
-        self.productID = productID
-        self.offerID = offerID
-        self.quantity = quantity
-        self.appAccountToken = appAccountToken
-    }
-}
-
 extension World {
     /// Sells something to a device's account. Returns the transaction that the device receives,
     /// which may be an old one.
     mutating func purchase(
         _ order: PurchaseOrder, on deviceID: String, at now: AppStoreDate
     ) throws(StoreProblem) -> (transaction: StoreTransaction, notices: [Notice]) {
-        let device = try device(deviceID)
-        let product = try product(order.productID)
+        try sell(order, to: device(deviceID), at: now)
+    }
+
+    mutating func sell(
+        _ order: PurchaseOrder, to device: Device, at now: AppStoreDate
+    ) throws(StoreProblem) -> (transaction: StoreTransaction, notices: [Notice]) {
+        let product = try productForSale(order.productID)
         guard (1...PurchaseOrder.quantityMax).contains(order.quantity) else {
             throw .badRequest(
                 "The quantity is \(order.quantity).", remedy: "Order 1 to 10 at once.")
@@ -43,6 +23,9 @@ extension World {
         if let terms = product.subscription {
             return try subscribe(product, terms, order, device, at: now)
         }
+        guard order.offerID == nil || order.offerID == PurchaseOrder.noOffer else {
+            throw .unknownOffer(order.offerID ?? "", of: product, known: [])
+        }
         return buyOnce(product, order, device, at: now)
     }
 
@@ -50,22 +33,24 @@ extension World {
         _ product: StoreKitProduct, _ order: PurchaseOrder, _ device: Device, at now: AppStoreDate
     ) -> (StoreTransaction, [Notice]) {
         let owned = accounts[device.account]?.oneTimePurchases.compactMap { oneTimePurchases[$0] }
-        if product.type == .nonConsumable,
-            let old = owned?.last(where: { $0.product.id == product.id && $0.revocation == nil })
-        {
+        let old = owned?.last {
+            $0.product.id == product.id && $0.revocation == nil && $0.sharedFrom == nil
+        }
+        if product.type == .nonConsumable, let old {
             // Bought for good already: the store gives it again without a charge.
             return (old, [])
         }
         let id = newID()
+        let price = prices.price(of: product, in: device.storefront, at: now)
         let transaction = StoreTransaction(
             id: id, originalID: id, account: device.account, product: product,
             webOrderLineItemID: nil, purchased: now, originallyPurchased: now, expires: nil,
-            quantity: order.quantity, reason: .purchase, price: product.price * order.quantity,
+            quantity: order.quantity, reason: .purchase, price: price * order.quantity,
             storefront: device.storefront, offer: nil,
             appAccountToken: order.appAccountToken ?? device.appAccountToken)
-        oneTimePurchases[id] = transaction
         accounts[device.account]?.oneTimePurchases.append(id)
-        return (transaction, [notice(.oneTimeCharge, of: transaction, at: now)])
+        keep(transaction)
+        return (transaction, oneTimeCharge(of: transaction, at: now))
     }
 
     private mutating func subscribe(
@@ -74,35 +59,61 @@ extension World {
     ) throws(StoreProblem) -> (StoreTransaction, [Notice]) {
         let token = order.appAccountToken ?? device.appAccountToken
         let chain = accounts[device.account]?.chains[terms.groupID].flatMap { subscriptions[$0] }
+        try check(order.billingPlan, of: product)
+        let offers = try offers(for: product, order, device, chain: chain, at: now)
         if let chain, !chain.isOver {
-            return try choose(product, in: chain, order, device, token: token, at: now)
+            return try choose(product, offers, in: chain, order, device, token: token, at: now)
         }
-        let offer = try offer(for: product, terms, order, device, hasChain: chain != nil)
         var subscription =
             chain
             ?? Subscription(
                 id: newID(), account: device.account, groupID: terms.groupID, transactions: [],
                 nextProduct: product, anchor: calendar.anchor(at: now), startedRecently: now)
-        buy(&subscription, product, offer: offer, device: device, token: token, at: now)
+        begin(&subscription, product, offers, order, device, token: token, at: now)
         accounts[device.account]?.chains[terms.groupID] = subscription.id
-        if offer?.type == .introductory {
-            accounts[device.account]?.introductoryOffersUsed.insert(terms.groupID)
-        }
         let subtype: NotificationSubtype = chain == nil ? .initialBuy : .resubscribe
         let notices = [notice(.subscribed, subtype, of: subscription, at: now)]
         keep(subscription)
         return (subscription.latest, notices)
     }
 
+    /// A new beginning, of a chain that is new or was over.
+    private mutating func begin(
+        _ subscription: inout Subscription, _ product: StoreKitProduct, _ offers: ChosenOffers,
+        _ order: PurchaseOrder, _ device: Device, token: String?, at now: AppStoreDate
+    ) {
+        let plan = order.billingPlan == .monthly ? product.subscription?.monthlyPlan : nil
+        buy(
+            &subscription, product, offer: offers.first, device: device, token: token,
+            plan: plan.map { .init(monthlyPrice: $0.price, totalPrice: $0.commitmentPrice) },
+            at: now)
+        subscription.pendingOffer = offers.then.map {
+            Shared(.init(offer: $0, productID: product.id))
+        }
+        noteRedemption(of: offers, product, by: device.account)
+    }
+
     /// A purchase within a group that the account is subscribed to is a choice for that
     /// subscription.
     private mutating func choose(
-        _ product: StoreKitProduct, in chain: Subscription, _ order: PurchaseOrder,
-        _ device: Device, token: String?, at now: AppStoreDate
+        _ product: StoreKitProduct, _ offers: ChosenOffers, in chain: Subscription,
+        _ order: PurchaseOrder, _ device: Device, token: String?, at now: AppStoreDate
     ) throws(StoreProblem) -> (StoreTransaction, [Notice]) {
-        guard order.offerID == nil || order.offerID == PurchaseOrder.noOffer else {
-            throw Self.notEligible("An offer on a running subscription is not simulated.")
+        let notices: [Notice]
+        if offers.first != nil {
+            notices = try redeem(
+                offers, product, in: chain, order, device, token: token, at: now)
+        } else {
+            notices = try chooseWithoutOffer(
+                product, in: chain, device, token: token, at: now)
         }
+        return (try subscription(chain.id).latest, notices)
+    }
+
+    private mutating func chooseWithoutOffer(
+        _ product: StoreKitProduct, in chain: Subscription, _ device: Device, token: String?,
+        at now: AppStoreDate
+    ) throws(StoreProblem) -> [Notice] {
         guard !chain.isRetrying else {
             throw .wrongState(
                 "The payment for \(chain.nextProduct.id) is being retried.",
@@ -114,39 +125,66 @@ extension World {
                 "\(chain.account.name) is subscribed to \(product.id) already.",
                 remedy: "Advance the clock, or buy another product of the group to change to it.")
         }
-        let notices = try changeProduct(
-            chain.id, to: product.id, device: device, token: token, at: now)
-        return (try subscription(chain.id).latest, notices)
+        return try changeProduct(chain.id, to: product.id, device: device, token: token, at: now)
     }
 
-    private func offer(
-        for product: StoreKitProduct, _ terms: StoreKitSubscription, _ order: PurchaseOrder,
-        _ device: Device, hasChain: Bool
-    ) throws(StoreProblem) -> StoreKitOffer? {
-        guard let id = order.offerID else {
-            let used = accounts[device.account]?.introductoryOffersUsed.contains(terms.groupID)
-            // Returning customers may take it too, if they never had one in the group.
-            return used == true ? nil : terms.introductoryOffer
+    /// An offer on a subscription that runs: at once where it upgrades, or where a payment is being
+    /// retried, which the new one settles; else from the next billing on.
+    private mutating func redeem(
+        _ offers: ChosenOffers, _ product: StoreKitProduct, in chain: Subscription,
+        _ order: PurchaseOrder, _ device: Device, token: String?, at now: AppStoreDate
+    ) throws(StoreProblem) -> [Notice] {
+        guard let offer = offers.first else { return [] }
+        var chain = chain
+        var notices: [Notice]
+        let wasOff = !chain.renews
+        if chain.isRetrying {
+            begin(&chain, product, offers, order, device, token: token, at: now)
+            notices = [notice(.subscribed, .resubscribe, of: chain, at: now)]
+        } else if chain.latest.product.isReplacedAtOnce(by: product) {
+            chain.renews = true
+            notices = try upgrade(
+                &chain, to: product, offer: offer, device: device, token: token, at: now)
+        } else {
+            let isPresent = product.id == chain.latest.product.id
+            chain.renews = true
+            chain.nextProduct = product
+            chain.pendingOffer = Shared(.init(offer: offer, productID: product.id))
+            notices = [
+                notice(.offerRedeemed, isPresent ? nil : .downgrade, of: chain, at: now)
+            ]
         }
-        if id == PurchaseOrder.noOffer { return nil }
-        let lapsedOnly = terms.promotionalOffers + terms.winBackOffers
-        if let offer = lapsedOnly.first(where: { $0.id == id }) {
-            guard hasChain else {
-                throw Self.notEligible("The offer \(id) is for customers who had a subscription.")
+        if wasOff {
+            notices.append(notice(.didChangeRenewalStatus, .autoRenewEnabled, of: chain, at: now))
+        }
+        noteRedemption(of: offers, product, by: device.account)
+        keep(chain)
+        return notices
+    }
+
+    private mutating func noteRedemption(
+        of offers: ChosenOffers, _ product: StoreKitProduct, by account: Account.Key
+    ) {
+        for offer in [offers.first, offers.then].compactMap({ $0 }) {
+            if offer.type == .introductory, let group = product.subscription?.groupID {
+                accounts[account]?.introductoryOffersUsed.insert(group)
             }
-            return offer
+            if offer.type == .code, let id = offer.id {
+                accounts[account]?.codesRedeemed.insert("\(product.id)/\(id)")
+            }
         }
-        guard let offer = terms.codeOffers.first(where: { $0.id == id }) else {
-            let known = (lapsedOnly + terms.codeOffers).compactMap(\.id).joined(separator: ", ")
-            throw StoreProblem(
-                "unknown_offer", status: 404, "The product \(product.id) has no offer \(id).",
-                remedy: known.isEmpty ? "It has none to name." : "It has: \(known).")
-        }
-        return offer
+        if let nonce = offers.nonce { usedNonces.insert(nonce) }
     }
+}
 
-    private static func notEligible(_ message: String) -> StoreProblem {
-        StoreProblem(
-            "offer_not_eligible", message, remedy: "Leave out `offer`, or choose another.")
+extension StoreKitProduct {
+    /// Whether a change to another product of the group begins at once: a higher level, or the same
+    /// level for the same time.
+    func isReplacedAtOnce(by other: Self) -> Bool {
+        guard let present = subscription, let chosen = other.subscription, id != other.id else {
+            return false
+        }
+        return chosen.level < present.level
+            || chosen.level == present.level && chosen.period == present.period
     }
 }

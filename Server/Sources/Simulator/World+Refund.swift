@@ -2,29 +2,65 @@ import AppStoreFormats
 
 // Money given back, and taken again.
 
+/// How much is given back, and why.
+package struct RefundOrder: Hashable, Sendable {
+    package enum Share: Hashable, Sendable {
+        case whole
+        /// Thousandths of a percent; nil for what is left of a subscription's period.
+        case prorated(Int64?)
+    }
+
+    package var share: Share
+    package var reason: RevocationReason
+
+    package init(_ share: Share = .whole, reason: RevocationReason = .other) {
+        self.share = share
+        self.reason = reason
+    }
+}
+
 extension World {
     static let wholePercentage: Int64 = 100_000
 
-    /// Refunds one transaction wholly. Of a subscription's latest that ends access and renewal; of
-    /// an earlier one it does not.
-    mutating func refund(_ id: String, at now: AppStoreDate) throws(StoreProblem) -> [Notice] {
-        let revocation = StoreTransaction.Revocation(
-            at: now, reason: .other, type: .refundFull, percentage: Self.wholePercentage)
+    /// Refunds one transaction. Of a subscription's latest that ends access, and renewal as a rule;
+    /// of an earlier one it does not.
+    mutating func refund(
+        _ id: String, _ order: RefundOrder = RefundOrder(), row: LifecycleRow? = nil,
+        at now: AppStoreDate
+    ) throws(StoreProblem) -> [Notice] {
         guard let chain = chainOfTransaction[id] else {
-            return try changeOneTimePurchase(id, .refund, revocation, at: now)
+            return try refundOneTimePurchase(id, order, row: row, at: now)
         }
         var subscription = try subscription(chain)
         let index = try transactionIndex(id, of: subscription, isRefunded: false)
-        subscription.transactions[index].revocation = revocation
+        subscription.transactions[index].revocation = revocation(
+            of: subscription.transactions[index], order, at: now)
         if index == subscription.transactions.count - 1 {
             subscription.phase = .revoked
-            subscription.renews = false
             subscription.runningOffer = nil
+            if !settings.has(.refundKeepsRenewalOn) {
+                subscription.renews = false
+                subscription.commitment = nil
+            }
         }
         let refunded = subscription.transactions[index]
-        let notices = [notice(.refund, of: subscription, transaction: refunded, at: now)]
+        let notices = [notice(.refund, of: subscription, transaction: refunded, row: row, at: now)]
         keep(subscription)
         return notices
+    }
+
+    private func revocation(
+        of transaction: StoreTransaction, _ order: RefundOrder, at now: AppStoreDate
+    ) -> StoreTransaction.Revocation {
+        switch order.share {
+        case .whole:
+            .init(
+                at: now, reason: order.reason, type: .refundFull, percentage: Self.wholePercentage)
+        case .prorated(let percentage):
+            .init(
+                at: now, reason: order.reason, type: .refundProrated,
+                percentage: percentage ?? transaction.unusedPercentage(at: now))
+        }
     }
 
     /// Takes a refund back: what remains of the period may be used again. Renewal stays off.
@@ -68,20 +104,28 @@ extension World {
         return index
     }
 
+    private mutating func refundOneTimePurchase(
+        _ id: String, _ order: RefundOrder, row: LifecycleRow?, at now: AppStoreDate
+    ) throws(StoreProblem) -> [Notice] {
+        guard let transaction = oneTimePurchases[id] else { throw .unknownTransaction(id) }
+        let revocation = revocation(of: transaction, order, at: now)
+        return try changeOneTimePurchase(id, .refund, revocation, row: row, at: now)
+    }
+
     private mutating func changeOneTimePurchase(
         _ id: String, _ type: NotificationType, _ revocation: StoreTransaction.Revocation?,
-        at now: AppStoreDate
+        row: LifecycleRow? = nil, at now: AppStoreDate
     ) throws(StoreProblem) -> [Notice] {
         guard var transaction = oneTimePurchases[id] else { throw .unknownTransaction(id) }
         guard (transaction.revocation == nil) == (revocation != nil) else {
             throw Self.nothingTo(revocation == nil ? "reverse" : "refund", id)
         }
         transaction.revocation = revocation
-        oneTimePurchases[id] = transaction
-        return [notice(type, of: transaction, at: now)]
+        keep(transaction)
+        return [notice(type, of: transaction, row: row, at: now)]
     }
 
-    private static func nothingTo(_ what: String, _ id: String) -> StoreProblem {
+    static func nothingTo(_ what: String, _ id: String) -> StoreProblem {
         .wrongState(
             "There is nothing to \(what) for \(id).",
             remedy: "GET /_sim/truth/{account} shows what is refunded.")

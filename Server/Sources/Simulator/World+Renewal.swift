@@ -3,61 +3,98 @@ import AppStoreFormats
 // What happens to a subscription by itself, at the end of what was paid and after.
 
 extension World {
-    mutating func settle(_ subscription: Subscription, at now: AppStoreDate) -> [Notice] {
-        var subscription = subscription
-        let notices: [Notice]
+    /// Lets happen to a chain what is due now.
+    mutating func settle(_ subscription: inout Subscription, at now: AppStoreDate) -> [Notice] {
         switch subscription.phase {
-        case .active: notices = settleActive(&subscription, at: now)
+        case .active: return settleActive(&subscription, at: now)
         case .grace(_, let retryUntil):
             subscription.phase = .retry(until: retryUntil)
-            notices = [notice(.gracePeriodExpired, of: subscription, at: now)]
+            return [notice(.gracePeriodExpired, of: subscription, at: now)]
         case .retry:
-            subscription.renews = false
-            notices = [expire(&subscription, .billingError, .billingRetry, at: now)]
-        case .ended, .revoked: notices = []
+            subscription.renews = settings.has(.retryEndKeepsRenewalOn)
+            subscription.commitment = nil
+            return expire(&subscription, .billingError, .billingRetry, at: now)
+        case .revoked:
+            // Renewal stayed on after the refund.
+            subscription.phase = .active
+            return settleActive(&subscription, at: now)
+        case .ended: return []
         }
-        keep(subscription)
-        return notices
     }
 
     private mutating func settleActive(
         _ subscription: inout Subscription, at now: AppStoreDate
     ) -> [Notice] {
-        if subscription.renews, !subscription.paymentFails {
-            // Also where the charge comes early: the period begins when the old one ends.
-            renew(&subscription, from: subscription.paidUntil)
-            return [notice(.didRenew, of: subscription, at: now)]
+        if subscription.isChargeUnderWay {
+            subscription.isChargeUnderWay = false
+            return [renewOnTime(&subscription, at: now)]
         }
-        guard subscription.renews else {
-            return [expire(&subscription, .cancelled, .voluntary, at: now)]
+        guard subscription.goesOn else {
+            return expire(&subscription, .cancelled, .voluntary, at: now)
         }
-        return [failToRenew(&subscription, at: now)]
+        if withdrawnProducts.contains(subscription.upcomingProduct.value.id) {
+            return expire(&subscription, .productUnavailable, .productNotForSale, at: now)
+        }
+        if subscription.pendingRise != nil {
+            return expire(&subscription, .noConsentToPriceIncrease, .priceIncrease, at: now)
+        }
+        if subscription.paymentFails { return [failToRenew(&subscription, at: now)] }
+        return [renewOnTime(&subscription, at: now)]
+    }
+
+    /// Also where the charge comes early: the period begins when the old one ends.
+    private mutating func renewOnTime(
+        _ subscription: inout Subscription, at now: AppStoreDate
+    ) -> Notice {
+        renew(&subscription, from: subscription.paidUntil)
+        guard settings.has(.renewalToldUnderAnotherID) else {
+            return notice(.didRenew, of: subscription, at: now)
+        }
+        let retold = subscription.latest.retold(as: newID())
+        chainOfTransaction[retold.id] = subscription.id
+        return notice(.didRenew, of: subscription, transaction: retold, at: now)
     }
 
     private mutating func failToRenew(
         _ subscription: inout Subscription, at now: AppStoreDate
     ) -> Notice {
-        let environment = subscription.account.environment
         let ended = subscription.paidUntil
-        let retryUntil = moment(ended, plusDays: Self.retryDays, in: environment)
-        let period = subscription.nextProduct.subscription?.period ?? BillingPeriod(1, .month)
-        let graceDays = settings.graceDays(for: period)
-        guard graceDays > 0 else {
+        let retryDays = subscription.commitment == nil ? Self.retryDays : Commitment.retryDays
+        let retryUntil = moment(
+            ended, plus: subscription.pace.retryLength(days: retryDays), orDays: retryDays)
+        guard let graceUntil = graceEnd(of: subscription) else {
             subscription.phase = .retry(until: retryUntil)
             return notice(.didFailToRenew, of: subscription, at: now)
         }
-        let graceUntil = moment(ended, plusDays: graceDays, in: environment)
         subscription.phase = .grace(until: graceUntil, retryUntil: retryUntil)
         return notice(.didFailToRenew, .gracePeriod, of: subscription, at: now)
+    }
+
+    /// The end of the grace that a chain would have; nil where it gets none: in a commitment, and
+    /// after a free period where grace is for paid ones.
+    private func graceEnd(of subscription: Subscription) -> AppStoreDate? {
+        let period =
+            subscription.sharedNextProduct.value.subscription?.period ?? BillingPeriod(1, .month)
+        let days = settings.graceDays(for: period)
+        let isFree = subscription.latest.price == 0
+        guard days > 0, subscription.commitment == nil, !(isFree && settings.graceForPaidOnly)
+        else { return nil }
+        let length = subscription.pace.graceLength(days: days, isWeekly: period.months == 0)
+        return moment(subscription.paidUntil, plus: length, orDays: days)
     }
 
     private mutating func expire(
         _ subscription: inout Subscription, _ intent: ExpirationIntent,
         _ subtype: NotificationSubtype?, at now: AppStoreDate
-    ) -> Notice {
+    ) -> [Notice] {
         subscription.phase = .ended(intent)
         subscription.runningOffer = nil
-        return notice(.expired, subtype, of: subscription, at: now)
+        switch intent {
+        case .billingError: break
+        default: subscription.renews = false
+        }
+        if settings.has(.expiredNeverSent) { return [] }
+        return [notice(.expired, subtype, of: subscription, at: now)]
     }
 
     /// From now on the bank refuses. Nothing is notified before a renewal fails.
@@ -92,13 +129,15 @@ extension World {
     /// Charges the next period now; it begins when the present one ends.
     mutating func renewNow(_ id: String, at now: AppStoreDate) throws(StoreProblem) -> [Notice] {
         var subscription = try running(id)
-        guard subscription.phase == .active, subscription.renews, !subscription.paymentFails else {
+        guard subscription.phase == .active, subscription.goesOn, !subscription.paymentFails,
+            subscription.pendingRise == nil,
+            !withdrawnProducts.contains(subscription.upcomingProduct.value.id)
+        else {
             throw .wrongState(
                 "The subscription \(id) would not renew.",
-                remedy: "POST …/resume or …/recover-billing first.")
+                remedy: "POST …/resume, …/consent or …/recover-billing first.")
         }
-        renew(&subscription, from: subscription.paidUntil)
-        let notices = [notice(.didRenew, of: subscription, at: now)]
+        let notices = [renewOnTime(&subscription, at: now)]
         keep(subscription)
         return notices
     }
@@ -106,20 +145,24 @@ extension World {
     /// Ends a subscription now for no reason of the customer's. Its last period is cut short.
     mutating func expire(_ id: String, at now: AppStoreDate) throws(StoreProblem) -> [Notice] {
         var subscription = try running(id)
-        subscription.renews = false
         for index in subscription.transactions.indices {
             let expires = subscription.transactions[index].expires ?? now
             subscription.transactions[index].expires = min(expires, now)
         }
-        let notices = [expire(&subscription, .other, nil, at: now)]
+        let notices = expire(&subscription, .other, nil, at: now)
         keep(subscription)
         return notices
     }
 
-    /// A subscription that is not over.
+    /// A subscription that is not over, or that renews after a refund.
     func running(_ id: String) throws(StoreProblem) -> Subscription {
         let subscription = try subscription(id)
-        guard !subscription.isOver else {
+        if let purchaser = subscription.sharedBy {
+            throw .wrongState(
+                "\(subscription.account.name) has \(id) by Family Sharing.",
+                remedy: "Do it to the purchaser's: /_sim/subscriptions/\(purchaser)/….")
+        }
+        guard !subscription.isOver || (subscription.phase == .revoked && subscription.renews) else {
             throw .wrongState(
                 "The subscription \(id) is over.",
                 remedy: "Buy it again: POST /_sim/devices/{id}/purchases.")

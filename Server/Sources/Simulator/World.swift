@@ -11,25 +11,59 @@ struct World: Sendable {
     /// Transactions in one world.
     static let transactionsMax = 1_000_000
 
-    let settings: SimulatorSettings
+    /// What happens by itself.
+    enum Event: Hashable, Sendable {
+        /// A subscription moves; its place among the chains.
+        case chain(Int)
+        case refundDecision(transactionID: String)
+        case massExtension(requestID: String)
+        /// A purchase whose family is to be given its part: before anything else happens.
+        case sharing(purchase: String)
+    }
+
+    let sharedSettings: Shared<SimulatorSettings>
     let calendar = StoreCalendar()
     private(set) var random: SplitMix64
     private var counter: Int64 = 0
-    private var lastSigned: Int64 = .min
+    private var lastSigned: [String: Int64] = [:]
+    /// How often each row of the table was played; see ``LifecycleRow``.
+    private(set) var rowsPlayed = [Int](repeating: 0, count: LifecycleRow.allCases.count + 1)
     var accounts: [Account.Key: Account] = [:]
     var devices: [String: Device] = [:]
-    /// By original transaction id.
-    private(set) var subscriptions: [String: Subscription] = [:]
+    private(set) var subscriptions = Chains()
     /// By transaction id: what is no subscription.
     var oneTimePurchases: [String: StoreTransaction] = [:]
     /// For each transaction of a subscription, the original one.
     var chainOfTransaction: [String: String] = [:]
-    private var queue = DueQueue<String>()
+    var prices: PriceList
+    var families: [Family.Key: Family] = [:]
+    /// By what was bought: the chain's id, or that of a transaction of its own.
+    var sharings: [String: Sharing] = [:]
+    /// Purchases that wait for somebody, by the id that they wait under.
+    var pendingPurchases: [String: PendingPurchase] = [:]
+    /// Transactions that the app has finished.
+    var finished: Set<String> = []
+    /// Where the order that is being taken was made: its own answer tells it.
+    var actingDevice: String?
+    /// Of promotional offers: each signature counts once.
+    var usedNonces: Set<String> = []
+    /// By transaction id: what customers want their money back for.
+    var refundRequests: [String: RefundRequest] = [:]
+    /// By request id.
+    var massExtensions: [String: MassExtension] = [:]
+    /// Products that nobody can buy, or renew, any more.
+    private(set) var withdrawnProducts: Set<String> = []
+    private var queue = DueQueue<Event>()
     private let products: [String: StoreKitProduct]
+    let offersKey: OfferSignature.Key?
 
-    init(_ settings: SimulatorSettings) {
-        self.settings = settings
-        random = SplitMix64(seed: settings.seed)
+    /// - Parameter district: a world of the same seed that shares no id with the others.
+    init(_ settings: SimulatorSettings, district: Int = 0) {
+        sharedSettings = Shared(settings)
+        random = SplitMix64(seed: settings.seed ^ UInt64(district) &* 0x9E6C_63D0_876A_3F35)
+        counter = Int64(district) * Self.idsPerDistrict
+        prices = settings.rules.prices
+        offersKey = settings.shop.offersKey.flatMap(OfferSignature.Key.init)
         products = Dictionary(
             settings.shop.products.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
     }
@@ -48,9 +82,35 @@ struct World: Sendable {
 
     /// Keeps a chain as it now stands, and remembers when it will move by itself.
     mutating func keep(_ subscription: Subscription) {
-        subscriptions[subscription.id] = subscription
-        if let due = subscription.due(renewsEarlySeconds: settings.renewsEarlySeconds) {
-            queue.add(subscription.id, due: due)
+        // What is not for sale is not charged, so not early either.
+        let isForSale =
+            withdrawnProducts.isEmpty
+            || !withdrawnProducts.contains(subscription.upcomingProduct.value.id)
+        let early = isForSale ? settings.renewsEarlySeconds : 0
+        let due = subscription.due(renewsEarlySeconds: early)
+        if isShared(subscription.latest) { shareSoon(subscription.id) }
+        guard let place = subscriptions.keep(subscription, due: due), let due else { return }
+        queue.add(.chain(place), due: due)
+    }
+
+    /// Keeps something bought once as it now stands.
+    mutating func keep(_ transaction: StoreTransaction) {
+        oneTimePurchases[transaction.id] = transaction
+        if isShared(transaction) { shareSoon(transaction.id) }
+    }
+
+    mutating func shareSoon(_ purchase: String) {
+        plan(.sharing(purchase: purchase), at: AppStoreDate(milliseconds: .min))
+    }
+
+    /// Lets something happen at a moment.
+    mutating func plan(_ event: Event, at due: AppStoreDate) { queue.add(event, due: due) }
+
+    /// Takes a product from sale. Harmless to repeat.
+    mutating func withdraw(_ productID: String) {
+        withdrawnProducts.insert(productID)
+        for chain in Array(subscriptions.all) where chain.upcomingProduct.value.id == productID {
+            keep(chain)
         }
     }
 
@@ -58,22 +118,42 @@ struct World: Sendable {
     var nextDue: AppStoreDate? {
         mutating get {
             while let first = queue.first {
-                let subscription = subscriptions[first.content]
-                let due = subscription?.due(renewsEarlySeconds: settings.renewsEarlySeconds)
-                if due == first.due { return due }
-                // Left behind by a change of the chain.
+                if isPlanned(first.content, at: first.due) { return first.due }
+                // Left behind by a change.
                 _ = queue.removeFirst()
             }
             return nil
         }
     }
 
+    private func isPlanned(_ event: Event, at due: AppStoreDate) -> Bool {
+        switch event {
+        case .chain(let place): subscriptions.due(at: place) == due
+        case .refundDecision(let id): refundRequests[id]?.decides == due
+        case .massExtension(let id): massExtensions[id]?.completed == nil
+        case .sharing: true
+        }
+    }
+
     /// Lets the one thing happen that is due next. Nothing where nothing is due.
     mutating func settleNext(at now: AppStoreDate) -> [Notice] {
-        guard let due = nextDue, due <= now, let id = queue.removeFirst(),
-            let subscription = subscriptions[id]
-        else { return [] }
-        return settle(subscription, at: now)
+        guard let due = nextDue, due <= now, let event = queue.removeFirst() else { return [] }
+        switch event {
+        case .chain(let place):
+            guard var subscription = subscriptions.take(at: place) else { return [] }
+            let notices = settle(&subscription, at: now)
+            keep(subscription)
+            return notices
+        case .refundDecision(let id): return decideRefund(of: id, at: now)
+        case .massExtension(let id): return finishMassExtension(id, at: now)
+        case .sharing(let purchase): return share(purchase, at: now)
+        }
+    }
+
+    var settings: SimulatorSettings { sharedSettings.value }
+
+    mutating func mark(_ row: LifecycleRow?) {
+        if let row { rowsPlayed[row.rawValue] += 1 }
     }
 }
 
@@ -84,6 +164,7 @@ extension World {
     // 700,000) never share an id, so that a database that outlives a reset meets no old
     // acquaintance. All ids have 15 digits.
     private static let idsPerSeed: Int64 = 1_000_000_000
+    private static let idsPerDistrict: Int64 = 1_000_000
     private static let firstID: Int64 = 200_000_000_000_000
     private static let seedsMax: UInt64 = 700_000
 
@@ -95,11 +176,15 @@ extension World {
 
     mutating func newUUID() -> String { random.uuid() }
 
-    /// The date for one signature: now, but later than every one before it, so that of two
-    /// documents the later signed is the truer.
-    mutating func signatureDate(at now: AppStoreDate) -> AppStoreDate {
-        lastSigned = max(now.milliseconds, lastSigned &+ 1)
-        return AppStoreDate(milliseconds: lastSigned)
+    /// The first of so many dates, a millisecond apart, for documents about one purchase: now, but
+    /// later than all before, so that of two documents the later signed is the truer.
+    mutating func signatureDate(
+        of originalTransactionID: String, count: Int64 = 1, at now: AppStoreDate
+    ) -> AppStoreDate {
+        let last = lastSigned[originalTransactionID] ?? .min
+        let first = max(now.milliseconds, last &+ 1)
+        lastSigned[originalTransactionID] = first + count - 1
+        return AppStoreDate(milliseconds: first)
     }
 }
 
@@ -116,18 +201,20 @@ extension World {
     /// A further device of an account, which is made with its first: `anna-1`, then `anna-2`.
     mutating func addDevice(
         account name: String, environment: SimulatedEnvironment, storefront: Storefront,
-        appAccountToken: String?, at now: AppStoreDate
+        appAccountToken: String?, pace: Pace? = nil, family: String? = nil,
+        at now: AppStoreDate
     ) throws(StoreProblem) -> Device {
         guard devices.count < Self.devicesMax else { throw .full }
         let key = Account.Key(name: name, environment: environment)
         if accounts[key] == nil {
             accounts[key] = Account(key: key, appTransactionID: newID(), downloaded: now)
         }
+        if let family = family ?? settings.rules.family(of: name) { try join(family, key) }
         var number = 1
         while devices["\(name)-\(number)"] != nil { number += 1 }
         let device = Device(
             id: "\(name)-\(number)", account: key, storefront: storefront,
-            appAccountToken: appAccountToken)
+            appAccountToken: appAccountToken, pace: pace ?? settings.pace(in: environment))
         devices[device.id] = device
         return device
     }

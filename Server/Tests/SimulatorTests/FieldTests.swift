@@ -72,7 +72,7 @@ import Testing
         let paid = try await stage.letters()[1].transaction
         #expect(paid.offerType == nil && paid.price == 59_990)
         #expect(try paid.expiresDate == moment("2027-01-17T20:00:00Z"))
-        try await stage.simulator.change(id, .refund)
+        try await stage.simulator.change(id, .refund())
         try await stage.buy("pro.yearly")
         #expect(try await stage.letters()[3].transaction.offerType == nil)
     }
@@ -145,7 +145,7 @@ import Testing
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").originalTransactionID
         try await stage.advance("P10D")
-        try await stage.simulator.change(id, .changeProduct, productID: "premium.monthly")
+        try await stage.simulator.change(id, .changeProduct("premium.monthly"))
         let restored = try await stage.simulator.restore(on: "anna-1").signedTransactions
         let both = try restored.map { try decode(TransactionPayload.self, $0) }
         #expect(both.map(\.productId) == ["pro.monthly", "premium.monthly"])
@@ -161,7 +161,7 @@ import Testing
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").originalTransactionID
         try await stage.advance("P3D")
-        try await stage.simulator.change(id, .refund)
+        try await stage.simulator.change(id, .refund())
         let letter = try require(try await stage.letters().last, "no letter")
         #expect(try letter.transaction.revocationDate == moment("2026-01-13T20:00:00Z"))
         #expect(letter.transaction.revocationType == .refundFull)
@@ -174,7 +174,7 @@ import Testing
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").originalTransactionID
         try await stage.advance("P1M")
-        try await stage.simulator.change(id, .refund, transactionID: id)
+        try await stage.simulator.change(id, .refund(of: id))
         let letter = try require(try await stage.letters().last, "no letter")
         #expect(letter.line == "REFUND 1 pro.monthly" && letter.transaction.transactionId == id)
         #expect(letter.renewal?.autoRenewStatus == .on)

@@ -8,7 +8,7 @@ import Testing
     /// One thing done to anna's subscription, or time gone by.
     enum Step: Sendable {
         case buy(String)
-        case does(SubscriptionVerb)
+        case does(SubscriptionAct)
         case changes(String)
         case waits(String)
     }
@@ -112,8 +112,8 @@ import Testing
         Life(
             testDescription: "23, 27: refunded, and the refund reversed",
             steps: [
-                .buy("pro.monthly"), .waits("P3D"), .does(.refund), .waits("P3D"),
-                .does(.reverseRefund), .waits("P1M"),
+                .buy("pro.monthly"), .waits("P3D"), .does(.refund()), .waits("P3D"),
+                .does(.reverseRefund()), .waits("P1M"),
             ],
             story: [
                 bought, "REFUND 5 pro.monthly", "REFUND_REVERSED 1 pro.monthly",
@@ -121,7 +121,7 @@ import Testing
             ]),
         Life(
             testDescription: "27: reversed after the period's end",
-            steps: [.buy("pro.monthly"), .does(.refund), .waits("P2M"), .does(.reverseRefund)],
+            steps: [.buy("pro.monthly"), .does(.refund()), .waits("P2M"), .does(.reverseRefund())],
             story: [bought, "REFUND 5 pro.monthly", "REFUND_REVERSED 2 pro.monthly"]),
         Life(
             testDescription: "46: ends for another reason",
@@ -142,7 +142,7 @@ import Testing
             case .buy(let product): id = try await stage.buy(product).originalTransactionID
             case .does(let verb): try await stage.simulator.change(id, verb)
             case .changes(let product):
-                try await stage.simulator.change(id, .changeProduct, productID: product)
+                try await stage.simulator.change(id, .changeProduct(product))
             case .waits(let duration): try await stage.advance(duration)
             }
         }
@@ -190,7 +190,7 @@ import Testing
         // The second time it is given again for nothing.
         #expect(try await stage.buy("map").transactionID == map)
         #expect(try await stage.buy("gem").transactionID != gem)
-        try await stage.simulator.change(transaction: map, .refund)
+        try await stage.simulator.change(transaction: map, .refund())
         #expect(
             try await stage.story() == [
                 "ONE_TIME_CHARGE gem", "ONE_TIME_CHARGE map", "ONE_TIME_CHARGE gem", "REFUND map",

@@ -8,9 +8,10 @@ import Testing
     private func history(seed: UInt64) async throws -> [String] {
         let stage = try Stage { $0.seed = seed }
         let simulator = stage.simulator
-        await simulator.setFaults(
-            Faults.Odds(drop: 0.1, duplicate: 0.1, reorder: 0.1, delay: 0.1),
-            delay: Faults.Delay(seconds: 7200, isMaximum: true))
+        await simulator.setFaults { faults in
+            faults.notifications.odds = [.drop: 0.1, .duplicate: 0.1, .reorder: 0.1, .delay: 0.1]
+            faults.delay = Faults.Delay(seconds: 7200, isMaximum: true)
+        }
         stage.letterBox.answer([PostAnswer(status: 200), PostAnswer(status: 500)])
         for (name, product) in [
             ("ben", "pro.monthly"), ("anna", "pro.yearly"), ("cleo", "plus.monthly"),
@@ -110,10 +111,10 @@ import Testing
     @Test func `the books close at the moment of a refund and open at its reversal`() async throws {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").originalTransactionID
-        let refunded = try await stage.simulator.change(id, .refund).purchase
+        let refunded = try await stage.simulator.change(id, .refund()).purchase
         #expect(refunded.state == .refunded && !refunded.isOpen && refunded.isRevoked)
         #expect(try refunded.until == moment(Stage.noon))
-        let restored = try await stage.simulator.change(id, .reverseRefund).purchase
+        let restored = try await stage.simulator.change(id, .reverseRefund()).purchase
         #expect(restored.state == .paid && restored.isOpen && !restored.willRenew)
     }
 
@@ -144,10 +145,10 @@ import Testing
             ("unknown_subscription", { try await stage.simulator.change("1", .cancel) }),
             (
                 "unknown_transaction",
-                { try await stage.simulator.change(transaction: "1", .refund) }
+                { try await stage.simulator.change(transaction: "1", .refund()) }
             ),
             ("wrong_state", { try await stage.simulator.change(id, .resume) }),
-            ("wrong_state", { try await stage.simulator.change(id, .reverseRefund) }),
+            ("wrong_state", { try await stage.simulator.change(id, .reverseRefund()) }),
             ("bad_request", { try await stage.advance(to: "2025-01-01T00:00:00Z") }),
         ]
         for (code, refused) in refusals {

@@ -1,0 +1,77 @@
+import AppStoreFormats
+
+// The money in the simulator's books.
+
+/// One charge, and what was given back of it. In thousandths of the currency unit.
+package struct BookedCharge: Hashable, Sendable {
+    package let transactionID: String
+    /// Names the order, whatever id the transaction is told under.
+    package let webOrderLineItemID: String?
+    package let productID: String
+    /// When what was paid for begins.
+    package let at: AppStoreDate
+    package let amount: Int64
+    /// ISO 4217.
+    package let currency: String
+    package let refunded: Int64
+    package let refundedAt: AppStoreDate?
+
+    package var json: JSON {
+        [
+            "transaction_id": .string(transactionID),
+            "web_order_line_item_id": webOrderLineItemID.map { .string($0) } ?? .null,
+            "product_id": .string(productID), "at": .string(RFC3339.text(at)),
+            "amount_milliunits": .integer(amount), "currency": .string(currency),
+            "refunded_milliunits": .integer(refunded),
+            "refunded_at": refundedAt.map { .string(RFC3339.text($0)) } ?? .null,
+        ]
+    }
+}
+
+/// Where a promise of twelve months stands.
+package struct BookedCommitment: Hashable, Sendable {
+    /// The month that is paid last, from 1.
+    package let month: Int
+    package let months: Int
+    package let until: AppStoreDate
+    /// Whether another twelve months follow.
+    package let renews: Bool
+
+    package var json: JSON {
+        [
+            "month": .integer(Int64(month)), "months": .integer(Int64(months)),
+            "until": .string(RFC3339.text(until)), "renews": .bool(renews),
+        ]
+    }
+}
+
+extension StoreTransaction {
+    /// What was charged: nothing for family members, whose purchaser has paid.
+    var charges: [BookedCharge] {
+        guard ownership == .purchased else { return [] }
+        return [
+            BookedCharge(
+                transactionID: id, webOrderLineItemID: webOrderLineItemID, productID: product.id,
+                at: purchased, amount: price, currency: storefront.currency, refunded: refunded,
+                refundedAt: revocation?.at)
+        ]
+    }
+}
+
+extension Subscription {
+    var bookedCommitment: BookedCommitment? {
+        guard let commitment, !isOver else { return nil }
+        return BookedCommitment(
+            month: commitment.month, months: Commitment.months, until: commitment.expires,
+            renews: renews)
+    }
+}
+
+extension PriceRise {
+    var json: JSON {
+        [
+            "price_milliunits": .integer(price), "from": .string(RFC3339.text(from)),
+            "needs_consent": .bool(needsConsent), "agreed": .bool(agreed != nil),
+        ]
+    }
+}

@@ -1,0 +1,45 @@
+/// What the App Store does otherwise than documented, or in one of several ways where Apple's
+/// documents leave it open. Each is off unless it is named in `habits` of `POST /_sim/reset`.
+package enum Habit: String, Hashable, Sendable, CaseIterable {
+    case graceWithoutRetryFlag = "grace_without_retry_flag"
+    case expiredNeverSent = "expired_never_sent"
+    case productChangeNearTrialEndRenews = "product_change_near_trial_end_renews"
+    case lateTrialCancellationRenews = "late_trial_cancellation_renews"
+    case renewalToldUnderAnotherID = "renewal_told_under_another_id"
+    case extensionMakesTransaction = "extension_makes_transaction"
+    case retryEndKeepsRenewalOn = "retry_end_keeps_renewal_on"
+    case cancellationInRetryToldAlone = "cancellation_in_retry_told_alone"
+    case refundKeepsRenewalOn = "refund_keeps_renewal_on"
+    case declinedRefundRestoresRenewal = "declined_refund_restores_renewal"
+    case summaryBeforeExtensions = "summary_before_extensions"
+    case commitmentCancellationUntold = "commitment_cancellation_untold"
+    case oneTimeChargeInSandboxOnly = "one_time_charge_in_sandbox_only"
+    case sandboxRenewsSixTimes = "sandbox_renews_six_times"
+
+    /// What happens with the habit, in one sentence.
+    package var summary: String {
+        switch self {
+        case .graceWithoutRetryFlag: "In grace isInBillingRetryPeriod is false."
+        case .expiredNeverSent: "EXPIRED is not sent."
+        case .productChangeNearTrialEndRenews:
+            "Within a day of a trial's end a change of product is told by DID_RENEW alone."
+        case .lateTrialCancellationRenews:
+            "Switching renewal off within a day of a trial's end comes too late for one renewal."
+        case .renewalToldUnderAnotherID:
+            "DID_RENEW carries another transactionId, with the same webOrderLineItemId."
+        case .extensionMakesTransaction:
+            "Extended time is a transaction of its own; else the last one's expiresDate moves."
+        case .retryEndKeepsRenewalOn: "When the retries end, autoRenewStatus stays 1."
+        case .cancellationInRetryToldAlone:
+            "Switching renewal off in grace or retry sends no EXPIRED."
+        case .refundKeepsRenewalOn: "After a refund the next period is charged all the same."
+        case .declinedRefundRestoresRenewal:
+            "Renewal, switched off by a refund request, is switched on when that is declined."
+        case .summaryBeforeExtensions: "The SUMMARY of a mass extension comes before its parts."
+        case .commitmentCancellationUntold:
+            "Switching renewal off within a commitment sends nothing."
+        case .oneTimeChargeInSandboxOnly: "ONE_TIME_CHARGE is sent in the sandbox only."
+        case .sandboxRenewsSixTimes: "The sandbox renews six times, as until 2021; else twelve."
+        }
+    }
+}

@@ -1,0 +1,61 @@
+/// The turns that a purchase can take, by their number in the table of docs/simulator.md. The world
+/// marks each notification with its row, so that one can tell which turns a random life took.
+package enum LifecycleRow: Int, Hashable, Sendable, CaseIterable {
+    case firstPurchase = 1
+    case firstPurchaseTrial
+    case firstPurchasePayAsYouGo
+    case firstPurchasePayUpFront
+    case trialConverts
+    case renewal
+    case renewalOff
+    case renewalOn
+    case expiredAfterCancelling
+    case billingFailed
+    case billingFailedIntoGrace
+    case recoveredInGrace
+    case graceRanOut
+    case recoveredInRetry
+    case retryExhausted
+    case cancelledInRetry
+    case upgrade
+    case downgradeChosen
+    case downgradeReverted
+    case downgradeTookEffect
+    case crossgradeSameDuration
+    case crossgradeOtherDuration
+    case refund
+    case refundProrated
+    case refundRequestGranted
+    case refundRequestDeclined
+    case refundReversed
+    case refundOfPastPeriod
+    case extended
+    case extendedForAll
+    case priceRiseToBeAgreed
+    case priceRiseAgreed
+    case priceRiseUnanswered
+    case priceRiseDeclined
+    case priceRiseWithoutConsent
+    case offerCodeFirstPurchase
+    case offerOnActive
+    case offerUpgrade
+    case offerDowngrade
+    case offerAfterLapse
+    case resubscribedSameProduct
+    case resubscribedOtherProduct
+    case familySharingBegan
+    case familySharingEnded
+    case productNotForSale
+    case otherEnd
+    case oneTimePurchase
+    case familyOneTimePurchase
+    case oneTimeRefund
+    case consumptionAsked
+    case externalPurchaseToken
+    case consentRescinded
+    case advancedCommerce
+    case commitmentMonth
+    case commitmentCancelled
+    case commitmentBillingFailed
+    case test
+}

@@ -1,0 +1,109 @@
+import AppStoreFormats
+
+/// How fast a subscription's time goes by: real time in production, minutes for months in the
+/// sandbox, a day for everything in TestFlight.
+package enum Pace: Hashable, Sendable {
+    case realTime
+    case monthly(Speed)
+    /// Every period has the same length, in milliseconds.
+    case every(Int64)
+
+    /// A month in so many seconds. Apple's rates for sandbox testers, and Xcode's fastest.
+    package enum Speed: Int, Hashable, Sendable, CaseIterable {
+        case thirtySeconds = 30
+        case threeMinutes = 180
+        case fiveMinutes = 300
+        case fifteenMinutes = 900
+        case thirtyMinutes = 1800
+        case oneHour = 3600
+    }
+
+    /// TestFlight renews every subscription daily, whatever its length.
+    package static let testFlight = every(86_400_000)
+
+    /// Apple's table of shortened times, in seconds; grace for 6 days (weekly) and 16 days. Neither
+    /// is in proportion to the month, so it is no formula. For three minutes Apple gives no grace
+    /// and retry: they follow the other rows.
+    private struct Lengths {
+        let week: Int64
+        let month: Int64
+        let weeklyGrace: Int64
+        let grace: Int64
+        let retry: Int64
+
+        init(_ week: Int64, _ month: Int64, _ weeklyGrace: Int64, _ grace: Int64, _ retry: Int64) {
+            (self.week, self.month, self.weeklyGrace) = (week, month, weeklyGrace)
+            (self.grace, self.retry) = (grace, retry)
+        }
+    }
+
+    private static func lengths(_ speed: Speed) -> Lengths {
+        switch speed {
+        case .thirtySeconds: Lengths(10, 30, 9, 15, 60)
+        case .threeMinutes: Lengths(180, 180, 154, 90, 360)
+        case .fiveMinutes: Lengths(180, 300, 154, 150, 600)
+        case .fifteenMinutes: Lengths(300, 900, 257, 450, 1800)
+        case .thirtyMinutes: Lengths(600, 1800, 514, 900, 3600)
+        case .oneHour: Lengths(900, 3600, 771, 1800, 7200)
+        }
+    }
+
+    /// Milliseconds of a period; nil where the calendar says.
+    func length(of period: BillingPeriod) -> Int64? {
+        switch self {
+        case .realTime: return nil
+        case .every(let length): return length
+        case .monthly(let speed):
+            let lengths = Self.lengths(speed)
+            switch period.unit {
+            case .month, .year: return Int64(period.months) * lengths.month * 1000
+            case .week: return Int64(period.count) * lengths.week * 1000
+            // Days are offers' only: never shorter than a week's renewal.
+            case .day:
+                let days = Int64(period.count) * lengths.month * 1000 / 30
+                return max(days, lengths.week * 1000)
+            }
+        }
+    }
+
+    /// Milliseconds of so many days; nil where the calendar says.
+    func length(ofDays days: Int) -> Int64? {
+        switch self {
+        case .realTime: nil
+        case .every(let length): Int64(days) * length / 30
+        case .monthly(let speed): Int64(days) * Self.lengths(speed).month * 1000 / 30
+        }
+    }
+
+    /// Milliseconds of grace; nil where the calendar says.
+    func graceLength(days: Int, isWeekly: Bool) -> Int64? {
+        switch self {
+        case .realTime: return nil
+        case .every(let length): return length
+        case .monthly(let speed):
+            let lengths = Self.lengths(speed)
+            return isWeekly
+                ? lengths.weeklyGrace * 1000 * Int64(days) / 6
+                : lengths.grace * 1000 * Int64(days) / 16
+        }
+    }
+
+    /// Milliseconds for which a refused payment is tried again, where the real world has so many
+    /// days of 60; nil where the calendar says.
+    func retryLength(days: Int) -> Int64? {
+        switch self {
+        case .realTime: nil
+        case .every(let length): 2 * length * Int64(days) / 60
+        case .monthly(let speed): Self.lengths(speed).retry * 1000 * Int64(days) / 60
+        }
+    }
+
+    /// Milliseconds of the interruption that begins the time of subscription anew; nil for 60 days.
+    var gapLength: Int64? {
+        switch self {
+        case .realTime: nil
+        // Apple's words for the sandbox, whatever the rate.
+        case .every, .monthly: 600_000
+        }
+    }
+}

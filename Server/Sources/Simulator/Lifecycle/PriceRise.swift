@@ -1,0 +1,53 @@
+import AppStoreFormats
+
+/// A higher price for a product that somebody is subscribed to.
+package struct PriceRise: Hashable, Sendable {
+    package let productID: String
+    /// Thousandths of the currency unit.
+    package let price: Int64
+    /// Renewals from here on cost it.
+    package let from: AppStoreDate
+    /// Without the customer's word the subscription ends.
+    package let needsConsent: Bool
+    package let told: AppStoreDate
+    /// When the customer agreed.
+    package internal(set) var agreed: AppStoreDate?
+    /// A period was charged at this price.
+    package internal(set) var isCharged = false
+
+    /// Whether a renewal waits for the customer's word.
+    var isPending: Bool { needsConsent && agreed == nil && !isCharged }
+
+    var status: PriceIncreaseStatus { isPending ? .notAnswered : .agreed }
+}
+
+extension Subscription {
+    /// The rise that is announced for the next product and not yet charged.
+    var announcedRise: PriceRise? {
+        guard let rise = priceRises.last, !rise.isCharged,
+            rise.productID == sharedNextProduct.value.id
+        else { return nil }
+        return rise
+    }
+
+    /// The rise that the next renewal waits for.
+    var pendingRise: PriceRise? {
+        guard let rise = announcedRise, rise.isPending, rise.from <= paidUntil else { return nil }
+        return rise
+    }
+
+    /// The price of a product from a moment on, where it is not the shop's.
+    func risenPrice(of productID: String, from start: AppStoreDate) -> Int64? {
+        guard !priceRises.isEmpty else { return nil }
+        return priceRises.last { rise in
+            rise.productID == productID && rise.from <= start && !rise.isPending
+        }?.price
+    }
+
+    mutating func noteCharge(of productID: String, from start: AppStoreDate) {
+        for index in priceRises.indices
+        where priceRises[index].productID == productID && priceRises[index].from <= start {
+            priceRises[index].isCharged = true
+        }
+    }
+}

@@ -1,0 +1,16 @@
+/// One copy of a value for many holders: a million transactions name a handful of products. Still
+/// a value: nobody can change it for the others.
+indirect enum Shared<Value: Sendable>: Sendable {
+    case one(Value)
+
+    init(_ value: Value) { self = .one(value) }
+
+    var value: Value {
+        switch self {
+        case .one(let value): value
+        }
+    }
+}
+
+extension Shared: Equatable where Value: Equatable {}
+extension Shared: Hashable where Value: Hashable {}

@@ -1,0 +1,87 @@
+import AppStoreFormats
+
+/// Something done to a subscription from outside, with all that it needs.
+package enum SubscriptionAct: Hashable, Sendable {
+    case cancel
+    case resume
+    /// The product to change to.
+    case changeProduct(String)
+    case failBilling
+    case recoverBilling
+    /// Of a transaction; without it the latest for which that is possible. So below.
+    case refund(RefundOrder = RefundOrder(), of: String? = nil)
+    case reverseRefund(of: String? = nil)
+    case requestRefund(
+        ConsumptionRequestReason = .unintendedPurchase, RefundRequest.Decision? = nil,
+        of: String? = nil)
+    case raisePrice(PriceRise.Order)
+    case consent
+    case decline
+    case extend(ExtensionOrder)
+    case removeFromSale
+    case expire
+    case renewNow
+    case advancedCommerce(AdvancedCommerceChange)
+}
+
+/// Something done to one transaction.
+package enum TransactionAct: Hashable, Sendable {
+    case refund(RefundOrder = RefundOrder())
+    case reverseRefund
+    case requestRefund(
+        ConsumptionRequestReason = .unintendedPurchase, RefundRequest.Decision? = nil)
+}
+
+extension World {
+    /// Does something to a subscription, by its original transaction id.
+    mutating func apply(
+        _ act: SubscriptionAct, to id: String, at now: AppStoreDate
+    ) throws(StoreProblem) -> [Notice] {
+        switch act {
+        case .cancel: return try cancel(id, at: now)
+        case .resume: return try resume(id, at: now)
+        case .changeProduct(let productID): return try changeProduct(id, to: productID, at: now)
+        case .failBilling: return try failBilling(id)
+        case .recoverBilling: return try recoverBilling(id, at: now)
+        case .refund(let order, let transactionID):
+            let chosen = try target(transactionID, of: id, isRefunded: false)
+            return try refund(chosen, order, at: now)
+        case .reverseRefund(let transactionID):
+            return try reverseRefund(target(transactionID, of: id, isRefunded: true), at: now)
+        case .requestRefund(let reason, let decision, let transactionID):
+            let chosen = try target(transactionID, of: id, isRefunded: false)
+            return try requestRefund(chosen, reason: reason, decision: decision, at: now)
+        case .raisePrice(let order): return try raisePrice(id, order, at: now)
+        case .consent: return try consent(id, at: now)
+        case .decline: return try decline(id, at: now)
+        case .extend(let order): return try extend(id, by: order, at: now).notices
+        case .removeFromSale: return try removeFromSale(id)
+        case .expire: return try expire(id, at: now)
+        case .renewNow: return try renewNow(id, at: now)
+        case .advancedCommerce(let change):
+            return [try changeAdvancedCommerce(id, change, at: now)]
+        }
+    }
+
+    /// Does something to one transaction, of a subscription or not.
+    mutating func apply(
+        _ act: TransactionAct, toTransaction id: String, at now: AppStoreDate
+    ) throws(StoreProblem) -> [Notice] {
+        switch act {
+        case .refund(let order): try refund(id, order, at: now)
+        case .reverseRefund: try reverseRefund(id, at: now)
+        case .requestRefund(let reason, let decision):
+            try requestRefund(id, reason: reason, decision: decision, at: now)
+        }
+    }
+
+    private func target(
+        _ transactionID: String?, of id: String, isRefunded: Bool
+    ) throws(StoreProblem) -> String {
+        guard let transactionID else { return try refundable(id, isRefunded: isRefunded) }
+        guard chainOfTransaction[transactionID] == id else {
+            throw .unknownTransaction(transactionID)
+        }
+        return transactionID
+    }
+}

@@ -1,0 +1,100 @@
+import AppStoreFormats
+
+// Notifications that no purchase brings about, and the habits that a world can have.
+
+extension SimulatorRoute {
+    static let announcementRoutes = [
+        post("/_sim/notifications", "Sends what no purchase brings about.", announcementFields) {
+            simulator, call in
+            .json(try await simulator.announce(call.body).json)
+        },
+        get("/_sim/habits", "What the store can do otherwise than documented, and what it does.") {
+            simulator, _ in
+            .json(["habits": .array(await simulator.habitsJSON)])
+        },
+    ]
+
+    private static let announcementFields = [
+        Field("type", "string", "TEST, EXTERNAL_PURCHASE_TOKEN or RESCIND_CONSENT."),
+        Field(
+            "subtype", "string",
+            "Of a token: UNREPORTED (default), CREATED or ACTIVE_TOKEN_REMINDER."),
+        Field("token_type", "string", "SERVICES, ACQUISITION or CORE_TECHNOLOGY."),
+        Field("account", "string", "Whose consent is taken back."),
+        Field("environment", "string", "production (default) or sandbox."),
+    ]
+
+    private static let sandboxMinutes = Pace.Speed.allCases.filter { $0.rawValue >= 60 }
+
+    /// The pace of a device in the sandbox, by its body; nil for the world's.
+    static func pace(_ body: RequestBody) throws(StoreProblem) -> Pace? {
+        try body.bool("testflight") == true ? .testFlight : pace(body, "renewal_minutes")
+    }
+
+    static func pace(_ body: RequestBody, _ field: String) throws(StoreProblem) -> Pace? {
+        guard let minutes = try body.integer(field) else { return nil }
+        guard let speed = sandboxMinutes.first(where: { Int64($0.rawValue) == minutes * 60 }) else {
+            throw RequestBody.wrong(field, "3, 5, 15, 30 or 60")
+        }
+        return .monthly(speed)
+    }
+
+    /// The habits of a reset's body: `{"expired_never_sent": true}`; what is not named stays.
+    static func habits(
+        _ body: RequestBody, from old: Set<Habit>
+    ) throws(StoreProblem) -> Set<Habit> {
+        guard let json = body.value("habits") else { return old }
+        let part = try RequestBody(
+            json, known: Habit.allCases.map(\.rawValue), place: "habits")
+        var habits = old
+        for habit in Habit.allCases {
+            switch try part.bool(habit.rawValue) {
+            case true?: habits.insert(habit)
+            case false?: habits.remove(habit)
+            case nil: break
+            }
+        }
+        return habits
+    }
+}
+
+extension AppStoreSimulator {
+    private enum Announcement: String, CaseIterable {
+        case test = "TEST"
+        case externalPurchaseToken = "EXTERNAL_PURCHASE_TOKEN"
+        case rescindConsent = "RESCIND_CONSENT"
+    }
+
+    fileprivate func announce(_ body: RequestBody) async throws -> Notice {
+        guard let type = try body.word("type", Announcement.self) else {
+            throw StoreProblem.badRequest("There is no type.", remedy: "Send {\"type\": \"TEST\"}.")
+        }
+        let environment =
+            try body.word("environment", SimulatedEnvironment.self) ?? .production
+        switch type {
+        case .test:
+            return try await announce { world, now in world.testNotice(in: environment, at: now) }
+        case .externalPurchaseToken:
+            let occasion = try body.word("subtype", ExternalTokenOrder.Occasion.self)
+            let order = ExternalTokenOrder(
+                occasion ?? .unreported, tokenType: try body.string("token_type"))
+            return try await announce { world, now in
+                world.externalPurchaseToken(order, in: environment, at: now)
+            }
+        case .rescindConsent:
+            let account = try body.requiredString("account")
+            return try await announce { world, now throws(StoreProblem) in
+                try world.rescindConsent(of: account, in: environment, at: now)
+            }
+        }
+    }
+
+    fileprivate var habitsJSON: [JSON] {
+        Habit.allCases.map { habit in
+            [
+                "name": .string(habit.rawValue), "on": .bool(settings.has(habit)),
+                "summary": .string(habit.summary),
+            ]
+        }
+    }
+}

@@ -1,0 +1,172 @@
+import AppStoreFormats
+
+// Notifications that no customer's purchase brings about: tests, tokens of purchases elsewhere,
+// consent taken back, and what the developer changes by Advanced Commerce.
+
+/// A token that the app got for a purchase outside the App Store.
+package struct ExternalTokenOrder: Hashable, Sendable {
+    package enum Occasion: String, Hashable, Sendable, CaseIterable {
+        case created = "CREATED"
+        case unreported = "UNREPORTED"
+        case activeTokenReminder = "ACTIVE_TOKEN_REMINDER"
+    }
+
+    package var occasion = Occasion.unreported
+    /// `SERVICES`, `ACQUISITION` or `CORE_TECHNOLOGY`; nil leaves it out.
+    package var tokenType: String?
+
+    package init(_ occasion: Occasion = .unreported, tokenType: String? = nil) {
+        self.occasion = occasion
+        self.tokenType = tokenType
+    }
+}
+
+/// What a developer changes about a subscription of Advanced Commerce.
+package struct AdvancedCommerceChange: Hashable, Sendable {
+    package enum Kind: String, Hashable, Sendable, CaseIterable {
+        case metadataUpdate = "METADATA_UPDATE"
+        case migration = "MIGRATION"
+        case priceChange = "PRICE_CHANGE"
+    }
+
+    package var kind: Kind
+    package var displayName: String?
+    package var description: String?
+    /// Thousandths of the currency unit; only for ``Kind/priceChange``.
+    package var price: Int64?
+
+    package init(
+        _ kind: Kind, displayName: String? = nil, description: String? = nil, price: Int64? = nil
+    ) {
+        self.kind = kind
+        self.displayName = displayName
+        self.description = description
+        self.price = price
+    }
+}
+
+extension World {
+    /// The notification that a developer asks for to try the URL.
+    mutating func testNotice(
+        in environment: SimulatedEnvironment, at now: AppStoreDate
+    ) -> Notice {
+        notice(.test, nil, about: .test, in: environment, row: .test, at: now)
+    }
+
+    /// A reminder of a purchase outside the App Store.
+    mutating func externalPurchaseToken(
+        _ order: ExternalTokenOrder, in environment: SimulatedEnvironment, at now: AppStoreDate
+    ) -> Notice {
+        var token = ExternalPurchaseToken()
+        // The only sign of the environment in it.
+        token.externalPurchaseId = (environment == .sandbox ? "SANDBOX_" : "") + newUUID()
+        token.tokenCreationDate = now
+        token.tokenType = order.tokenType
+        token.appAppleId = environment == .production ? settings.appAppleID : nil
+        token.bundleId = settings.bundleID
+        return notice(
+            .externalPurchaseToken, NotificationSubtype(rawValue: order.occasion.rawValue),
+            about: .externalPurchaseToken(token), in: environment, row: .externalPurchaseToken,
+            at: now)
+    }
+
+    /// Parents take back their consent to a child's having the app.
+    mutating func rescindConsent(
+        of account: String, in environment: SimulatedEnvironment, at now: AppStoreDate
+    ) throws(StoreProblem) -> Notice {
+        let key = Account.Key(name: account, environment: environment)
+        let app = try appTransaction(of: key, at: now)
+        return notice(
+            .rescindConsent, nil, about: .app(app), account: account, in: environment,
+            row: .consentRescinded, at: now)
+    }
+
+    /// Changes a subscription as the Advanced Commerce API does. Only a migration begins it.
+    mutating func changeAdvancedCommerce(
+        _ id: String, _ change: AdvancedCommerceChange, at now: AppStoreDate
+    ) throws(StoreProblem) -> Notice {
+        var subscription = try running(id)
+        guard (change.kind == .migration) == (subscription.advancedCommerce == nil) else {
+            throw .wrongState(
+                "The subscription \(id) \(change.kind == .migration ? "is" : "is not") one of "
+                    + "Advanced Commerce.",
+                remedy: "Send MIGRATION once, then METADATA_UPDATE and PRICE_CHANGE.")
+        }
+        var info = subscription.advancedCommerce?.value ?? begin(subscription)
+        if let name = change.displayName { info.descriptors?.displayName = name }
+        if let text = change.description { info.descriptors?.description = text }
+        info.requestReferenceId = newUUID()
+        if change.kind == .priceChange { try reprice(&subscription, &info, change.price, at: now) }
+        subscription.advancedCommerce = Shared(info)
+        subscription.writeAdvancedCommerce()
+        let notice = notice(
+            NotificationType(rawValue: change.kind.rawValue), of: subscription, at: now)
+        keep(subscription)
+        return notice
+    }
+
+    private func begin(_ subscription: Subscription) -> AdvancedCommerceRenewal {
+        let product = subscription.nextProduct
+        var info = AdvancedCommerceRenewal()
+        info.descriptors = AdvancedCommerceDescriptors()
+        info.descriptors?.displayName = product.displayName
+        info.descriptors?.description = product.description
+        info.period = product.subscription?.period.description
+        var part = AdvancedCommerceRenewalItem()
+        part.sku = product.id
+        part.displayName = product.displayName
+        part.description = product.description
+        part.price = subscription.nextPrice
+        info.items = [part]
+        return info
+    }
+
+    private func reprice(
+        _ subscription: inout Subscription, _ info: inout AdvancedCommerceRenewal, _ price: Int64?,
+        at now: AppStoreDate
+    ) throws(StoreProblem) {
+        guard let price, price >= 0 else {
+            throw .badRequest("There is no price.", remedy: "Send {\"price\": \"12.99\"}.")
+        }
+        info.items?[0].price = price
+        subscription.priceRises.append(
+            PriceRise(
+                productID: subscription.nextProduct.id, price: price, from: subscription.paidUntil,
+                needsConsent: false, told: now))
+    }
+
+    /// One notification for what is bought once; none in production where Apple's first words of
+    /// June 2025 hold.
+    mutating func oneTimeCharge(of transaction: StoreTransaction, at now: AppStoreDate) -> [Notice]
+    {
+        if settings.has(.oneTimeChargeInSandboxOnly), transaction.account.environment == .production
+        {
+            return []
+        }
+        return [notice(.oneTimeCharge, of: transaction, at: now)]
+    }
+}
+
+extension Subscription {
+    /// Writes what is sold into the latest transaction.
+    mutating func writeAdvancedCommerce() {
+        guard let renewal = advancedCommerce?.value else { return }
+        let latest = latest
+        var info = AdvancedCommerceTransaction()
+        info.descriptors = renewal.descriptors
+        info.period = renewal.period
+        info.requestReferenceId = renewal.requestReferenceId
+        info.taxExclusivePrice = latest.price
+        info.estimatedTax = 0
+        info.taxRate = "0"
+        info.items = renewal.items?.map { sold in
+            var part = AdvancedCommerceTransactionItem()
+            part.sku = sold.sku
+            part.displayName = sold.displayName
+            part.description = sold.description
+            part.price = latest.price
+            return part
+        }
+        transactions[transactions.count - 1].advancedCommerce = Shared(info)
+    }
+}

@@ -1,0 +1,175 @@
+import AppStoreFormats
+
+// A customer asks for the money back, Apple asks the app, and decides.
+
+/// What the app said when Apple asked about a purchase.
+package struct ConsumptionAnswer: Hashable, Sendable {
+    package enum Preference: String, Hashable, Sendable, CaseIterable {
+        case decline = "DECLINE"
+        case grantFull = "GRANT_FULL"
+        case grantProrated = "GRANT_PRORATED"
+    }
+
+    /// What the app would like to happen, if it said so.
+    package var preference: Preference?
+    /// How much is used up: thousandths of a percent.
+    package var consumedPercentage: Int64?
+
+    package init(preference: Preference? = nil, consumedPercentage: Int64? = nil) {
+        self.preference = preference
+        self.consumedPercentage = consumedPercentage
+    }
+}
+
+/// A customer's wish to have the money for one transaction back.
+package struct RefundRequest: Hashable, Sendable {
+    package enum Decision: String, Hashable, Sendable, CaseIterable {
+        case granted
+        case declined
+    }
+
+    /// Hours in which the app may answer.
+    package static let answerHours: Int64 = 12
+
+    package let transactionID: String
+    package let reason: ConsumptionRequestReason
+    package let asked: AppStoreDate
+    /// When Apple decides by itself.
+    package let decides: AppStoreDate
+    /// Whether asking has switched renewal off.
+    package let switchedRenewalOff: Bool
+    package internal(set) var answer: ConsumptionAnswer?
+}
+
+extension World {
+    /// Asks for a refund: Apple asks the app what it thinks, and the renewal of a subscription is
+    /// switched off. The decision comes by itself, or now where it is given; a second call decides
+    /// an open request.
+    mutating func requestRefund(
+        _ id: String, reason: ConsumptionRequestReason, decision: RefundRequest.Decision? = nil,
+        at now: AppStoreDate
+    ) throws(StoreProblem) -> [Notice] {
+        var notices: [Notice] = []
+        if refundRequests[id] == nil {
+            notices = try ask(id, reason: reason, at: now)
+        } else if decision == nil {
+            throw .wrongState(
+                "A refund of \(id) was asked for already.",
+                remedy: "Send {\"decision\": \"granted\"} or \"declined\", or advance the clock.")
+        }
+        if let decision { notices += decideRefund(of: id, decision, at: now) }
+        return notices
+    }
+
+    private mutating func ask(
+        _ id: String, reason: ConsumptionRequestReason, at now: AppStoreDate
+    ) throws(StoreProblem) -> [Notice] {
+        let transaction = try transaction(id)
+        guard transaction.revocation == nil, !transaction.isUpgraded else {
+            throw Self.nothingTo("refund", id)
+        }
+        var notices: [Notice] = []
+        var switchesOff = false
+        if var subscription = subscriptions[transaction.originalID] {
+            notices = [
+                notice(
+                    .consumptionRequest, of: subscription, transaction: transaction, reason: reason,
+                    at: now)
+            ]
+            let isPresent = id == subscription.latest.id || transaction.covers(now)
+            switchesOff = isPresent && subscription.renews && !subscription.isOver
+            if switchesOff {
+                subscription.renews = false
+                notices.append(
+                    notice(.didChangeRenewalStatus, .autoRenewDisabled, of: subscription, at: now))
+                keep(subscription)
+            }
+        } else {
+            notices = [notice(.consumptionRequest, of: transaction, reason: reason, at: now)]
+        }
+        let wait = settings.refundDecisionHours * 3_600_000
+        let decides = AppStoreDate(milliseconds: now.milliseconds + wait)
+        refundRequests[id] = RefundRequest(
+            transactionID: id, reason: reason, asked: now, decides: decides,
+            switchedRenewalOff: switchesOff)
+        plan(.refundDecision(transactionID: id), at: decides)
+        return notices
+    }
+
+    /// Takes in what the app says about a purchase that Apple has asked about. An answer that comes
+    /// after twelve hours, or unasked, is accepted and has no effect.
+    mutating func consumption(
+        _ answer: ConsumptionAnswer, of transactionID: String, at now: AppStoreDate
+    ) throws(StoreProblem) {
+        _ = try transaction(transactionID)
+        guard let request = refundRequests[transactionID],
+            now.milliseconds - request.asked.milliseconds <= RefundRequest.answerHours * 3_600_000
+        else { return }
+        refundRequests[transactionID]?.answer = answer
+    }
+
+    /// Apple decides: as told, else as the app prefers, else for the customer. A subscription that
+    /// is declined keeps its renewal off.
+    mutating func decideRefund(
+        of id: String, _ decision: RefundRequest.Decision? = nil, at now: AppStoreDate
+    ) -> [Notice] {
+        guard let request = refundRequests.removeValue(forKey: id),
+            let transaction = try? transaction(id), transaction.revocation == nil
+        else { return [] }
+        let preference = request.answer?.preference
+        let decision = decision ?? (preference == .decline ? .declined : .granted)
+        switch decision {
+        case .granted: return grant(request, of: transaction, at: now)
+        case .declined: return decline(request, of: transaction, at: now)
+        }
+    }
+
+    private mutating func grant(
+        _ request: RefundRequest, of transaction: StoreTransaction, at now: AppStoreDate
+    ) -> [Notice] {
+        let share: RefundOrder.Share
+        if request.answer?.preference == .grantProrated {
+            let consumed = request.answer?.consumedPercentage
+            share = .prorated(consumed.map { Self.wholePercentage - $0 })
+        } else {
+            share = .whole
+        }
+        let row: LifecycleRow? = transaction.expires == nil ? nil : .refundRequestGranted
+        do throws(StoreProblem) {
+            return try refund(request.transactionID, RefundOrder(share), row: row, at: now)
+        } catch {
+            // Replaced by an upgrade in the meantime: the money went back that way.
+            return []
+        }
+    }
+
+    private mutating func decline(
+        _ request: RefundRequest, of transaction: StoreTransaction, at now: AppStoreDate
+    ) -> [Notice] {
+        guard var subscription = subscriptions[transaction.originalID] else {
+            return [notice(.refundDeclined, of: transaction, at: now)]
+        }
+        var notices = [
+            notice(.refundDeclined, of: subscription, transaction: transaction, at: now)
+        ]
+        let restores = settings.has(.declinedRefundRestoresRenewal) && request.switchedRenewalOff
+        if restores, !subscription.isOver, !subscription.renews {
+            subscription.renews = true
+            notices.append(
+                notice(.didChangeRenewalStatus, .autoRenewEnabled, of: subscription, at: now))
+            keep(subscription)
+        }
+        return notices
+    }
+
+    /// A transaction of whatever kind.
+    func transaction(_ id: String) throws(StoreProblem) -> StoreTransaction {
+        if let once = oneTimePurchases[id] { return once }
+        let chain = chainOfTransaction[id].flatMap { subscriptions[$0] }
+        // Under another id a renewal may be told, with the order of the real one.
+        guard let found = chain?.transactions.last(where: { $0.id == id }) else {
+            throw .unknownTransaction(id)
+        }
+        return found
+    }
+}

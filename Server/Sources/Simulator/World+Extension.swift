@@ -1,0 +1,188 @@
+import AppStoreFormats
+
+// Renewal dates that the developer puts off, for one subscriber or for all.
+
+/// What the developer asks for.
+package struct ExtensionOrder: Hashable, Sendable {
+    package var days: Int
+    /// 0 undeclared, 1 satisfaction, 2 other, 3 an outage.
+    package var reason: Int64
+    /// Of the developer's choosing.
+    package var requestID: String
+
+    /// Days in one extension.
+    package static let daysRange = 1...90
+    package static let reasonRange: ClosedRange<Int64> = 0...3
+    /// Extensions of one subscription in ``spanDays``.
+    static let countMax = 2
+    static let spanDays = 365
+
+    package init(days: Int, reason: Int64 = 0, requestID: String = "") {
+        self.days = days
+        self.reason = reason
+        self.requestID = requestID
+    }
+}
+
+/// What became of it for one subscriber.
+package struct ExtensionAnswer: Hashable, Sendable {
+    package let originalTransactionID: String
+    package let webOrderLineItemID: String?
+    /// The new renewal date.
+    package let effective: AppStoreDate
+}
+
+/// An extension for everybody, and how far it has come.
+package struct MassExtension: Hashable, Sendable {
+    package let order: ExtensionOrder
+    package let productID: String
+    /// ISO 3166-1 alpha-3; nil for all.
+    package let storefronts: [String]?
+    package let environment: SimulatedEnvironment
+    package internal(set) var completed: AppStoreDate?
+    package internal(set) var succeeded = 0
+    package internal(set) var failed = 0
+
+    package init(
+        _ order: ExtensionOrder, productID: String, storefronts: [String]? = nil,
+        environment: SimulatedEnvironment = .production
+    ) {
+        self.order = order
+        self.productID = productID
+        self.storefronts = storefronts
+        self.environment = environment
+    }
+}
+
+extension World {
+    /// Puts the renewal date of one subscription off.
+    ///
+    /// Throws `extension_not_eligible` (not active, free, or nothing paid before),
+    /// `extension_limit` (twice in 365 days already) and `extension_of_family` (the purchaser's is
+    /// to be extended).
+    mutating func extend(
+        _ id: String, by order: ExtensionOrder, row: LifecycleRow? = nil, at now: AppStoreDate
+    ) throws(StoreProblem) -> (answer: ExtensionAnswer, notices: [Notice]) {
+        var subscription = try subscription(id)
+        try check(subscription, order, at: now)
+        let end = moment(subscription.paidUntil, plusDays: order.days, at: subscription.pace)
+        subscription.extensions.append(now)
+        lengthen(&subscription, to: end)
+        let answer = ExtensionAnswer(
+            originalTransactionID: id,
+            webOrderLineItemID: subscription.latest.webOrderLineItemID, effective: end)
+        let notices = [notice(.renewalExtended, of: subscription, row: row, at: now)]
+        keep(subscription)
+        return (answer, notices)
+    }
+
+    private mutating func lengthen(_ subscription: inout Subscription, to end: AppStoreDate) {
+        let old = subscription.paidUntil
+        let last = subscription.transactions.count - 1
+        if settings.has(.extensionMakesTransaction) {
+            let latest = subscription.latest
+            add(
+                &subscription, latest.sharedProduct, offer: nil, from: old, until: end, price: 0,
+                reason: .renewal, origin: latest.origin)
+        } else {
+            subscription.transactions[last].expires = end
+        }
+        subscription.anchor = calendar.anchor(at: end)
+        if let expires = subscription.commitment?.expires {
+            let shift = end.milliseconds - old.milliseconds
+            subscription.commitment?.expires = AppStoreDate(
+                milliseconds: expires.milliseconds + shift)
+        }
+    }
+
+    private func check(
+        _ subscription: Subscription, _ order: ExtensionOrder, at now: AppStoreDate
+    ) throws(StoreProblem) {
+        guard ExtensionOrder.daysRange.contains(order.days) else {
+            throw .badRequest("The days are \(order.days).", remedy: "Send 1 to 90.")
+        }
+        guard ExtensionOrder.reasonRange.contains(order.reason) else {
+            throw .badRequest("The reason is \(order.reason).", remedy: "Send 0 to 3.")
+        }
+        guard subscription.latest.ownership == .purchased else {
+            throw StoreProblem(
+                "extension_of_family", status: 403,
+                "The subscription \(subscription.id) is shared by a family.",
+                remedy: "Extend the purchaser's.")
+        }
+        let isPaid = subscription.latest.offer?.discount != .freeTrial
+        let hasPaid = subscription.transactions.contains { $0.price > 0 && $0.revocation == nil }
+        guard subscription.phase == .active, isPaid, hasPaid else {
+            throw StoreProblem(
+                "extension_not_eligible", status: 403,
+                "The subscription \(subscription.id) is not active, or nothing was paid for it.",
+                remedy: "Extend an active subscription in a paid period.")
+        }
+        let span = Int64(ExtensionOrder.spanDays) * RFC3339.millisecondsPerDay
+        let recent = subscription.extensions.count { $0.milliseconds > now.milliseconds - span }
+        guard recent < ExtensionOrder.countMax else {
+            throw StoreProblem(
+                "extension_limit", status: 403,
+                "The subscription \(subscription.id) was extended twice in 365 days.",
+                remedy: "Wait until a year after the first.")
+        }
+    }
+
+    /// Orders an extension for every active subscriber of a product. It is done some time later;
+    /// ``massExtensions`` tells how far it is. The same request again changes nothing.
+    mutating func massExtend(_ wish: MassExtension, at now: AppStoreDate) throws(StoreProblem) {
+        let id = wish.order.requestID
+        guard massExtensions[id] == nil else { return }
+        guard ExtensionOrder.daysRange.contains(wish.order.days) else {
+            throw .badRequest("The days are \(wish.order.days).", remedy: "Send 1 to 90.")
+        }
+        _ = try product(wish.productID)
+        massExtensions[id] = wish
+        let wait = settings.massExtensionMinutes * 60_000
+        plan(
+            .massExtension(requestID: id), at: AppStoreDate(milliseconds: now.milliseconds + wait))
+    }
+
+    mutating func finishMassExtension(_ id: String, at now: AppStoreDate) -> [Notice] {
+        guard var wish = massExtensions[id] else { return [] }
+        var notices: [Notice] = []
+        for chain in subscriptions.all.filter({ wish.concerns($0) }) {
+            do throws(StoreProblem) {
+                notices += try extend(chain.id, by: wish.order, row: .extendedForAll, at: now)
+                    .notices
+                wish.succeeded += 1
+            } catch {
+                notices.append(notice(.renewalExtension, .failure, of: chain, at: now))
+                wish.failed += 1
+            }
+        }
+        wish.completed = now
+        massExtensions[id] = wish
+        let summary = notice(
+            .renewalExtension, .summary, about: .summary(summary(of: wish)), in: wish.environment,
+            row: .extendedForAll, at: now)
+        return settings.has(.summaryBeforeExtensions) ? [summary] + notices : notices + [summary]
+    }
+
+    private func summary(of wish: MassExtension) -> NotificationSummary {
+        var summary = NotificationSummary()
+        summary.environment = wish.environment.storeEnvironment
+        summary.appAppleId = wish.environment == .production ? settings.appAppleID : nil
+        summary.bundleId = settings.bundleID
+        summary.productId = wish.productID
+        summary.requestIdentifier = wish.order.requestID
+        summary.storefrontCountryCodes = wish.storefronts
+        summary.succeededCount = Int64(wish.succeeded)
+        summary.failedCount = Int64(wish.failed)
+        return summary
+    }
+}
+
+extension MassExtension {
+    fileprivate func concerns(_ chain: Subscription) -> Bool {
+        guard chain.account.environment == environment, !chain.isOver else { return false }
+        let latest = chain.latest
+        let isInStorefront = storefronts?.contains(latest.storefront.country) ?? true
+        return latest.product.id == productID && isInStorefront && latest.ownership == .purchased
+    }
+}

@@ -1,0 +1,96 @@
+import AppStoreFormats
+
+// Prices that rise for those who are subscribed, and products that are sold no longer.
+
+extension PriceRise {
+    /// What a developer asks for in App Store Connect.
+    package struct Order: Hashable, Sendable {
+        /// Thousandths of the currency unit.
+        package var price: Int64
+        /// Whether the customer has to agree.
+        package var needsConsent: Bool
+        /// From when on renewals cost it; nil for the next.
+        package var from: AppStoreDate?
+
+        package init(price: Int64, needsConsent: Bool, from: AppStoreDate? = nil) {
+            self.price = price
+            self.needsConsent = needsConsent
+            self.from = from
+        }
+    }
+}
+
+extension World {
+    /// Tells a subscriber that the price rises. Where consent is needed and not given by the first
+    /// renewal at the new price, the subscription ends there.
+    mutating func raisePrice(
+        _ id: String, _ order: PriceRise.Order, at now: AppStoreDate
+    ) throws(StoreProblem) -> [Notice] {
+        var subscription = try running(id)
+        let product = subscription.nextProduct
+        let present = subscription.regularPrice(of: product, from: subscription.paidUntil)
+        guard order.price > present else {
+            throw .badRequest(
+                "The price \(order.price) is no rise: it is \(present) now.",
+                remedy: "Send a higher price. Lower ones are charged without a word.")
+        }
+        guard subscription.commitment == nil else {
+            throw .wrongState(
+                "The price of a commitment is fixed.", remedy: "Raise it after the last month.")
+        }
+        let from = order.from ?? subscription.paidUntil
+        guard from >= now else {
+            throw .badRequest(
+                "The price would rise in the past.", remedy: "Send a later `at`, or none.")
+        }
+        subscription.priceRises.append(
+            PriceRise(
+                productID: product.id, price: order.price, from: from,
+                needsConsent: order.needsConsent, told: now))
+        let subtype: NotificationSubtype = order.needsConsent ? .pending : .accepted
+        let notices = [notice(.priceIncrease, subtype, of: subscription, at: now)]
+        keep(subscription)
+        return notices
+    }
+
+    /// The customer agrees to a higher price.
+    mutating func consent(_ id: String, at now: AppStoreDate) throws(StoreProblem) -> [Notice] {
+        var subscription = try running(id)
+        try checkPending(subscription)
+        subscription.priceRises[subscription.priceRises.count - 1].agreed = now
+        let notices = [notice(.priceIncrease, .accepted, of: subscription, at: now)]
+        keep(subscription)
+        return notices
+    }
+
+    /// The customer does not agree: renewal is switched off.
+    mutating func decline(_ id: String, at now: AppStoreDate) throws(StoreProblem) -> [Notice] {
+        try checkPending(running(id))
+        return try cancel(id, at: now)
+    }
+
+    private func checkPending(_ subscription: Subscription) throws(StoreProblem) {
+        guard subscription.announcedRise?.isPending == true else {
+            throw .wrongState(
+                "No higher price of \(subscription.id) waits for an answer.",
+                remedy: "POST …/raise-price {\"price\": \"12.99\", \"consent\": true} first.")
+        }
+    }
+
+    /// Takes the product that a subscription renews to from sale, for everybody.
+    mutating func removeFromSale(_ id: String) throws(StoreProblem) -> [Notice] {
+        withdraw(try running(id).upcomingProduct.value.id)
+        return []
+    }
+
+    /// A product that can be bought.
+    func productForSale(_ id: String) throws(StoreProblem) -> StoreKitProduct {
+        let product = try product(id)
+        guard !withdrawnProducts.contains(id) else {
+            throw StoreProblem(
+                "product_not_for_sale", "The product \(id) is not for sale any more.",
+                remedy: "Choose another, or POST /_sim/reset.")
+        }
+        return product
+    }
+}
