@@ -21,6 +21,7 @@ extension SimulatorRoute {
                 "result": "purchased", "signed_transaction": .string(bought.signedTransaction),
                 "transaction_id": .string(bought.transactionID),
                 "original_transaction_id": .string(bought.originalTransactionID),
+                "app_receipt": .string(try await simulator.receipt(on: call.parameter("id"))),
             ])
         },
         post("/_sim/devices/{id}/restore", "What a device sends after restoring purchases.", []) {
@@ -29,6 +30,7 @@ extension SimulatorRoute {
             return .json([
                 "signed_transactions": texts(restored.signedTransactions),
                 "signed_renewal_infos": texts(restored.signedRenewalInfos),
+                "app_receipt": .string(try await simulator.receipt(on: call.parameter("id"))),
             ])
         },
         get("/_sim/devices/{id}/transactions", "All transactions, signed.") { simulator, call in
