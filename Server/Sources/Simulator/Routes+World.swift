@@ -21,7 +21,7 @@ extension SimulatorRoute {
         ) {
             simulator, call in
             try await simulator.reset(settings(call.body, from: simulator.settings))
-            return .json(await simulator.clockJSON)
+            return .json(await simulator.resetJSON(warnings: ShopBody.warnings(call.body)))
         },
         get("/_sim/clock", "The virtual time.") { simulator, _ in
             .json(await simulator.clockJSON)
@@ -40,23 +40,25 @@ extension SimulatorRoute {
         },
     ]
 
-    private static let resetFields = [
-        Field("seed", "integer", "Everything random comes from it."),
-        Field("now", "string", "The time to begin at, RFC 3339."),
-        Field("shop", "object", "A .storekit file as JSON, or \"example\"."),
-        Field("notification_url", "string", "Where notifications are posted; null posts none."),
-        Field("app", "object", "{bundle_id, app_apple_id}"),
-        Field("grace_days", "integer", "Days of billing grace, 0 to 28; 0 is none."),
-        Field(
-            "grace_for_paid_only", "boolean", "Whether a free trial's end has no grace after it."),
-        Field("habits", "object", "{name: true}; GET /_sim/habits lists them."),
-        Field(
-            "renews_early_seconds", "integer", "How long before its period a renewal is charged."),
-        Field("stops_retrying_at_400", "boolean", "Whether the answer 400 ends the attempts."),
-        Field(
-            "upgrade_sets_revocation_date", "boolean",
-            "Whether an upgraded transaction shows its prorated refund."),
-    ]
+    private static let resetFields =
+        [
+            Field("seed", "integer", "Everything random comes from it."),
+            Field("now", "string", "The time to begin at, RFC 3339."),
+            Field("notification_url", "string", "Where notifications are posted; null posts none."),
+            Field("app", "object", "{bundle_id, app_apple_id}"),
+            Field("grace_days", "integer", "Days of billing grace, 0 to 28; 0 is none."),
+            Field(
+                "grace_for_paid_only", "boolean",
+                "Whether a free trial's end has no grace after it."),
+            Field("habits", "object", "{name: true}; GET /_sim/habits lists them."),
+            Field(
+                "renews_early_seconds", "integer",
+                "How long before its period a renewal is charged."),
+            Field("stops_retrying_at_400", "boolean", "Whether the answer 400 ends the attempts."),
+            Field(
+                "upgrade_sets_revocation_date", "boolean",
+                "Whether an upgraded transaction shows its prorated refund."),
+        ] + ShopBody.fields
 
     private static let clockFields = [
         Field("advance", "string", "An ISO 8601 duration such as P31D, P1M or PT1H30M."),
@@ -77,7 +79,7 @@ extension SimulatorRoute {
         var settings = old
         if let seed = try body.integer("seed") { settings.seed = UInt64(bitPattern: seed) }
         settings.now = try body.time("now") ?? old.now
-        if let shop = body.value("shop") { settings.shop = try Self.shop(shop) }
+        try ShopBody.read(body, into: &settings)
         if let url = try body.string("notification_url") { settings.notificationURL = url }
         if body.isNull("notification_url") { settings.notificationURL = nil }
         if let app = body.value("app") {
@@ -105,16 +107,6 @@ extension SimulatorRoute {
             try body.bool("upgrade_sets_revocation_date") ?? old.upgradeSetsRevocationDate
         return settings
     }
-
-    private static func shop(_ json: JSON) throws -> StoreKitFile {
-        do throws(StoreKitFileFailure) {
-            return json == "example" ? try ExampleShop.file() : try StoreKitFile(json: json)
-        } catch {
-            throw StoreProblem.badRequest(
-                "The shop cannot be used: \(error).",
-                remedy: "Send a .storekit file's content, or \"example\".")
-        }
-    }
 }
 
 extension AppStoreSimulator {
@@ -124,6 +116,13 @@ extension AppStoreSimulator {
             "now": .string(RFC3339.text(clock.now)),
             "rate": rate == rate.rounded() ? .integer(Int64(rate)) : .decimal("\(rate)"),
         ]
+    }
+
+    /// The new world's clock, and what is odd in its shop.
+    fileprivate func resetJSON(warnings: [String]) -> JSON {
+        .object(
+            (clockJSON.members ?? [])
+                + [JSON.Member("warnings", SimulatorRoute.texts(warnings))])
     }
 
     fileprivate func moveClock(_ body: RequestBody) async throws {

@@ -69,7 +69,8 @@ struct SimulatorRoute: Sendable {
 
     /// Everything the simulator answers.
     static let all =
-        worldRoutes + deviceRoutes + subscriptionRoutes + bookRoutes
+        worldRoutes + productRoutes + deviceRoutes + purchaseRoutes + subscriptionRoutes
+        + bookRoutes
         + announcementRoutes
 }
 

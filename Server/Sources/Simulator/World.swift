@@ -35,7 +35,6 @@ struct World: Sendable {
     var oneTimePurchases: [String: StoreTransaction] = [:]
     /// For each transaction of a subscription, the original one.
     var chainOfTransaction: [String: String] = [:]
-    var prices: PriceList
     var families: [Family.Key: Family] = [:]
     /// By what was bought: the chain's id, or that of a transaction of its own.
     var sharings: [String: Sharing] = [:]
@@ -60,7 +59,6 @@ struct World: Sendable {
     init(_ settings: SimulatorSettings) {
         sharedSettings = Shared(settings)
         random = SplitMix64(seed: settings.seed)
-        prices = settings.rules.prices
         offersKey = settings.shop.offersKey.flatMap(OfferSignature.Key.init)
         products = Dictionary(
             settings.shop.products.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
