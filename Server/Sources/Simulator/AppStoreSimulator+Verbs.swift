@@ -77,6 +77,16 @@ extension AppStoreSimulator {
         }
     }
 
+    /// Takes in what the app says about a purchase that Apple has asked about.
+    package func consumption(
+        _ answer: ConsumptionAnswer, of transactionID: String
+    ) async throws {
+        _ = try await perform { world, now throws(StoreProblem) in
+            try world.consumption(answer, of: transactionID, at: now)
+            return ((), [])
+        }
+    }
+
     /// Sends a notification that no purchase brings about.
     func announce(
         _ notice: (inout World, AppStoreDate) throws(StoreProblem) -> Notice

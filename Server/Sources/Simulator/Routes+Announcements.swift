@@ -28,10 +28,13 @@ extension SimulatorRoute {
 
     /// The pace of a device in the sandbox, by its body; nil for the world's.
     static func pace(_ body: RequestBody) throws(StoreProblem) -> Pace? {
-        if try body.bool("testflight") == true { return .testFlight }
-        guard let minutes = try body.integer("renewal_minutes") else { return nil }
+        try body.bool("testflight") == true ? .testFlight : pace(body, "renewal_minutes")
+    }
+
+    static func pace(_ body: RequestBody, _ field: String) throws(StoreProblem) -> Pace? {
+        guard let minutes = try body.integer(field) else { return nil }
         guard let speed = sandboxMinutes.first(where: { Int64($0.rawValue) == minutes * 60 }) else {
-            throw RequestBody.wrong("renewal_minutes", "3, 5, 15, 30 or 60")
+            throw RequestBody.wrong(field, "3, 5, 15, 30 or 60")
         }
         return .monthly(speed)
     }

@@ -16,7 +16,8 @@ extension SimulatorRoute {
         },
         get("/_sim/openapi.json", "This description.") { _, _ in .json(OpenAPI.document) },
         post(
-            "/_sim/reset", "Begins a new world. What is not named is as it was.", resetFields,
+            "/_sim/reset", "Begins a new world. What is not named is as it was.",
+            resetFields + ShopBody.fields,
             bodyBytesMax: shopBytesMax
         ) {
             simulator, call in
@@ -40,25 +41,28 @@ extension SimulatorRoute {
         },
     ]
 
-    private static let resetFields =
-        [
-            Field("seed", "integer", "Everything random comes from it."),
-            Field("now", "string", "The time to begin at, RFC 3339."),
-            Field("notification_url", "string", "Where notifications are posted; null posts none."),
-            Field("app", "object", "{bundle_id, app_apple_id}"),
-            Field("grace_days", "integer", "Days of billing grace, 0 to 28; 0 is none."),
-            Field(
-                "grace_for_paid_only", "boolean",
-                "Whether a free trial's end has no grace after it."),
-            Field("habits", "object", "{name: true}; GET /_sim/habits lists them."),
-            Field(
-                "renews_early_seconds", "integer",
-                "How long before its period a renewal is charged."),
-            Field("stops_retrying_at_400", "boolean", "Whether the answer 400 ends the attempts."),
-            Field(
-                "upgrade_sets_revocation_date", "boolean",
-                "Whether an upgraded transaction shows its prorated refund."),
-        ] + ShopBody.fields
+    private static let resetFields = [
+        Field("seed", "integer", "Everything random comes from it."),
+        Field("now", "string", "The time to begin at, RFC 3339."),
+        Field("notification_url", "string", "Where notifications are posted; null posts none."),
+        Field("app", "object", "{bundle_id, app_apple_id}"),
+        Field("grace_days", "integer", "Days of billing grace, 0 to 28; 0 is none."),
+        Field(
+            "grace_for_paid_only", "boolean", "Whether a free trial's end has no grace after it."),
+        Field(
+            "sandbox_renewal_minutes", "integer",
+            "How long a month is in the sandbox: 3, 5 (default), 15, 30 or 60."),
+        Field(
+            "refund_decision_hours", "integer",
+            "From a request for a refund to Apple's decision; 48 by default."),
+        Field("habits", "object", "{name: true}; GET /_sim/habits lists them."),
+        Field(
+            "renews_early_seconds", "integer", "How long before its period a renewal is charged."),
+        Field("stops_retrying_at_400", "boolean", "Whether the answer 400 ends the attempts."),
+        Field(
+            "upgrade_sets_revocation_date", "boolean",
+            "Whether an upgraded transaction shows its prorated refund."),
+    ]
 
     private static let clockFields = [
         Field("advance", "string", "An ISO 8601 duration such as P31D, P1M or PT1H30M."),
@@ -100,6 +104,13 @@ extension SimulatorRoute {
         }
         settings.graceForPaidOnly =
             try body.bool("grace_for_paid_only") ?? old.graceForPaidOnly
+        if let pace = try pace(body, "sandbox_renewal_minutes") { settings.sandboxPace = pace }
+        if let hours = try body.integer("refund_decision_hours") {
+            guard (0...SimulatorSettings.refundDecisionHoursMax).contains(hours) else {
+                throw RequestBody.wrong("refund_decision_hours", "a number from 0 to 720")
+            }
+            settings.refundDecisionHours = hours
+        }
         settings.habits = try habits(body, from: old.habits)
         settings.stopsRetryingAt400 =
             try body.bool("stops_retrying_at_400") ?? old.stopsRetryingAt400

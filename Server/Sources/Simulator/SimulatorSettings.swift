@@ -38,6 +38,8 @@ package struct SimulatorSettings: Sendable {
 
     /// The days of grace that can be set.
     package static let graceDaysRange = 0...28
+    /// A month.
+    package static let refundDecisionHoursMax: Int64 = 720
     /// Apple charges up to a day early.
     package static let renewsEarlySecondsMax: Int64 = 86_400
 

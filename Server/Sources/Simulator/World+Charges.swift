@@ -67,6 +67,7 @@ extension World {
         subscription.anchor = calendar.anchor(at: now)
         subscription.pace = device.pace
         subscription.nextProduct = product
+        subscription.agreeByBuying(product.id, at: now)
         subscription.renewalCount = 0
         subscription.renews = true
         subscription.phase = .active

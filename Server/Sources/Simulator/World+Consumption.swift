@@ -77,7 +77,8 @@ extension World {
                     .consumptionRequest, of: subscription, transaction: transaction, reason: reason,
                     at: now)
             ]
-            switchesOff = subscription.renews && !subscription.isOver
+            let isPresent = id == subscription.latest.id || transaction.covers(now)
+            switchesOff = isPresent && subscription.renews && !subscription.isOver
             if switchesOff {
                 subscription.renews = false
                 notices.append(

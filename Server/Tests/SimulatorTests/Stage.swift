@@ -105,17 +105,20 @@ struct Letter: Sendable {
 
     init(_ signed: String) throws {
         notification = try decode(NotificationPayload.self, signed)
-        let content = try require(notification.data, "no data")
-        let inner = try require(content.signedTransactionInfo, "no transaction")
-        transaction = try decode(TransactionPayload.self, inner)
-        renewal = try content.signedRenewalInfo.map { try decode(RenewalPayload.self, $0) }
+        let inner = notification.data?.signedTransactionInfo
+        // Notifications about the app, a token or a sum have none.
+        transaction = try inner.map { try decode(TransactionPayload.self, $0) } ?? .init()
+        renewal = try notification.data?.signedRenewalInfo.map {
+            try decode(RenewalPayload.self, $0)
+        }
     }
 
     var line: String {
         let type = notification.notificationType?.rawValue ?? "?"
         let subtype = notification.subtype.map { "/" + $0.rawValue } ?? ""
         let status = notification.data?.status.map { " \($0.rawValue)" } ?? ""
-        return "\(type)\(subtype)\(status) \(transaction.productId ?? "?")"
+        let product = transaction.productId.map { " " + $0 } ?? ""
+        return type + subtype + status + product
     }
 }
 

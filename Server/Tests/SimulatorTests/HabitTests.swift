@@ -1,0 +1,132 @@
+import AppStoreFormats
+import Testing
+
+@testable import Simulator
+
+/// What the store does with each habit on; the table of turns shows what it does without.
+@Suite struct HabitTests {
+    struct Case: Sendable, CustomTestStringConvertible {
+        let habit: Habit
+        var set: @Sendable (inout SimulatorSettings) -> Void = { _ in }
+        let steps: [LifecycleTableTests.Step]
+        let told: [String]
+        var says: [String: JSON] = [:]
+
+        var testDescription: String { habit.rawValue }
+    }
+
+    private static let bought = LifecycleTableTests.bought
+    private static let off = LifecycleTableTests.off
+    private static let renewed = LifecycleTableTests.renewed
+    private static let trial = "SUBSCRIBED/INITIAL_BUY 1 trial"
+    private static let inGrace = LifecycleTableTests.inGrace
+
+    static let cases = [
+        Case(
+            habit: .graceWithoutRetryFlag,
+            steps: [.buy("pro"), .does(.failBilling), .waits("P1M")], told: [bought, inGrace],
+            says: ["ri.isInBillingRetryPeriod": false]),
+        Case(
+            habit: .expiredNeverSent,
+            steps: [.buy("pro"), .does(.cancel), .waits("P2M"), .buy("pro")],
+            told: [bought, off + " 1 pro", "SUBSCRIBED/RESUBSCRIBE 1 pro"]),
+        Case(
+            habit: .productChangeNearTrialEndRenews,
+            steps: [.buy("trial"), .waits("P6D"), .does(.changeProduct("upfront"))],
+            told: [trial, "DID_RENEW 1 upfront"],
+            says: ["tx.purchaseDate": "2026-01-17T20:00:00.000Z"]),
+        Case(
+            habit: .lateTrialCancellationRenews,
+            steps: [.buy("trial"), .waits("P6D"), .does(.cancel), .waits("P2M")],
+            told: [trial, off + " 1 trial", "DID_RENEW 1 trial", "EXPIRED/VOLUNTARY 2 trial"]),
+        Case(
+            habit: .renewalToldUnderAnotherID, steps: [.buy("pro"), .waits("P1M")],
+            told: [bought, renewed], says: ["tx.isNew": true]),
+        Case(
+            habit: .extensionMakesTransaction,
+            steps: [.buy("pro"), .does(.extend(ExtensionOrder(days: 30)))],
+            told: [bought, "RENEWAL_EXTENDED 1 pro"],
+            says: [
+                "tx.isNew": true, "tx.price": 0, "tx.purchaseDate": "2026-02-10T20:00:00.000Z",
+                "tx.expiresDate": "2026-03-12T19:00:00.000Z",
+            ]),
+        Case(
+            habit: .retryEndKeepsRenewalOn, set: LifecycleTableTests.noGrace,
+            steps: [.buy("pro"), .does(.failBilling), .waits("P4M")],
+            told: [bought, "DID_FAIL_TO_RENEW 3 pro", "EXPIRED/BILLING_RETRY 2 pro"],
+            says: ["ri.autoRenewStatus": 1]),
+        Case(
+            habit: .cancellationInRetryToldAlone,
+            steps: [.buy("pro"), .does(.failBilling), .waits("P36D"), .does(.cancel)],
+            told: [bought, inGrace, off + " 2 pro"]),
+        Case(
+            habit: .refundKeepsRenewalOn, steps: [.buy("pro"), .does(.refund()), .waits("P1M")],
+            told: [bought, "REFUND 5 pro", renewed],
+            says: ["tx.purchaseDate": "2026-02-10T20:00:00.000Z"]),
+        Case(
+            habit: .declinedRefundRestoresRenewal,
+            steps: [.buy("pro"), .does(.requestRefund(.other, .declined))],
+            told: [
+                bought, "CONSUMPTION_REQUEST 1 pro", off + " 1 pro", "REFUND_DECLINED 1 pro",
+                "DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_ENABLED 1 pro",
+            ]),
+        Case(
+            habit: .summaryBeforeExtensions,
+            steps: [
+                .buy("pro"),
+                .massExtension(
+                    MassExtension(ExtensionOrder(days: 7, requestID: "r"), productID: "pro")),
+                .waits("P1D"),
+            ],
+            told: [bought, "RENEWAL_EXTENSION/SUMMARY", "RENEWAL_EXTENDED 1 pro"]),
+        Case(
+            habit: .commitmentCancellationUntold,
+            steps: [.order(LifecycleTableTests.monthly), .does(.cancel), .waits("P1M")],
+            told: ["SUBSCRIBED/INITIAL_BUY 1 yearly", "DID_RENEW 1 yearly"]),
+        Case(
+            habit: .oneTimeChargeInSandboxOnly, steps: [.buy("gem"), .transaction(.refund())],
+            told: ["REFUND gem"]),
+    ]
+
+    @Test(arguments: cases)
+    func `a habit is told in its own way`(each: Case) async throws {
+        for isOn in [true, false] {
+            let stage = try Stage(shop: TableShop.file()) { settings in
+                each.set(&settings)
+                if isOn { settings.habits = [each.habit] }
+            }
+            try await stage.play(each.steps)
+            let letters = try await stage.letters()
+            let last = try require(letters.last, "nothing was told")
+            let isAsHabit =
+                letters.map(\.line) == each.told
+                && each.says.allSatisfy { path, expected in
+                    LifecycleTableTests.member(path, of: last, after: letters.dropLast())
+                        == expected
+                }
+            // The other id of a renewal shows only beside the books.
+            let isSeen = each.habit != .renewalToldUnderAnotherID
+            #expect(isAsHabit == (isOn || !isSeen), "on: \(isOn), \(letters.map(\.line))")
+        }
+    }
+
+    @Test func `a renewal told under another id is the same order`() async throws {
+        let stage = try Stage { $0.habits = [.renewalToldUnderAnotherID] }
+        try await stage.buy("pro.monthly")
+        try await stage.advance("P1M")
+        let told = try require(try await stage.letters().last, "no letter").transaction
+        let signed = try await stage.simulator.transactions(on: "anna-1")
+        let held = try decode(TransactionPayload.self, require(signed.last, "no transaction"))
+        #expect(told.transactionId != held.transactionId)
+        #expect(told.webOrderLineItemId == held.webOrderLineItemId)
+        #expect(told.expiresDate == held.expiresDate)
+    }
+
+    @Test func `the sandbox of former years renews six times`() async throws {
+        let stage = try Stage { $0.habits = [.sandboxRenewsSixTimes] }
+        try await stage.simulator.addDevice(account: "anna", environment: .sandbox)
+        try await stage.buy("pro.monthly")
+        try await stage.advance("P1D")
+        #expect(try await stage.story().count == 8)
+    }
+}
