@@ -10,6 +10,7 @@ let argumentParser = Target.Dependency.product(
 let configuration = Target.Dependency.product(name: "Configuration", package: "swift-configuration")
 let contract = Target.Dependency.product(name: "PerennialContract", package: "perennial")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
+let cryptoExtras = Target.Dependency.product(name: "_CryptoExtras", package: "swift-crypto")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let grdbSQLite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 let httpClient = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
@@ -75,7 +76,7 @@ let package = Package(
             "Engine",
             ["Ledger", "Intake", "AppStoreFormats", "AppStoreTrust", "Storage", crypto, logging]),
         library("HTTPServer", ["Engine", "Ledger", contract, hummingbird, logging]),
-        library("Simulator", ["AppStoreFormats", x509, asn1, crypto, hummingbird]),
+        library("Simulator", ["AppStoreFormats", x509, asn1, crypto, cryptoExtras, hummingbird]),
         .executableTarget(
             name: "Program",
             dependencies: [
@@ -113,7 +114,10 @@ let package = Package(
             ]),
         tests(
             "SimulatorTests",
-            ["Simulator", "AppStoreFormats", x509, asn1, crypto, hummingbird, hummingbirdTesting]),
+            [
+                "Simulator", "AppStoreFormats", x509, asn1, crypto, cryptoExtras, hummingbird,
+                hummingbirdTesting,
+            ]),
         tests("ProgramTests", ["Program", "Engine", "Ledger", "Storage", logging]),
         tests(
             "Stories",

@@ -1,4 +1,5 @@
 import AppStoreFormats
+import Synchronization
 
 /// The running simulator: owns the world and its clock, signs what the world has to say, and posts
 /// it.
@@ -8,18 +9,30 @@ import AppStoreFormats
 /// over. What only reads does not wait, so a server may ask back while a notification is being
 /// posted to it.
 package actor AppStoreSimulator {
-    /// Entries kept; the oldest goes first.
+    /// Entries of the log that are shown; at most twice as many are kept.
     static let logEntriesMax = 10_000
     /// Real time between two looks at a running clock.
     static let tick = Duration.milliseconds(50)
 
     package nonisolated let clock: VirtualClock
-    package nonisolated let authority: SigningAuthority
-    private let post: @Sendable (_ url: String, _ body: [UInt8]) async -> PostAnswer
+    /// What signs, for the present world.
+    package nonisolated var authority: SigningAuthority { signing.withLock { $0 } }
+    private nonisolated let signing: Mutex<SigningAuthority>
+    private let ownAuthority: SigningAuthority
+    private let keepsRoot: Bool
+    let post: @Sendable (_ url: String, _ body: [UInt8]) async -> PostAnswer
     private let quiesce: @Sendable () async -> Void
     private(set) var settings: SimulatorSettings
     var world: World
-    var faults: Faults
+    private(set) var faults: Faults
+    /// What verifyReceipt is to answer next, whatever it is asked.
+    var orderedStatuses: [OrderedStatus] = []
+    private var v1Desk = V1Desk()
+    /// What the App Store Server API remembers.
+    var api = ServerAPI()
+    var answersGiven = RememberedAnswers()
+    /// Random customers who act by themselves as time goes by.
+    private var populations: [Population] = []
     private var deliveries: Deliveries
     var listeners = Listeners()
     /// The moment of the last event: on a running clock the present may be ahead of it.
@@ -29,17 +42,21 @@ package actor AppStoreSimulator {
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
     /// - Parameters:
+    ///   - keepsRoot: whether a world that is to be repeatable signs with the given keys, too, since
+    ///     somebody trusts them; else it has keys of its seed.
     ///   - post: posts a notification's body and says what came back. It is awaited before time
     ///     goes on.
     ///   - quiesce: awaited after each step that posted something, and at the end of each advance:
     ///     lets the server finish what is due at the new time.
     package init(
-        _ settings: SimulatorSettings, authority: SigningAuthority,
+        _ settings: SimulatorSettings, authority: SigningAuthority, keepsRoot: Bool = false,
         post: @escaping @Sendable (_ url: String, _ body: [UInt8]) async -> PostAnswer,
         quiesce: @escaping @Sendable () async -> Void = {}
     ) {
         self.settings = settings
-        self.authority = authority
+        ownAuthority = authority
+        self.keepsRoot = keepsRoot
+        signing = Mutex(authority)
         self.post = post
         self.quiesce = quiesce
         clock = VirtualClock(settings.now)
@@ -55,22 +72,53 @@ package actor AppStoreSimulator {
     /// Every notification made since the last reset, in order.
     package var notifications: [SentNotification] { deliveries.all }
 
-    /// What happened: requests, notifications and attempts to deliver them.
-    package var log: [JSON] { entries }
+    /// What faults sent beside them, that a server must refuse.
+    package var strays: [SentNotification] { deliveries.strays }
 
-    /// Begins a new world; the root stays the same. The clock stands still, and may have gone back.
-    package func reset(_ settings: SimulatorSettings) async {
+    /// The same of version 1.
+    package var v1Notifications: [SentNotification] { deliveries.v1 }
+
+    /// What happened: requests, notifications and attempts to deliver them.
+    package var log: [JSON] { entries.suffix(Self.logEntriesMax) }
+
+    /// Begins a new world. The root stays the same, unless the world is to be repeatable. The clock
+    /// stands still, and may have gone back.
+    package func reset(_ settings: SimulatorSettings) async throws(SigningFailure) {
         await takeTurn()
         defer { endTurn() }
+        let authority = try authority(for: settings)
+        signing.withLock { $0 = authority }
         self.settings = settings
         world = World(settings)
         faults = Faults(seed: settings.seed)
+        orderedStatuses = []
+        v1Desk = V1Desk()
+        populations = []
+        api = ServerAPI()
+        answersGiven = RememberedAnswers()
         deliveries = Deliveries(stopsRetryingAt400: settings.stopsRetryingAt400)
         settled = settings.now
         entries = []
         listeners.finish()
         clock.reset(to: settings.now)
         await quiesce()
+    }
+
+    private func authority(for settings: SimulatorSettings) throws(SigningFailure)
+        -> SigningAuthority
+    {
+        guard settings.isDeterministic else { return ownAuthority }
+        if keepsRoot { return ownAuthority.repeating }
+        return try SigningAuthority(
+            seed: settings.seed, receipts: ownAuthority.receipts, ocspURL: ownAuthority.ocspURL)
+    }
+
+    /// Changes what goes wrong from now on.
+    @discardableResult
+    package func setFaults<Value, Failure>(
+        _ change: (inout Faults) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        try change(&faults)
     }
 
     /// Changes the world by one verb: first everything that is due happens, then the change, then
@@ -89,6 +137,21 @@ package actor AppStoreSimulator {
         world.actingDevice = nil
         try await run(until: now)
         return (value, notices)
+    }
+
+    /// Lets random customers come, and live, as time goes by. Returns their accounts' names.
+    package func populate(
+        _ accounts: Int, within duration: ISODuration
+    ) async throws -> [String] {
+        await takeTurn()
+        defer { endTurn() }
+        let now = clock.now
+        let end = world.calendar.moment(now, plus: duration)
+        let population = try Population(
+            accounts, number: populations.count + 1, seed: settings.seed, within: now..<end,
+            in: world)
+        populations.append(population)
+        return population.names
     }
 
     /// Moves the clock, letting everything due on the way happen in order of time.
@@ -156,31 +219,46 @@ package actor AppStoreSimulator {
 
 extension AppStoreSimulator {
     /// Takes one due thing after another, the earliest first. Of one moment a delivery comes before
-    /// what the world does next, so a notification is posted before anything else happens.
+    /// what the world does next, so a notification is posted before anything else happens; and what
+    /// happens by itself comes before what random customers do.
     private func run(until target: AppStoreDate) async throws(SigningFailure) {
         while true {
             let delivery = deliveries.nextDue
             let event = world.nextDue
-            let due = [delivery, event].compactMap { $0 }.min()
+            let next = populations.indices.min { populations[$0].comesBefore(populations[$1]) }
+            let act = next.flatMap { populations[$0].nextDue }
+            let due = [delivery, event, act].compactMap { $0 }.min()
             guard let due, due <= target else { break }
             settled = max(settled, due)
             clock.raise(to: settled)
             if delivery == due {
-                await attempt(at: settled)
-            } else {
+                try await attempt(at: settled)
+            } else if event == due {
                 try send(world.settleNext(at: settled))
+            } else if let next {
+                try send(populations[next].actNext(in: &world, at: settled))
             }
         }
         settled = max(settled, target)
         clock.raise(to: target)
     }
 
-    private func attempt(at now: AppStoreDate) async {
-        guard let url = settings.notificationURL,
-            let (due, notification) = deliveries.takeNext(by: now)
+    private func attempt(at now: AppStoreDate) async throws(SigningFailure) {
+        guard let (due, notification) = deliveries.takeNext(by: now),
+            let url = url(of: notification)
         else { return }
-        let body: JSON = ["signedPayload": .string(notification.signedPayload)]
-        let answer = await post(url, body.bytes)
+        if let outage = faults.notificationOutage, outage.includes(now) {
+            return deliveries.postpone(due, until: outage.until)
+        }
+        let body: [UInt8]
+        if let letter = notification.v1 {
+            body = try letter.body(
+                attempt: due.attempt, at: now, by: authority.receipts,
+                digest: settings.receiptDigest)
+        } else {
+            body = JSON.object([.init("signedPayload", .string(notification.signedPayload))]).bytes
+        }
+        let answer = await post(url, notification.posted(body, attempt: due.attempt))
         deliveries.note(answer, of: due, at: now)
         note(
             "delivery",
@@ -195,11 +273,14 @@ extension AppStoreSimulator {
 
     private func send(_ notices: [Notice]) throws(SigningFailure) {
         for notice in notices {
-            let payload = try notice.signed(by: authority, settings)
-            let notification = SentNotification(notice: notice, signedPayload: payload)
+            let fate = faults.fate(of: notice)
+            let payload = try notice.payload(
+                signedBy: authority, settings, altered: Alteration(faults: fate.faults))
+            let notification = SentNotification(
+                notice: notice, signedPayload: try authority.sign(payload), faults: fate.faults)
             try tellListeners(of: notice)
             deliveries.add(
-                notification, fate: faults.fate(), isSent: settings.notificationURL != nil)
+                notification, timing: fate.timing, isSent: url(of: notification) != nil)
             note(
                 "notification",
                 [
@@ -207,12 +288,49 @@ extension AppStoreSimulator {
                     ("account", notice.account.map { .string($0) } ?? .null),
                     ("type", notice.type.json), ("subtype", notice.subtype?.json ?? .null),
                 ])
+            try send(strays: fate.faults, of: notice, payload)
+            try sendV1(notice, fate: settings.notificationURL == nil ? fate : Faults.Fate())
         }
+    }
+
+    /// Notes what struck a notification, and sends what comes beside it.
+    private func send(
+        strays faults: [NotificationFault], of notice: Notice, _ payload: JSON
+    ) throws(SigningFailure) {
+        for fault in faults {
+            note(
+                "fault",
+                [("uuid", .string(notice.uuid)), ("notifications", .string(fault.rawValue))])
+            guard let spoilage = fault.spoilage else { continue }
+            let stray = SentNotification(
+                notice: notice, signedPayload: try authority.sign(payload, spoiled: spoilage),
+                faults: [fault], isStray: true)
+            deliveries.add(stray, isSent: settings.notificationURL != nil)
+        }
+    }
+
+    /// Sends what version 1 says of the same event. Faults strike it where version 2 is not posted.
+    private func sendV1(_ notice: Notice, fate: Faults.Fate) throws(SigningFailure) {
+        guard settings.v1NotificationURL != nil else { return }
+        for letter in try v1Desk.letters(for: notice, in: world, by: authority.receipts) {
+            let notification = SentNotification(
+                notice: notice, signedPayload: "", faults: fate.faults, v1: letter)
+            deliveries.add(notification, timing: fate.timing, isSent: true)
+            note("v1-notification", [("uuid", .string(notice.uuid)), ("type", letter.type.json)])
+        }
+    }
+
+    /// Where a notification is posted. A test has the form of version 2 whatever the URL is for.
+    private func url(of notification: SentNotification) -> String? {
+        if notification.v1 != nil { return settings.v1NotificationURL }
+        let isTest = notification.notice.type == .test
+        return settings.notificationURL ?? (isTest ? settings.v1NotificationURL : nil)
     }
 
     /// Adds an entry to the log, at the present.
     func note(_ what: String, _ members: [(String, JSON)]) {
-        if entries.count >= Self.logEntriesMax { entries.removeFirst() }
+        // Many at once, so that a full log costs nothing to write.
+        if entries.count >= 2 * Self.logEntriesMax { entries.removeFirst(Self.logEntriesMax) }
         let head: [(String, JSON)] = [
             ("at", .string(RFC3339.text(clock.now))), ("what", .string(what)),
         ]

@@ -28,8 +28,10 @@ enum Certificates {
         return try certificate(publicKey, name: name, issuer: name, extensions, signer: key)
     }
 
+    /// With the URL at which one may ask whether it still holds, where there is one.
     static func intermediate(
-        _ key: P384.Signing.PrivateKey, under root: Certificate, signer: P384.Signing.PrivateKey
+        _ key: P384.Signing.PrivateKey, under root: Certificate, signer: P384.Signing.PrivateKey,
+        ocspURL: String? = nil
     ) throws -> Certificate {
         let publicKey = Certificate.PublicKey(key.publicKey)
         let extensions = try Certificate.Extensions {
@@ -37,6 +39,7 @@ enum Certificates {
             Critical(KeyUsage(keyCertSign: true, cRLSign: true))
             SubjectKeyIdentifier(hash: publicKey)
             identifier(of: root)
+            if let ocspURL { inquiries(at: ocspURL) }
             marker(intermediateMarker)
         }
         return try certificate(
@@ -46,7 +49,7 @@ enum Certificates {
 
     static func leaf(
         _ key: P256.Signing.PrivateKey, under intermediate: Certificate,
-        signer: P384.Signing.PrivateKey
+        signer: P384.Signing.PrivateKey, ocspURL: String? = nil
     ) throws -> Certificate {
         let publicKey = Certificate.PublicKey(key.publicKey)
         let extensions = try Certificate.Extensions {
@@ -54,6 +57,7 @@ enum Certificates {
             Critical(KeyUsage(digitalSignature: true))
             SubjectKeyIdentifier(hash: publicKey)
             identifier(of: intermediate)
+            if let ocspURL { inquiries(at: ocspURL) }
             marker(leafMarker)
         }
         return try certificate(
@@ -61,7 +65,31 @@ enum Certificates {
             issuer: intermediate.subject, extensions, signer: signer)
     }
 
-    private static func name(_ commonName: String) throws -> DistinguishedName {
+    /// One that answers on behalf of an issuer (RFC 6960 §4.2.2.2). Its extended key usage is not
+    /// critical: swift-certificates refuses it otherwise.
+    static func responder(
+        _ key: P256.Signing.PrivateKey, under issuer: Certificate, signer: P384.Signing.PrivateKey
+    ) throws -> Certificate {
+        let publicKey = Certificate.PublicKey(key.publicKey)
+        let extensions = try Certificate.Extensions {
+            Critical(BasicConstraints.notCertificateAuthority)
+            Critical(KeyUsage(digitalSignature: true))
+            try ExtendedKeyUsage([.ocspSigning])
+            SubjectKeyIdentifier(hash: publicKey)
+            identifier(of: issuer)
+        }
+        return try certificate(
+            publicKey, name: name("Perennial Simulator OCSP Responder"),
+            issuer: issuer.subject, extensions, signer: signer)
+    }
+
+    private static func inquiries(at url: String) -> AuthorityInformationAccess {
+        AuthorityInformationAccess([
+            .init(method: .ocspServer, location: .uniformResourceIdentifier(url))
+        ])
+    }
+
+    static func name(_ commonName: String) throws -> DistinguishedName {
         try DistinguishedName {
             CommonName(commonName)
             OrganizationName("Perennial Simulator")
@@ -69,13 +97,13 @@ enum Certificates {
         }
     }
 
-    private static func identifier(of issuer: Certificate) -> AuthorityKeyIdentifier {
+    static func identifier(of issuer: Certificate) -> AuthorityKeyIdentifier {
         let subject = SubjectKeyIdentifier(hash: issuer.publicKey)
         return AuthorityKeyIdentifier(keyIdentifier: subject.keyIdentifier)
     }
 
     /// An extension whose presence is what counts; its value is an ASN.1 NULL.
-    private static func marker(_ oid: ASN1ObjectIdentifier) -> Certificate.Extension {
+    static func marker(_ oid: ASN1ObjectIdentifier) -> Certificate.Extension {
         Certificate.Extension(oid: oid, critical: false, value: [0x05, 0x00])
     }
 
@@ -84,9 +112,16 @@ enum Certificates {
         _ extensions: Certificate.Extensions, signer: P384.Signing.PrivateKey
     ) throws -> Certificate {
         try Certificate(
-            version: .v3, serialNumber: Certificate.SerialNumber(), publicKey: publicKey,
+            version: .v3, serialNumber: serialNumber(of: publicKey), publicKey: publicKey,
             notValidBefore: notBefore, notValidAfter: notAfter, issuer: issuer, subject: name,
             signatureAlgorithm: .ecdsaWithSHA384, extensions: extensions,
-            issuerPrivateKey: Certificate.PrivateKey(signer))
+            issuerPrivateKey: Certificate.PrivateKey(RepeatableKey(signer)))
+    }
+
+    /// Twenty bytes that follow from the key, as RFC 5280 (§4.1.2.2) allows; positive.
+    private static func serialNumber(of key: Certificate.PublicKey) -> Certificate.SerialNumber {
+        var bytes = Array(SHA256.hash(data: key.subjectPublicKeyInfoBytes).prefix(20))
+        bytes[0] = bytes[0] & 0x7F | 0x40
+        return Certificate.SerialNumber(bytes: bytes)
     }
 }

@@ -33,6 +33,10 @@ enum OpenAPI {
             let content: JSON = ["application/json": ["schema": schema]]
             members.append(.init("requestBody", ["content": content]))
         }
+        if let mediaType = route.mediaType {
+            let content = JSON.object([.init(mediaType, ["schema": ["type": "string"]])])
+            members.append(.init("requestBody", ["content": content]))
+        }
         members.append(
             .init("responses", ["200": ["description": "Done."], "default": failure]))
         return .object(members)

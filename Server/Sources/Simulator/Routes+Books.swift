@@ -10,8 +10,10 @@ extension SimulatorRoute {
         },
         get("/_sim/notifications", "Every notification, with the attempts to deliver it.") {
             simulator, _ in
-            .json([
-                "notifications": .array(await simulator.notifications.map(\.json))
+            let all = await simulator.notifications + simulator.v1Notifications
+            return .json([
+                "notifications": .array(all.map(\.json)),
+                "strays": .array(await simulator.strays.map(\.json)),
             ])
         },
         get("/_sim/log", "What happened since the last reset.") { simulator, _ in
@@ -29,12 +31,16 @@ extension SentNotification {
             return .object([at] + [status, error].compactMap { $0 })
         }
         return [
-            "uuid": .string(notice.uuid), "type": notice.type.json,
-            "subtype": notice.subtype?.json ?? .null,
+            "uuid": .string(notice.uuid), "version": v1 == nil ? "2.0" : "1.0",
+            "type": v1?.type.json ?? notice.type.json,
+            "subtype": v1 == nil ? notice.subtype?.json ?? .null : .null,
             "account": notice.account.map { .string($0) } ?? .null,
             "row": notice.row.map { .integer(Int64($0.rawValue)) } ?? .null,
             "environment": .string(notice.environment.rawValue),
-            "at": .string(RFC3339.text(notice.at)), "signed_payload": .string(signedPayload),
+            "at": .string(RFC3339.text(notice.at)),
+            "signed_payload": v1 == nil ? .string(signedPayload) : .null,
+            "body": v1?.notification.json ?? .null,
+            "faults": .array(faults.map { .string($0.rawValue) }),
             "attempts": .array(attempts),
         ]
     }

@@ -10,9 +10,13 @@ extension SimulatorRoute {
         },
         post("/_sim/devices/{id}/purchases", "Buys a product.", PurchaseOrder.fields) {
             simulator, call in
+            let id = try call.parameter("id")
             let outcome = try await simulator.order(
-                PurchaseOrder(call.body), on: call.parameter("id"), at: call.body.time("at"))
-            return .json(outcome.json)
+                PurchaseOrder(call.body), on: id, at: call.body.time("at"))
+            guard case .purchased = outcome else { return .json(outcome.json) }
+            let receipt = JSON.string(try await simulator.receipt(on: id))
+            return .json(
+                .object((outcome.json.members ?? []) + [JSON.Member("app_receipt", receipt)]))
         },
         post("/_sim/devices/{id}/restore", "What a device sends after restoring purchases.", []) {
             simulator, call in
@@ -20,6 +24,7 @@ extension SimulatorRoute {
             return .json([
                 "signed_transactions": texts(restored.signedTransactions),
                 "signed_renewal_infos": texts(restored.signedRenewalInfos),
+                "app_receipt": .string(try await simulator.receipt(on: call.parameter("id"))),
             ])
         },
         get("/_sim/devices/{id}/transactions", "All transactions, signed.") { simulator, call in

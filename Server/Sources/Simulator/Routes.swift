@@ -16,6 +16,8 @@ extension AppStoreSimulator {
                 try await self.response(to: request, context, route)
             }
         }
+        addVerifyReceipt(to: router)
+        addServerAPI(to: router)
         return router
     }
 
@@ -28,8 +30,10 @@ extension AppStoreSimulator {
         for name in route.parameters { parameters[name] = context.parameters.get(name) }
         var query: [String: String] = [:]
         for (name, value) in request.uri.queryParameters { query[String(name)] = String(value) }
+        let isJSON = route.mediaType == nil
         let call = SimulatorRoute.Call(
-            body: try RequestBody(bytes, known: known), parameters: parameters, query: query)
+            body: try RequestBody(isJSON ? bytes : [], known: known),
+            bytes: isJSON ? [] : bytes, parameters: parameters, query: query)
         switch try await route.answer(self, call) {
         case .bytes(let bytes, let type): return Response(.ok, bytes, type: type)
         case .events(let events): return Response(events)
@@ -43,7 +47,7 @@ extension AppStoreSimulator {
         }
     }
 
-    private static func bytes(of request: Request, atMost limit: Int) async throws -> [UInt8] {
+    static func bytes(of request: Request, atMost limit: Int) async throws -> [UInt8] {
         do {
             let buffer = try await request.body.collect(upTo: limit)
             return [UInt8](buffer.readableBytesView)

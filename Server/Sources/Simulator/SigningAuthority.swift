@@ -10,20 +10,60 @@ package struct SigningAuthority: Sendable {
     /// Leaf, intermediate, root, in DER.
     package let certificates: [[UInt8]]
     private let signingKey: P256.Signing.PrivateKey
+    /// Nil where each signature has a random number of its own.
+    private let repeatable: RepeatableSignature<SHA256>?
+    /// Who answers whether the certificates still hold; nil where they do not say where to ask.
+    let desk: RevocationDesk?
     /// The header as Apple writes it, encoded once.
     private let headerSegment: [UInt8]
+    /// What signs receipts: they have a root of their own.
+    package let receipts: ReceiptAuthority
 
-    /// A fresh root, which nobody trusts yet.
-    package init() throws(SigningFailure) {
+    /// A fresh root, which nobody trusts yet. Its certificates name an OCSP responder's URL, where
+    /// there is one.
+    package init(ocspURL: String? = nil) throws(SigningFailure) {
+        try self.init(
+            root: P384.Signing.PrivateKey(), intermediate: P384.Signing.PrivateKey(),
+            leaf: P256.Signing.PrivateKey(), receipts: ReceiptAuthority(), isRepeatable: false,
+            ocspURL: ocspURL)
+    }
+
+    /// The authority of a seed: one seed, one root, and the same bytes for the same payload. Who
+    /// knows the seed can sign, too; it is for tests alone. The keys of receipts (RSA) do not come
+    /// from the seed: they are the given ones, or new.
+    package init(
+        seed: UInt64, receipts: ReceiptAuthority? = nil, ocspURL: String? = nil
+    ) throws(SigningFailure) {
+        let keys: SeededKeys
+        do { keys = try SeededKeys(seed: seed) } catch {
+            throw SigningFailure("The seed \(seed) gives no keys: \(error)")
+        }
+        let receipts = if let receipts { receipts } else { try ReceiptAuthority() }
+        try self.init(
+            root: keys.root, intermediate: keys.intermediate, leaf: keys.leaf, receipts: receipts,
+            isRepeatable: true, ocspURL: ocspURL)
+    }
+
+    private init(
+        root rootKey: P384.Signing.PrivateKey,
+        intermediate intermediateKey: P384.Signing.PrivateKey,
+        leaf key: P256.Signing.PrivateKey, receipts: ReceiptAuthority, isRepeatable: Bool,
+        ocspURL: String? = nil
+    ) throws(SigningFailure) {
         do {
-            let (rootKey, intermediateKey) = (P384.Signing.PrivateKey(), P384.Signing.PrivateKey())
-            let key = P256.Signing.PrivateKey()
             let root = try Certificates.root(rootKey)
             let intermediate = try Certificates.intermediate(
-                intermediateKey, under: root, signer: rootKey)
-            let leaf = try Certificates.leaf(key, under: intermediate, signer: intermediateKey)
-            let chain = try [leaf, intermediate, root].map(Self.der)
-            self.init(key: key, certificates: chain)
+                intermediateKey, under: root, signer: rootKey, ocspURL: ocspURL)
+            let leaf = try Certificates.leaf(
+                key, under: intermediate, signer: intermediateKey, ocspURL: ocspURL)
+            let chain = [leaf, intermediate, root]
+            let desk = try ocspURL.map { url in
+                try RevocationDesk(
+                    url: url, chain: chain, root: rootKey, intermediate: intermediateKey)
+            }
+            self.init(
+                key: key, certificates: try chain.map { try $0.derBytes }, receipts: receipts,
+                isRepeatable: isRepeatable, desk: desk)
         } catch { throw SigningFailure("The simulator's certificates could not be made: \(error)") }
     }
 
@@ -40,21 +80,49 @@ package struct SigningAuthority: Sendable {
                 "The stored signing authority is damaged. Remove the file: a new root is made then."
             )
         }
-        self.init(key: key, certificates: chain)
+        // A file of an earlier version has none.
+        let receipts =
+            if let json = json["receipts"] { try ReceiptAuthority(stored: json) } else {
+                try ReceiptAuthority()
+            }
+        self.init(
+            key: key, certificates: chain, receipts: receipts, isRepeatable: false,
+            desk: json["ocsp"].flatMap { RevocationDesk(stored: $0, chain: chain) })
     }
 
-    private init(key: P256.Signing.PrivateKey, certificates: [[UInt8]]) {
+    private init(
+        key: P256.Signing.PrivateKey, certificates: [[UInt8]], receipts: ReceiptAuthority,
+        isRepeatable: Bool, desk: RevocationDesk? = nil
+    ) {
         signingKey = key
+        self.receipts = receipts
+        self.desk = desk
+        repeatable = isRepeatable ? RepeatableSignature(key) : nil
         self.certificates = certificates
         headerSegment = Base64.url.encode(Self.header(certificates, overrides: []).bytes)
     }
+
+    /// The same keys and certificates, with signatures that are the same each time.
+    package var repeating: Self {
+        Self(
+            key: signingKey, certificates: certificates, receipts: receipts, isRepeatable: true,
+            desk: desk)
+    }
+
+    /// Where one may ask whether its certificates still hold.
+    package var ocspURL: String? { desk?.url }
 
     /// What ``init(stored:)`` reads. It holds the signing key; the two authorities' keys are thrown
     /// away once they have signed.
     package var stored: [UInt8] {
         let chain = certificates.map { JSON.string(Self.base64($0)) }
         let key = JSON.string(Self.base64([UInt8](signingKey.rawRepresentation)))
-        return JSON.object([.init("leaf_key", key), .init("certificates", .array(chain))]).bytes
+        let ocsp = desk.map { [JSON.Member("ocsp", $0.stored)] } ?? []
+        let members: [JSON.Member] = [
+            .init("leaf_key", key), .init("certificates", .array(chain)),
+            .init("receipts", receipts.stored),
+        ]
+        return JSON.object(members + ocsp).bytes
     }
 
     /// The certificate that a server must trust to believe this simulator.
@@ -72,11 +140,27 @@ package struct SigningAuthority: Sendable {
             ? headerSegment
             : Base64.url.encode(Self.header(certificates, overrides: overrides).bytes)
         let signed = head + [UInt8(ascii: ".")] + Base64.url.encode(payload.bytes)
-        do {
-            let signature = try signingKey.signature(for: signed).rawRepresentation
-            let all = signed + [UInt8(ascii: ".")] + Base64.url.encode([UInt8](signature))
-            return String(decoding: all, as: UTF8.self)
-        } catch { throw SigningFailure("A payload could not be signed: \(error)") }
+        let all = signed + [UInt8(ascii: ".")] + Base64.url.encode(try signature(of: signed))
+        return String(decoding: all, as: UTF8.self)
+    }
+
+    /// An ES256 signature, r and s one after the other.
+    package func signature(of bytes: [UInt8]) throws(SigningFailure) -> [UInt8] {
+        if let repeatable { return try repeatable(bytes) }
+        do { return [UInt8](try signingKey.signature(for: bytes).rawRepresentation) } catch {
+            throw SigningFailure("A payload could not be signed: \(error)")
+        }
+    }
+
+    /// A payload under the true chain, but signed with a key that anybody may have.
+    func signedByAStranger(_ payload: JSON) throws(SigningFailure) -> String {
+        let stranger: P256.Signing.PrivateKey
+        do { stranger = try SeededKeys(seed: .max).leaf } catch {
+            throw SigningFailure("There is no key to forge with: \(error)")
+        }
+        return try Self(
+            key: stranger, certificates: certificates, receipts: receipts, isRepeatable: true
+        ).sign(payload)
     }
 
     private static func header(_ chain: [[UInt8]], overrides: [JSON.Member]) -> JSON {
@@ -92,12 +176,6 @@ package struct SigningAuthority: Sendable {
 
     private static func base64(_ bytes: [UInt8]) -> String {
         String(decoding: Base64.standard.encode(bytes), as: UTF8.self)
-    }
-
-    private static func der(_ certificate: Certificate) throws -> [UInt8] {
-        var serializer = DER.Serializer()
-        try serializer.serialize(certificate)
-        return serializer.serializedBytes
     }
 }
 

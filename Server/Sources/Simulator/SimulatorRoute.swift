@@ -15,6 +15,8 @@ struct SimulatorRoute: Sendable {
     /// What a route is called with.
     struct Call: Sendable {
         let body: RequestBody
+        /// The body as it came, where the route takes no JSON.
+        var bytes: [UInt8] = []
         let parameters: [String: String]
         let query: [String: String]
     }
@@ -29,6 +31,8 @@ struct SimulatorRoute: Sendable {
     var fields: [Field] = []
     var query: [String] = []
     var bodyBytesMax = Self.bodyBytesMax
+    /// Of a body that is no JSON.
+    var mediaType: String?
     let answer: @Sendable (AppStoreSimulator, Call) async throws -> Answer
 
     /// A field of a body, and its type in JSON Schema.
@@ -69,9 +73,9 @@ struct SimulatorRoute: Sendable {
 
     /// Everything the simulator answers.
     static let all =
-        worldRoutes + productRoutes + deviceRoutes + purchaseRoutes + subscriptionRoutes
-        + bookRoutes
-        + announcementRoutes
+        worldRoutes + productRoutes + faultRoutes + scenarioRoutes + deviceRoutes + purchaseRoutes
+        + subscriptionRoutes + bookRoutes + announcementRoutes + serverAPIRoutes + ocspRoutes
+        + receiptRoutes + verifyReceiptRoutes
 }
 
 extension SimulatorRoute.Call {

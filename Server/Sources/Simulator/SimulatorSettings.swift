@@ -27,6 +27,16 @@ package struct SimulatorSettings: Sendable {
     /// Whether a transaction that was upgraded carries the date of its prorated refund.
     package var upgradeSetsRevocationDate = true
 
+    /// Who may call the App Store Server API.
+    package var apiKeys = [APIKey.wellKnown]
+    /// Whether its limits of calls in a second hold, and by whose time.
+    package var apiRateLimits = RateLimits.Time.off
+    /// What the OCSP responder declares revoked.
+    package var revokedCertificates: Set<RevocationDesk.Subject> = []
+
+    /// Whether also the signatures come from the seed, so that two runs are the same bytes.
+    package var isDeterministic = false
+
     /// What is otherwise than documented.
     package var habits: Set<Habit> = []
     /// How fast subscriptions of the sandbox renew, where a device says nothing else.
@@ -36,6 +46,16 @@ package struct SimulatorSettings: Sendable {
     /// Minutes from the order of a mass extension to its end.
     package var massExtensionMinutes: Int64 = 60
 
+    /// The app's shared secret: what verifyReceipt wants, and what V1 notifications carry.
+    package var sharedSecret = Self.wellKnownSecret
+    /// Where V1 notifications go, beside those of version 2; nil makes none.
+    package var v1NotificationURL: String?
+    package var v1Era = V1Era.year2021
+    /// How receipts are hashed for their signature.
+    package var receiptDigest = ReceiptDigest.sha256
+
+    /// The secret of every app that has set none.
+    package static let wellKnownSecret = "c0ffee00c0ffee00c0ffee00c0ffee00"
     /// The days of grace that can be set.
     package static let graceDaysRange = 0...28
     /// A month.

@@ -72,6 +72,9 @@ final class LetterBox: Sendable {
 
     var count: Int { state.withLock(\.bodies.count) }
 
+    /// As they were posted.
+    var bodies: [[UInt8]] { state.withLock(\.bodies) }
+
     var letters: [Letter] {
         get throws {
             try state.withLock(\.bodies).map { body in

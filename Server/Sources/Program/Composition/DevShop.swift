@@ -48,14 +48,16 @@ struct DevShop {
         }
     }
 
-    /// The root of earlier runs, or a new one.
-    func authority() throws -> SigningAuthority {
+    /// The root of earlier runs, or a new one. An authority whose certificates name an OCSP
+    /// responder is kept beside the one whose do not.
+    func authority(ocspURL: String? = nil) throws -> SigningAuthority {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        let file = file("simulator-authority")
+        let file = file(ocspURL == nil ? "simulator-authority" : "simulator-authority-ocsp")
         if let stored = FileManager.default.contents(atPath: file.path) {
-            return try SigningAuthority(stored: Array(stored))
+            let authority = try SigningAuthority(stored: Array(stored))
+            if authority.ocspURL == ocspURL { return authority }
         }
-        let authority = try SigningAuthority()
+        let authority = try SigningAuthority(ocspURL: ocspURL)
         try Data(authority.stored).write(to: file, options: .atomic)
         return authority
     }

@@ -69,7 +69,7 @@ private struct SimulatorInTurn: Service {
         var settings = parts.settings.simulator
         settings.notificationURL = serverURL + Paths.notifications
         let simulator = AppStoreSimulator(
-            settings, authority: parts.settings.authority,
+            settings, authority: parts.settings.authority, keepsRoot: true,
             post: NotificationPost(client: parts.client).post)
         parts.clock.follow(simulator.clock)
         try await SimulatorFace(

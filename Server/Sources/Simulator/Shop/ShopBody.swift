@@ -3,7 +3,7 @@ import AppStoreFormats
 /// The part of a reset's body that is about the shop and the buying side.
 struct ShopBody: Sendable {
     static let fields: [SimulatorRoute.Field] = [
-        .init("shop", "object", "A .storekit file as JSON, or \"example\"."),
+        .init("shop", "object", "A .storekit file as JSON, or \"example\" or \"full\"."),
         .init("families", "object", "{family: [account, …]}: they join with their first device."),
         .init("prices", "object", "{product: {storefront: \"8.99\"}}"),
         .init(
@@ -44,17 +44,21 @@ struct ShopBody: Sendable {
 
     /// What is odd in the shop that the body brings; empty where it brings none.
     static func warnings(_ body: RequestBody) -> [String] {
-        guard let json = body.value("shop"), json != "example" else { return [] }
+        guard let json = body.value("shop"), json.string == nil else { return [] }
         return ShopLint(json).findings.map(\.description)
     }
 
     private static func shop(_ json: JSON) throws(StoreProblem) -> StoreKitFile {
         do throws(StoreKitFileFailure) {
-            return json == "example" ? try ExampleShop.file() : try StoreKitFile(json: json)
+            switch json {
+            case "example": return try ExampleShop.file()
+            case "full": return try FullShop.file()
+            default: return try StoreKitFile(json: json)
+            }
         } catch {
             throw StoreProblem.badRequest(
                 "The shop cannot be used: \(error).",
-                remedy: "Send a .storekit file's content, or \"example\".")
+                remedy: "Send a .storekit file's content, or \"example\", or \"full\".")
         }
     }
 

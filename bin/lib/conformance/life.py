@@ -1,23 +1,8 @@
-"""Plays a short life against the simulator and reads every document with Apple's own verifier.
+"""A short life against the simulator and the server beside it, read with Apple's verifier."""
 
-Usage: conformance.py SIMULATOR_URL SERVER_URL. The last line is `N passed, N failed`.
-"""
+from control import BUNDLE_ID, Simulator, request
 
-import json
-import sys
-import urllib.error
-import urllib.request
-
-from appstoreserverlibrary.models.Environment import Environment
-from appstoreserverlibrary.signed_data_verifier import (
-    SignedDataVerifier,
-    VerificationException,
-)
-
-BUNDLE_ID = "com.example.birds"
-APP_APPLE_ID = 1234567890
 PRODUCT_ID = "pro.monthly"
-ANSWER_SECONDS_MAX = 60
 
 # The life that is played below, as Apple's table of notifications tells it.
 LIFE = [
@@ -27,54 +12,6 @@ LIFE = [
     ("EXPIRED", "VOLUNTARY"),
     ("REFUND", None),
 ]
-
-
-class Claims:
-    """Counts what held and what did not, and prints each."""
-
-    def __init__(self):
-        self.passed = 0
-        self.failed = 0
-
-    def check(self, claim, test):
-        """Runs `test`, which returns None or True where the claim holds."""
-        try:
-            outcome = test()
-        except VerificationException as refusal:
-            outcome = f"refused by Apple's verifier: {refusal.status.name}"
-        except Exception as error:  # A crash of one claim must not hide the others.
-            outcome = f"{type(error).__name__}: {error}"
-        if outcome is None or outcome is True:
-            self.passed += 1
-            print(f"passed  {claim}")
-        else:
-            self.failed += 1
-            print(f"FAILED  {claim}: {outcome}")
-
-    def equal(self, claim, found, expected):
-        self.check(claim, lambda: found == expected or f"expected {expected!r}, found {found!r}")
-
-
-def call(url, body=None):
-    """GET, or POST where there is a body. Returns the answer's bytes."""
-    request = urllib.request.Request(url)
-    if body is not None:
-        request.data = json.dumps(body).encode()
-        request.add_header("Content-Type", "application/json")
-    try:
-        with urllib.request.urlopen(request, timeout=ANSWER_SECONDS_MAX) as answer:
-            return answer.read()
-    except urllib.error.HTTPError as error:
-        text = error.read().decode(errors="replace")
-        raise RuntimeError(f"{url} answered {error.code}: {text}") from None
-
-
-def refuses(read, document):
-    """True where Apple's verifier refuses; what it read otherwise."""
-    try:
-        return f"accepted: {read(document)}"
-    except VerificationException:
-        return True
 
 
 def with_a_changed_payload(jws):
@@ -87,17 +24,14 @@ def with_a_changed_payload(jws):
 def play(simulator):
     """A device buys, renews, cancels, expires and is refunded. Returns what its purchases say."""
 
-    def post(path, body):
-        return json.loads(call(simulator + path, body))
-
-    device = post("/_sim/devices", {"account": "conformance"})["device_id"]
-    bought = post(f"/_sim/devices/{device}/purchases", {"product_id": PRODUCT_ID})
-    restored = post(f"/_sim/devices/{device}/restore", {})
+    device = simulator.device("conformance")
+    bought = simulator.buy(device, PRODUCT_ID)
+    restored = simulator.post(f"/_sim/devices/{device}/restore")
     original = bought["original_transaction_id"]
-    post("/_sim/clock", {"advance": "P32D"})
-    post(f"/_sim/subscriptions/{original}/cancel", {})
-    post("/_sim/clock", {"advance": "P32D"})
-    post(f"/_sim/subscriptions/{original}/refund", {})
+    simulator.advance("P32D")
+    simulator.act(original, "cancel")
+    simulator.advance("P32D")
+    simulator.act(original, "refund")
     return bought, restored
 
 
@@ -123,8 +57,7 @@ def check_purchase(claims, verifiers, bought, restored):
         ("a production transaction is refused in the sandbox", sandbox, signed),
         ("a transaction of this app is refused for another", foreign, signed),
     ]:
-        refused = verifier.verify_and_decode_signed_transaction
-        claims.check(claim, lambda r=refused, d=document: refuses(r, d))
+        claims.refused(claim, verifier.verify_and_decode_signed_transaction, document)
     for number, document in enumerate(restored["signed_transactions"], 1):
         claims.check(f"restored transaction {number} verifies", lambda d=document: read(d) and None)
     for number, document in enumerate(restored["signed_renewal_infos"], 1):
@@ -164,29 +97,18 @@ def check_notifications(claims, verifier, sent):
     claims.equal("every notification has a UUID of its own", len(uuids), len(sent))
 
 
-def main():
-    simulator, server = sys.argv[1], sys.argv[2]
-    claims = Claims()
-    call(server + "/health")
-    root = call(simulator + "/_sim/root.cer")
-
-    def verifier(environment, bundle):
-        return SignedDataVerifier([root], False, environment, bundle, APP_APPLE_ID)
-
-    ours = verifier(Environment.PRODUCTION, BUNDLE_ID)
-    sandbox = verifier(Environment.SANDBOX, BUNDLE_ID)
-    foreign = verifier(Environment.PRODUCTION, "com.example.fish")
+def run(claims, simulator_url, server_url):
+    request(server_url + "/health")
+    simulator = Simulator(simulator_url)
+    verifiers = (
+        simulator.verifier(),
+        simulator.verifier(sandbox=True),
+        simulator.verifier(bundle="com.example.fish"),
+    )
 
     def life():
         bought, restored = play(simulator)
-        check_purchase(claims, (ours, sandbox, foreign), bought, restored)
-        answer = json.loads(call(simulator + "/_sim/notifications"))
-        check_notifications(claims, ours, answer["notifications"])
+        check_purchase(claims, verifiers, bought, restored)
+        check_notifications(claims, verifiers[0], simulator.notifications())
 
     claims.check("the whole life could be played", life)
-    print(f"{claims.passed} passed, {claims.failed} failed")
-    return 1 if claims.failed or not claims.passed else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

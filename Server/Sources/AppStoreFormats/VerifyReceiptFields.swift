@@ -1,0 +1,96 @@
+// How the JSON of verifyReceipt and of V1 notifications writes values, which differs from what the
+// newer documents do: nearly everything is a string.
+
+/// A value written as a string: `"1"`, `"true"`. Middle boxes and old fixtures write it bare, so it
+/// is read in both ways.
+package struct Quoted<Value: LosslessStringConvertible & Hashable & Sendable>: WireValue {
+    package var value: Value
+
+    package init(_ value: Value) { self.value = value }
+
+    package init?(json: JSON) {
+        let text: String
+        switch json {
+        case .string(let string): text = string
+        case .integer(let number): text = String(number)
+        case .bool(let bool): text = String(bool)
+        default: return nil
+        }
+        guard let value = Value(text) else { return nil }
+        self.value = value
+    }
+
+    package var json: JSON { .string(String(value)) }
+}
+
+/// A yes or no that Apple has written in five ways: `true`, `1`, `"1"`, `"true"`, and their
+/// opposites. Written as a boolean.
+package struct LooseFlag: WireValue {
+    package var value: Bool
+
+    package init(_ value: Bool) { self.value = value }
+
+    package init?(json: JSON) {
+        switch json {
+        case .bool(let bool): value = bool
+        case .integer(0), "0", "false": value = false
+        case .integer(1), "1", "true": value = true
+        default: return nil
+        }
+    }
+
+    package var json: JSON { .bool(value) }
+}
+
+extension Fields {
+    /// A value that is written as a string.
+    mutating func quoted<Value: LosslessStringConvertible & Hashable & Sendable>(
+        _ key: String, _ value: inout Value?
+    ) {
+        var quoted = value.map { Quoted($0) }
+        field(key, &quoted)
+        value = quoted?.value
+    }
+
+    /// An enumeration of numbers that is written as strings.
+    mutating func quoted<Value: OpenEnumeration>(
+        _ key: String, _ value: inout Value?
+    ) where Value.RawValue == Int64 {
+        var number = value?.rawValue
+        quoted(key, &number)
+        value = number.map { Value(rawValue: $0) }
+    }
+
+    mutating func flag(_ key: String, _ value: inout Bool?) {
+        var flag = value.map { LooseFlag($0) }
+        field(key, &flag)
+        value = flag?.value
+    }
+
+    /// A moment in three spellings. Where they differ the milliseconds count.
+    mutating func dates(_ key: String, _ value: inout AppStoreDate?) {
+        dates(
+            &value, greenwich: key, milliseconds: key + "_ms", pacific: key + "_pst")
+    }
+
+    /// The same by the keys of transaction receipts, where the bare one holds the milliseconds.
+    mutating func formattedDates(_ key: String, _ value: inout AppStoreDate?) {
+        dates(
+            &value, greenwich: key + "_formatted", milliseconds: key,
+            pacific: key + "_formatted_pst")
+    }
+
+    private mutating func dates(
+        _ value: inout AppStoreDate?, greenwich: String, milliseconds: String, pacific: String
+    ) {
+        var text = value.map(ReceiptDate.greenwich)
+        var number = value?.milliseconds
+        var local = value.map(ReceiptDate.pacific)
+        field(greenwich, &text)
+        quoted(milliseconds, &number)
+        field(pacific, &local)
+        value =
+            number.map { AppStoreDate(milliseconds: $0) }
+            ?? [text, local].compactMap { $0.flatMap(ReceiptDate.moment) }.first
+    }
+}

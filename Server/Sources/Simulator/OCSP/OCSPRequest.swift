@@ -1,0 +1,87 @@
+import SwiftASN1
+
+/// What a verifier asks about certificates (RFC 6960 §4.1.1). Its signature, if any, is not looked
+/// at: responders answer anybody.
+struct OCSPRequest: Sendable {
+    /// Bytes of a request, and certificates asked about in one.
+    static let bytesMax = 16_384
+    static let questionsMax = 20
+
+    /// One certificate that is asked about.
+    struct Question: Hashable, Sendable {
+        let hashAlgorithm: ASN1ObjectIdentifier
+        let issuerKeyHash: [UInt8]
+        let serialNumber: [UInt8]
+        /// The whole CertID as it came: the answer repeats it.
+        let encoded: [UInt8]
+    }
+
+    private static let nonce: ASN1ObjectIdentifier = [1, 3, 6, 1, 5, 5, 7, 48, 1, 2]
+
+    var questions: [Question] = []
+    /// The nonce's extension as it came; the answer repeats it.
+    var encodedNonce: [UInt8]?
+
+    init(derEncoded bytes: [UInt8]) throws {
+        guard bytes.count <= Self.bytesMax else { throw Self.invalid("over its limit of bytes") }
+        let outer = try Self.children(of: DER.parse(bytes))
+        guard let contents = outer.first else { throw Self.invalid("empty") }
+        for node in try Self.children(of: contents) {
+            switch node.identifier {
+            case .sequence: try readList(node)
+            case ASN1Identifier(tagWithNumber: 2, tagClass: .contextSpecific):
+                try readExtensions(node)
+            // The version, and who asks.
+            default: continue
+            }
+        }
+        guard (1...Self.questionsMax).contains(questions.count) else {
+            throw Self.invalid("about \(questions.count) certificates")
+        }
+    }
+
+    private mutating func readList(_ list: ASN1Node) throws {
+        for request in try Self.children(of: list) {
+            guard let id = try Self.children(of: request).first else {
+                throw Self.invalid("without a certificate's id")
+            }
+            questions.append(try Question(id))
+        }
+    }
+
+    private mutating func readExtensions(_ node: ASN1Node) throws {
+        for list in try Self.children(of: node) {
+            for entry in try Self.children(of: list) {
+                guard let name = try Self.children(of: entry).first,
+                    try ASN1ObjectIdentifier(derEncoded: name) == Self.nonce
+                else { continue }
+                encodedNonce = Array(entry.encodedBytes)
+            }
+        }
+    }
+
+    fileprivate static func children(of node: ASN1Node) throws -> [ASN1Node] {
+        guard case .constructed(let nodes) = node.content else {
+            throw invalid("not made of parts")
+        }
+        return Array(nodes)
+    }
+
+    fileprivate static func invalid(_ what: String) -> ASN1Error {
+        .invalidASN1Object(reason: "The OCSP request is \(what).")
+    }
+}
+
+extension OCSPRequest.Question {
+    /// CertID: algorithm, hash of the issuer's name, hash of its key, serial number.
+    fileprivate init(_ id: ASN1Node) throws {
+        let parts = try OCSPRequest.children(of: id)
+        guard parts.count == 4, let algorithm = try OCSPRequest.children(of: parts[0]).first,
+            case .primitive(let serial) = parts[3].content
+        else { throw OCSPRequest.invalid("with an id that is no CertID") }
+        hashAlgorithm = try ASN1ObjectIdentifier(derEncoded: algorithm)
+        issuerKeyHash = Array(try ASN1OctetString(derEncoded: parts[2]).bytes)
+        serialNumber = Array(serial)
+        encoded = Array(id.encodedBytes)
+    }
+}

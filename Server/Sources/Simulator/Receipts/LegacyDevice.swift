@@ -1,0 +1,63 @@
+import AppStoreFormats
+import Crypto
+
+/// The numbers of hardware and shop that only the older documents show. All come from the seed and
+/// from names, by a hash: to look at them changes nothing in the world.
+struct LegacyDevice: Hashable, Sendable {
+    let seed: UInt64
+    /// The device's id, or the account's name where no device is known.
+    let name: String
+
+    /// `identifierForVendor`: the GUID that a receipt's hash is of.
+    var guid: [UInt8] {
+        var bytes = Self.noise("vendor", seed, name, count: 16)
+        // Version 4 of RFC 9562, as UIKit's are.
+        bytes[6] = bytes[6] & 0x0F | 0x40
+        bytes[8] = bytes[8] & 0x3F | 0x80
+        return bytes
+    }
+
+    /// The same as text.
+    var vendorIdentifier: String { Self.uuidText(guid) }
+
+    /// A UDID of 40 hexadecimal digits.
+    var uniqueIdentifier: String {
+        Self.noise("udid", seed, name, count: 20).map(Self.hexadecimal).joined()
+    }
+
+    /// A product's Apple id. The same on every device.
+    func itemID(of product: String) -> String {
+        let number = Self.number("item", seed, product, below: 900_000_000)
+        return String(600_000_000 + number)
+    }
+
+    /// Bytes that look random, and are the same each time.
+    static func noise(_ what: String, _ seed: UInt64, _ name: String, count: Int) -> [UInt8] {
+        var bytes: [UInt8] = []
+        while bytes.count < count {
+            let text = "\(what) \(bytes.count) \(seed) \(name)"
+            bytes += SHA256.hash(data: Array(text.utf8))
+        }
+        return Array(bytes.prefix(count))
+    }
+
+    static func number(
+        _ what: String, _ seed: UInt64, _ name: String, below limit: UInt64
+    ) -> Int64 {
+        let bytes = noise(what, seed, name, count: 8)
+        return Int64(bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) } % limit)
+    }
+
+    static func uuidText(_ bytes: [UInt8]) -> String {
+        var text = ""
+        for (index, byte) in bytes.enumerated() {
+            if [4, 6, 8, 10].contains(index) { text += "-" }
+            text += hexadecimal(byte)
+        }
+        return text.uppercased()
+    }
+
+    private static func hexadecimal(_ byte: UInt8) -> String {
+        String(UInt16(byte) + 0x100, radix: 16).dropFirst().description
+    }
+}

@@ -1,0 +1,39 @@
+import AppStoreFormats
+
+// Receipts over HTTP.
+
+extension SimulatorRoute {
+    static let receiptRoutes = [
+        get("/_sim/receipt-root.cer", "The root certificate (DER) that receipts are signed under.")
+        { simulator, _ in
+            .bytes(simulator.authority.receipts.rootDER, type: "application/pkix-cert")
+        },
+        get("/_sim/devices/{id}/receipt", "A device's app receipt, made now.", query: ["guid"]) {
+            simulator, call in
+            let id = try call.parameter("id")
+            let guid = try call.query["guid"].map(guidBytes)
+            let own = try await simulator.vendorIdentifier(of: id)
+            return .json([
+                "app_receipt": .string(try await simulator.receipt(on: id, guid: guid)),
+                "device_guid": .string(call.query["guid"] ?? own),
+            ])
+        },
+        get("/_sim/transactions/{id}/receipt", "One transaction's receipt, as before iOS 7.") {
+            simulator, call in
+            let receipt = try await simulator.transactionReceipt(of: call.parameter("id"))
+            return .json(["transaction_receipt": .string(receipt)])
+        },
+    ]
+
+    /// A UUID, or the 6 bytes of a network address that stand for a Mac, in hexadecimal.
+    private static func guidBytes(_ text: String) throws(StoreProblem) -> [UInt8] {
+        let digits = text.filter { $0 != "-" && $0 != ":" }.compactMap(\.hexDigitValue)
+        let length = text.count { $0 != "-" && $0 != ":" }
+        guard digits.count == length, [32, 12].contains(length) else {
+            throw RequestBody.wrong("guid", "a UUID, or a MAC address for a Mac")
+        }
+        return stride(from: 0, to: length, by: 2).map {
+            UInt8(digits[$0] * 16 + digits[$0 + 1])
+        }
+    }
+}

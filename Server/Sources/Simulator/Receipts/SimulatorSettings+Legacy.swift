@@ -1,0 +1,32 @@
+import AppStoreFormats
+
+// What a reset says about the older documents.
+
+extension SimulatorSettings {
+    typealias Field = SimulatorRoute.Field
+
+    static let legacyFields = [
+        Field("shared_secret", "string", "What verifyReceipt wants as password."),
+        Field("receipt_digest", "string", "sha256 (default) or sha1, as before 2023."),
+        Field("v1_notification_url", "string", "Where V1 notifications are posted; null: none."),
+        Field("v1_era", "string", "How V1 notifications are: of 2018, 2020 or 2021 (default)."),
+    ]
+
+    mutating func readLegacy(_ body: RequestBody) throws(StoreProblem) {
+        sharedSecret = try body.string("shared_secret") ?? sharedSecret
+        if let url = try body.string("v1_notification_url") { v1NotificationURL = url }
+        if body.isNull("v1_notification_url") { v1NotificationURL = nil }
+        if let word = try body.string("v1_era") {
+            guard let era = V1Era(rawValue: word) else {
+                throw RequestBody.wrong("v1_era", "2018, 2020 or 2021, as a text")
+            }
+            v1Era = era
+        }
+        if let word = try body.string("receipt_digest") {
+            guard let digest = ReceiptDigest(rawValue: word) else {
+                throw RequestBody.wrong("receipt_digest", "sha256 or sha1")
+            }
+            receiptDigest = digest
+        }
+    }
+}

@@ -1,0 +1,54 @@
+import AppStoreFormats
+import Crypto
+import Foundation
+
+/// A key that signs the bearer tokens of a client, as App Store Connect hands it out.
+package struct APIKey: Hashable, Sendable {
+    /// Keys of one world.
+    package static let keysMax = 50
+
+    package let id: String
+    package let issuerID: String
+    /// P-256, as X9.63 has it.
+    let publicKey: [UInt8]
+
+    /// From PEM: a private key as App Store Connect's `.p8`, or a public key. Nil for anything
+    /// else.
+    package init?(id: String, issuerID: String, pem: String) {
+        if let key = try? P256.Signing.PrivateKey(pemRepresentation: pem) {
+            self.init(id: id, issuerID: issuerID, key.publicKey)
+        } else if let key = try? P256.Signing.PublicKey(pemRepresentation: pem) {
+            self.init(id: id, issuerID: issuerID, key)
+        } else {
+            return nil
+        }
+    }
+
+    private init(id: String, issuerID: String, _ key: P256.Signing.PublicKey) {
+        self.id = id
+        self.issuerID = issuerID
+        publicKey = [UInt8](key.x963Representation)
+    }
+
+    // MARK: - The key that everybody knows
+
+    /// Valid wherever no other keys are registered, so that a test needs no set-up.
+    package static let wellKnown = Self(
+        id: "SIMULATOR1", issuerID: "57246542-96fe-1a63-e053-0824d011072a",
+        wellKnownPrivateKey.publicKey)
+
+    /// Its private half, in PEM.
+    package static var wellKnownPEM: String { wellKnownPrivateKey.pemRepresentation }
+
+    private static let wellKnownPrivateKey = firstKey(
+        from: Array("The App Store Server API key of the Perennial simulator".utf8))
+
+    /// The first of the seed's hash, its hash, and so on that is a key. All but one in 2³² are.
+    private static func firstKey(from seed: [UInt8]) -> P256.Signing.PrivateKey {
+        var digest = SHA256.hash(data: seed)
+        while true {
+            if let key = try? P256.Signing.PrivateKey(rawRepresentation: digest) { return key }
+            digest = SHA256.hash(data: Data(digest))
+        }
+    }
+}

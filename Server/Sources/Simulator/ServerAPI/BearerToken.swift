@@ -1,0 +1,73 @@
+import AppStoreFormats
+import Crypto
+
+/// The token in a request's `Authorization`, by the page "Generating JSON Web Tokens for API
+/// requests".
+struct BearerToken: Sendable {
+    /// From `iat` to `exp`.
+    static let lifetimeSecondsMax: Int64 = 3600
+    /// Between the client's clock and ours.
+    static let skewSeconds: Int64 = 60
+    static let audience = "appstoreconnect-v1"
+    /// Characters of the header's value.
+    static let lengthMax = 8192
+
+    /// Why a token is not accepted. Apple's answer does not say it; the log does.
+    struct Refusal: Error, Hashable, Sendable {
+        let reason: String
+
+        init(_ reason: String) { self.reason = reason }
+    }
+
+    let key: APIKey
+    private let claims: JSON
+
+    /// Reads and checks a header's value: form, key, signature, claims.
+    init(_ authorization: String?, keys: [APIKey], bundleID: String) throws(Refusal) {
+        guard let authorization, authorization.utf8.count <= Self.lengthMax,
+            let space = authorization.firstIndex(of: " "),
+            authorization[..<space].lowercased() == "bearer",
+            let jws = CompactJWS(String(authorization[space...].dropFirst())),
+            let header = jws.header.flatMap({ try? JSON(parsing: $0) }),
+            let claims = jws.payload.flatMap({ try? JSON(parsing: $0) })
+        else { throw Refusal("There is no bearer token in the form of a JWT.") }
+        guard header["alg"] == "ES256" else { throw Refusal("The algorithm is not ES256.") }
+        guard let key = keys.first(where: { $0.id == header["kid"]?.string }) else {
+            throw Refusal("No key has the id \(header["kid"]?.string ?? "(none)").")
+        }
+        guard Self.isSigned(jws, by: key) else {
+            throw Refusal("The signature is not of the key \(key.id).")
+        }
+        for (name, expected) in [
+            ("iss", key.issuerID), ("aud", Self.audience), ("bid", bundleID),
+        ] where claims[name]?.string != expected {
+            throw Refusal("The claim \(name) is not \(expected).")
+        }
+        self.key = key
+        self.claims = claims
+    }
+
+    private static func isSigned(_ jws: CompactJWS, by key: APIKey) -> Bool {
+        guard let bytes = jws.signature,
+            let signature = try? P256.Signing.ECDSASignature(rawRepresentation: bytes),
+            let publicKey = try? P256.Signing.PublicKey(x963Representation: key.publicKey)
+        else { return false }
+        return publicKey.isValidSignature(signature, for: jws.signedBytes)
+    }
+
+    /// Throws where the token is not of one of these times: a server that follows the virtual clock
+    /// signs by that, all others by the machine's. Apple's Python and Java clients send no `iat`.
+    func requireCurrent(at clocks: [AppStoreDate]) throws(Refusal) {
+        guard let expires = claims["exp"]?.integer else { throw Refusal("There is no exp.") }
+        let begins = claims["iat"]?.integer
+        let isCurrent = clocks.contains { clock in
+            let now = clock.milliseconds / 1000
+            let start = begins ?? now
+            return now <= expires + Self.skewSeconds && start <= now + Self.skewSeconds
+                && expires - start <= Self.lifetimeSecondsMax
+        }
+        guard isCurrent else {
+            throw Refusal("The token is expired, not valid yet, or valid for over an hour.")
+        }
+    }
+}

@@ -1,0 +1,138 @@
+import AppStoreFormats
+import Foundation
+
+/// What the app says about a purchase whose refund the customer asks for.
+enum ConsumptionEndpoints {
+    static let all = [
+        APIEndpoint(
+            .put, "v2/transactions/consumption/{id}", perSecond: 50
+        ) { simulator, call in
+            try await simulator.takeConsumption(call)
+        },
+        APIEndpoint(
+            .put, "v1/transactions/consumption/{id}", perSecond: 50
+        ) { simulator, call in
+            try await simulator.takeFirstConsumption(call)
+        },
+    ]
+}
+
+/// The body of a consumption call, checked.
+struct ConsumptionBody: Hashable, Sendable {
+    /// Thousandths of a percent.
+    static let wholePercentage: Int64 = 100_000
+
+    let answer: ConsumptionAnswer
+
+    /// By the page "ConsumptionRequest".
+    init(_ body: JSON, for type: ProductType) throws(APIError) {
+        guard body["customerConsented"] == true else { throw .invalidCustomerConsented }
+        guard body["sampleContentProvided"]?.bool != nil else {
+            throw .invalidSampleContentProvided
+        }
+        let percentage = try Self.percentage(
+            body["consumptionPercentage"], for: type,
+            isDelivered: Self.isDelivered(body["deliveryStatus"]))
+        let preference = try Self.preference(
+            body["refundPreference"], for: type, percentage: percentage)
+        answer = ConsumptionAnswer(preference: preference, consumedPercentage: percentage)
+    }
+
+    private static func isDelivered(_ value: JSON?) throws(APIError) -> Bool {
+        switch value?.string {
+        case "DELIVERED"?: return true
+        case "UNDELIVERED_QUALITY_ISSUE"?, "UNDELIVERED_WRONG_ITEM"?,
+            "UNDELIVERED_SERVER_OUTAGE"?, "UNDELIVERED_OTHER"?:
+            return false
+        default: throw .invalidDeliveryStatus
+        }
+    }
+
+    private static func percentage(
+        _ value: JSON?, for type: ProductType, isDelivered: Bool
+    ) throws(APIError) -> Int64? {
+        guard let value, value != .null else { return nil }
+        guard let percentage = value.integer, (0...wholePercentage).contains(percentage) else {
+            throw .percentageOutOfRange
+        }
+        guard type != .autoRenewable else { throw .percentageOfSubscription }
+        guard isDelivered || percentage == 0 else { throw .undeliveredButConsumed }
+        return percentage
+    }
+
+    private static func preference(
+        _ value: JSON?, for type: ProductType, percentage: Int64?
+    ) throws(APIError) -> ConsumptionAnswer.Preference? {
+        guard let value, value != .null else { return nil }
+        guard let word = value.string,
+            let preference = ConsumptionAnswer.Preference(rawValue: word)
+        else { throw .invalidRefundPreference }
+        // How much to give back follows from the time for a subscription, and from the use for all
+        // else.
+        let hasShare = type == .autoRenewable || (1..<wholePercentage).contains(percentage ?? 0)
+        guard preference != .grantProrated || hasShare else { throw .percentageOutOfRange }
+        return preference
+    }
+
+    /// By the page "ConsumptionRequestV1", whose fields are all numbers of a scale.
+    init(first body: JSON) throws(APIError) {
+        guard body["customerConsented"] == true else { throw .invalidCustomerConsented }
+        guard body["sampleContentProvided"]?.bool != nil else {
+            throw .invalidSampleContentProvided
+        }
+        for (name, highest, error) in Self.scales {
+            guard let value = body[name], value != .null else { continue }
+            guard let number = value.integer, (0...highest).contains(number) else { throw error }
+        }
+        let token = body["appAccountToken"]?.string ?? ""
+        guard token.isEmpty || UUID(uuidString: token) != nil else {
+            throw .invalidAppAccountToken
+        }
+        switch body["refundPreference"]?.integer {
+        case 1?: answer = ConsumptionAnswer(preference: .grantFull)
+        case 2?: answer = ConsumptionAnswer(preference: .decline)
+        default: answer = ConsumptionAnswer()
+        }
+    }
+
+    private static let scales: [(name: String, highest: Int64, error: APIError)] = [
+        ("consumptionStatus", 3, .invalidConsumptionStatus),
+        ("platform", 2, .invalidPlatform),
+        ("deliveryStatus", 5, .invalidDeliveryStatus),
+        ("accountTenure", 7, .invalidAccountTenure),
+        ("playTime", 7, .invalidPlayTime),
+        ("lifetimeDollarsRefunded", 7, .invalidDollarsRefunded),
+        ("lifetimeDollarsPurchased", 7, .invalidDollarsPurchased),
+        ("userStatus", 4, .invalidUserStatus),
+        ("refundPreference", 3, .invalidRefundPreference),
+    ]
+}
+
+extension AppStoreSimulator {
+    fileprivate func takeConsumption(_ call: APICall) async throws -> APIAnswer {
+        let transaction = try world.transaction(call.parameter("id"), in: call.environment)
+        try requirePurchased(transaction)
+        let body = try ConsumptionBody(call.body(), for: transaction.product.type)
+        return try await take(body, of: transaction)
+    }
+
+    /// The first version is for consumables and subscriptions only.
+    fileprivate func takeFirstConsumption(_ call: APICall) async throws -> APIAnswer {
+        let transaction = try world.transaction(call.parameter("id"), in: call.environment)
+        guard [.consumable, .autoRenewable].contains(transaction.product.type) else {
+            throw APIError.invalidTransactionTypeNotSupported
+        }
+        return try await take(ConsumptionBody(first: call.body()), of: transaction)
+    }
+
+    /// Of several answers the last counts.
+    private func take(
+        _ body: ConsumptionBody, of transaction: StoreTransaction
+    ) async throws -> APIAnswer {
+        _ = try await perform { world, now throws(StoreProblem) in
+            try world.consumption(body.answer, of: transaction.id, at: now)
+            return ((), [])
+        }
+        return APIAnswer(202)
+    }
+}

@@ -1,0 +1,121 @@
+import AppStoreFormats
+import Foundation
+
+/// Renewal dates that are put off: for one subscriber, or for all of a product.
+enum ExtensionEndpoints {
+    static let all = [
+        APIEndpoint(.post, "v1/subscriptions/extend/mass", perSecond: 1) { simulator, call in
+            try await simulator.extendAll(call)
+        },
+        APIEndpoint(
+            .get, "v1/subscriptions/extend/mass/{product}/{request}", perSecond: nil
+        ) { simulator, call in
+            try simulator.extensionStatus(call)
+        },
+        APIEndpoint(.put, "v1/subscriptions/extend/{id}", perSecond: 20) { simulator, call in
+            try await simulator.extendOne(call)
+        },
+    ]
+}
+
+extension ExtensionOrder {
+    /// Characters of a request's identifier.
+    static let requestIDLengthMax = 128
+
+    /// By the page "ExtendRenewalDateRequest".
+    init(_ body: JSON) throws(APIError) {
+        guard let days = body["extendByDays"]?.integer.flatMap({ Int(exactly: $0) }),
+            Self.daysRange.contains(days)
+        else { throw .invalidExtendByDays }
+        guard let reason = body["extendReasonCode"]?.integer, Self.reasonRange.contains(reason)
+        else { throw .invalidExtendReasonCode }
+        guard let id = body["requestIdentifier"]?.string, !id.isEmpty,
+            id.count <= Self.requestIDLengthMax
+        else { throw .invalidRequestIdentifier }
+        self.init(days: days, reason: reason, requestID: id)
+    }
+}
+
+extension AppStoreSimulator {
+    fileprivate func extendOne(_ call: APICall) async throws -> APIAnswer {
+        let order = try ExtensionOrder(call.body())
+        let original = try world.original(call.parameter("id"), in: call.environment)
+        guard world.subscriptions[original.id] != nil else { throw APIError.extensionIneligible }
+        let (answer, _) = try await performForAPI { world, now throws(StoreProblem) in
+            try world.extend(original.id, by: order, at: now)
+        }
+        let line = answer.webOrderLineItemID.map {
+            [JSON.Member("webOrderLineItemId", .string($0))]
+        }
+        return .ok(
+            [.init("originalTransactionId", .string(answer.originalTransactionID))]
+                + (line ?? []) + [
+                    .init("success", true), .init("effectiveDate", answer.effective.json),
+                ])
+    }
+
+    /// The same request again is answered as the first was, and does nothing.
+    fileprivate func extendAll(_ call: APICall) async throws -> APIAnswer {
+        let body = try call.body()
+        let order = try ExtensionOrder(body)
+        guard UUID(uuidString: order.requestID) != nil else {
+            throw APIError.invalidRequestIdentifier
+        }
+        let product = body["productId"]?.string ?? ""
+        guard (try? world.product(product))?.subscription != nil else {
+            throw APIError.invalidProductID
+        }
+        let wish = MassExtension(
+            order, productID: product, storefronts: try Self.storefronts(body),
+            environment: call.environment)
+        _ = try await performForAPI { world, now throws(StoreProblem) in
+            try world.massExtend(wish, at: now)
+            return ((), [])
+        }
+        return .ok([.init("requestIdentifier", .string(order.requestID))])
+    }
+
+    private static func storefronts(_ body: JSON) throws(APIError) -> [String]? {
+        guard let list = body["storefrontCountryCodes"], list != .null else { return nil }
+        guard let codes = list.array, !codes.isEmpty else { throw .emptyStorefrontList }
+        var storefronts: [String] = []
+        for code in codes {
+            guard let country = code.string, Storefront.named(country) != nil else {
+                throw .invalidStorefront
+            }
+            storefronts.append(country)
+        }
+        return storefronts
+    }
+
+    fileprivate func extensionStatus(_ call: APICall) throws -> APIAnswer {
+        let id = call.parameter("request")
+        guard UUID(uuidString: id) != nil else { throw APIError.invalidRequestIdentifier }
+        guard let wish = world.massExtensions[id], wish.productID == call.parameter("product"),
+            wish.environment == call.environment
+        else { throw APIError.statusRequestNotFound }
+        let identifier = JSON.Member("requestIdentifier", .string(id))
+        guard let completed = wish.completed else {
+            return .ok([identifier, .init("complete", false)])
+        }
+        return .ok([
+            identifier, .init("complete", true), .init("completeDate", completed.json),
+            .init("succeededCount", .integer(Int64(wish.succeeded))),
+            .init("failedCount", .integer(Int64(wish.failed))),
+        ])
+    }
+
+    /// A change of the world whose refusals are Apple's.
+    private func performForAPI<Value: Sendable>(
+        _ change: (inout World, AppStoreDate) throws(StoreProblem) -> (Value, [Notice])
+    ) async throws -> (Value, [Notice]) {
+        do { return try await perform(change) } catch let problem as StoreProblem {
+            switch problem.code {
+            case "extension_limit": throw APIError.extensionsUsedUp
+            case "extension_of_family": throw APIError.familyExtensionIneligible
+            case "extension_not_eligible": throw APIError.extensionIneligible
+            default: throw problem
+            }
+        }
+    }
+}

@@ -1,0 +1,143 @@
+import AppStoreFormats
+
+/// What was notified, and a notification to try the way.
+enum NotificationEndpoints {
+    static let all = [
+        APIEndpoint(.post, "v1/notifications/history", perSecond: 50) { simulator, call in
+            try simulator.notificationHistory(call)
+        },
+        APIEndpoint(.post, "v1/notifications/test", perSecond: 1) { simulator, call in
+            try await simulator.requestTest(call)
+        },
+        APIEndpoint(.get, "v1/notifications/test/{token}", perSecond: 1) { simulator, call in
+            try simulator.testStatus(call)
+        },
+    ]
+}
+
+/// A notification that a client asked for.
+struct TestNotification: Hashable, Sendable {
+    /// Six months.
+    static let keptMilliseconds: Int64 = 180 * 86_400_000
+    /// Of one world; the oldest goes first.
+    static let keptMax = 1000
+
+    let uuid: String
+    let at: AppStoreDate
+
+    /// As Apple writes it: a UUID and milliseconds.
+    var token: String { "\(uuid)_\(at.milliseconds)" }
+
+    /// Whether a text has a token's form.
+    static func isToken(_ text: String) -> Bool {
+        let parts = text.split(separator: "_", omittingEmptySubsequences: false)
+        return parts.count == 2 && parts[0].utf8.count == 36 && Int64(parts[1]) != nil
+    }
+}
+
+extension AppStoreSimulator {
+    fileprivate func notificationHistory(_ call: APICall) throws -> APIAnswer {
+        let query = try NotificationHistoryQuery(
+            call.body(), in: call.environment, at: clock.now)
+        var account: Account.Key?
+        if let id = query.transactionID {
+            account = try world.account(ofAny: id, in: call.environment)
+        }
+        var found = notifications.filter { sent in
+            sent.notice.environment == call.environment && query.includes(sent, account: account)
+        }
+        if let token = call.value("paginationToken") {
+            let uuid = try query.uuid(in: token)
+            guard let last = found.firstIndex(where: { $0.notice.uuid == uuid }) else {
+                throw APIError.invalidPaginationToken
+            }
+            found.removeFirst(last + 1)
+        }
+        return .ok(page(of: found, query))
+    }
+
+    private func page(
+        of found: [SentNotification], _ query: NotificationHistoryQuery
+    ) -> [JSON.Member] {
+        let page = found.prefix(Self.pageLength)
+        let history = page.map { sent -> JSON in
+            ["sendAttempts": sent.sendAttempts, "signedPayload": .string(sent.signedPayload)]
+        }
+        let hasMore = found.count > page.count
+        var members: [JSON.Member] = []
+        if hasMore, let last = page.last {
+            members.append(.init("paginationToken", .string(query.token(after: last.notice.uuid))))
+        }
+        return members + [
+            .init("hasMore", .bool(hasMore)), .init("notificationHistory", .array(history)),
+        ]
+    }
+
+    fileprivate func requestTest(_ call: APICall) async throws -> APIAnswer {
+        guard settings.notificationURL != nil else { throw APIError.notificationURLNotFound }
+        let (test, _) = try await perform { world, now in
+            let notice = world.testNotice(in: call.environment, at: now)
+            return (TestNotification(uuid: notice.uuid, at: now), [notice])
+        }
+        api.keep(test)
+        return .ok([.init("testNotificationToken", .string(test.token))])
+    }
+
+    fileprivate func testStatus(_ call: APICall) throws -> APIAnswer {
+        let token = call.parameter("token")
+        guard TestNotification.isToken(token) else { throw APIError.invalidTestNotificationToken }
+        guard let test = api.testNotifications[token],
+            clock.milliseconds - test.at.milliseconds <= TestNotification.keptMilliseconds,
+            let sent = notifications.last(where: { $0.notice.uuid == test.uuid }),
+            sent.notice.environment == call.environment
+        else { throw APIError.testNotificationNotFound }
+        var members: [JSON.Member] = [.init("signedPayload", .string(sent.signedPayload))]
+        if let first = sent.attempts.first {
+            let result = JSON.string(first.answer.sendAttemptResult)
+            members.append(.init("firstSendAttemptResult", result))
+        }
+        return .ok(members + [.init("sendAttempts", sent.sendAttempts)])
+    }
+}
+
+extension ServerAPI {
+    fileprivate mutating func keep(_ test: TestNotification) {
+        if testNotifications.count >= TestNotification.keptMax,
+            let oldest = testNotifications.values.min(by: { ($0.at, $0.uuid) < ($1.at, $1.uuid) })
+        {
+            testNotifications[oldest.token] = nil
+        }
+        testNotifications[test.token] = test
+    }
+}
+
+extension SentNotification {
+    fileprivate var sendAttempts: JSON {
+        .array(
+            attempts.map { attempt in
+                [
+                    "attemptDate": attempt.at.json,
+                    "sendAttemptResult": .string(attempt.answer.sendAttemptResult),
+                ]
+            })
+    }
+}
+
+extension PostAnswer {
+    /// Apple's word for how an attempt went (`sendAttemptResult`). What went wrong without an
+    /// answer is known in words only.
+    var sendAttemptResult: String {
+        if isSuccess { return "SUCCESS" }
+        if status != nil { return "UNSUCCESSFUL_HTTP_RESPONSE_CODE" }
+        let words = (error ?? "").lowercased()
+        let known = [
+            (["timeout", "timed out", "deadline"], "TIMED_OUT"),
+            (["redirect"], "CIRCULAR_REDIRECT"),
+            (["tls", "ssl", "certificate", "handshake"], "TLS_ISSUE"),
+            (["closed", "reset"], "PREMATURE_CLOSE"),
+            (["refused", "connect", "socket", "dns", "unknown host"], "SOCKET_ISSUE"),
+        ]
+        let found = known.first { causes, _ in causes.contains { words.contains($0) } }
+        return found?.1 ?? (words.isEmpty ? "NO_RESPONSE" : "OTHER")
+    }
+}

@@ -1,0 +1,41 @@
+import AppStoreFormats
+
+/// How often each endpoint was called in the present second.
+package struct RateLimits: Sendable {
+    /// Whose seconds count.
+    package enum Time: String, Hashable, Sendable, CaseIterable {
+        /// Nothing is counted.
+        case off
+        /// The simulated world's: while its clock stands still, no new second begins.
+        case virtual
+        /// The machine's.
+        case real
+    }
+
+    private struct Place: Hashable {
+        let endpoint: String
+        let environment: SimulatedEnvironment
+    }
+
+    private struct Count {
+        var second: Int64
+        var calls: Int
+    }
+
+    private var counts: [Place: Count] = [:]
+
+    /// Counts a call. Returns nil where it is within the limit, else when to come back.
+    mutating func count(
+        _ endpoint: APIEndpoint, in environment: SimulatedEnvironment, at now: AppStoreDate
+    ) -> AppStoreDate? {
+        guard let limit = endpoint.perSecond(in: environment) else { return nil }
+        let place = Place(endpoint: endpoint.name, environment: environment)
+        let second = now.milliseconds / 1000
+        var count = counts[place] ?? Count(second: second, calls: 0)
+        if count.second != second { count = Count(second: second, calls: 0) }
+        guard count.calls < limit else { return AppStoreDate(milliseconds: (second + 1) * 1000) }
+        count.calls += 1
+        counts[place] = count
+        return nil
+    }
+}

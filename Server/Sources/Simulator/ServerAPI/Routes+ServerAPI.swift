@@ -1,0 +1,103 @@
+import AppStoreFormats
+import Foundation
+import HTTPTypes
+import Hummingbird
+
+// The HTTP face of the App Store Server API, and the control plane's routes about it.
+
+extension AppStoreSimulator {
+    /// Apple's paths: production at the root, the sandbox below a folder, as there is one host.
+    private static let apiRoots: [(path: String, environment: SimulatedEnvironment)] = [
+        ("/inApps", .production), ("/sandbox/inApps", .sandbox),
+    ]
+
+    nonisolated func addServerAPI(to router: Router<BasicRequestContext>) {
+        for (root, environment) in Self.apiRoots {
+            for method in [HTTPRequest.Method.get, .post, .put, .delete] {
+                router.on("\(root)/**", method: method) { request, _ in
+                    let path = request.uri.path.dropFirst(root.utf8.count)
+                    return try await self.response(to: request, path: path, environment)
+                }
+            }
+        }
+    }
+
+    private nonisolated func response(
+        to request: Request, path: some StringProtocol, _ environment: SimulatedEnvironment
+    ) async throws -> Response {
+        let parts = path.split(separator: "/").map { $0.removingPercentEncoding ?? String($0) }
+        let query = request.uri.queryParameters.map { (String($0.key), String($0.value)) }
+        var call = APIRequest(
+            environment: environment, method: request.method, path: parts, query: query,
+            authorization: request.headers[.authorization], arrived: .machineNow)
+        let limit = APIEndpoint.match(call)?.endpoint.bodyBytesMax ?? APIEndpoint.bodyBytesMax
+        guard let buffer = try? await request.body.collect(upTo: limit) else {
+            return Response(APIAnswer(413))
+        }
+        call.body = [UInt8](buffer.readableBytesView)
+        return Response(await answer(call))
+    }
+}
+
+extension AppStoreDate {
+    /// By the machine's clock.
+    fileprivate static var machineNow: Self {
+        Self(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
+    }
+}
+
+extension Response {
+    fileprivate init(_ answer: APIAnswer) {
+        let bytes = answer.body?.bytes ?? []
+        var headers = HTTPFields()
+        // Without a charset: Apple's Python client reads an error's number only of this very type.
+        if answer.body != nil { headers[.contentType] = "application/json" }
+        headers[.contentLength] = String(bytes.count)
+        if let retryAfter = answer.retryAfter {
+            headers[.retryAfter] = String(retryAfter.milliseconds)
+        }
+        self.init(
+            status: HTTPResponse.Status(code: answer.status), headers: headers,
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+    }
+}
+
+// MARK: - The control plane
+
+extension SimulatorRoute {
+    static let serverAPIRoutes = [
+        get("/_sim/api-key", "A key for the App Store Server API that needs no registration.") {
+            simulator, _ in
+            .json([
+                "key_id": .string(APIKey.wellKnown.id),
+                "issuer_id": .string(APIKey.wellKnown.issuerID),
+                "bundle_id": .string(await simulator.settings.bundleID),
+                "private_key": .string(APIKey.wellKnownPEM),
+            ])
+        },
+        get("/_sim/transactions/{id}", "A transaction's numbers, also that of its order.") {
+            simulator, call in
+            .json(try await simulator.numbers(of: call.parameter("id")))
+        },
+    ]
+}
+
+extension AppStoreSimulator {
+    fileprivate func numbers(of id: String) throws -> JSON {
+        for environment in [SimulatedEnvironment.production, .sandbox] {
+            guard let found = try? world.transaction(id, in: environment) else { continue }
+            let line = found.webOrderLineItemID.map { JSON.string($0) }
+            return [
+                "transaction_id": .string(found.id),
+                "original_transaction_id": .string(found.originalID),
+                "app_transaction_id": .string(
+                    world.accounts[found.account]?.appTransactionID ?? ""),
+                "web_order_line_item_id": line ?? .null,
+                "order_id": .string(OrderID.text(of: found.id)),
+                "account": .string(found.account.name),
+                "environment": .string(environment.rawValue),
+            ]
+        }
+        throw StoreProblem.unknownTransaction(id)
+    }
+}

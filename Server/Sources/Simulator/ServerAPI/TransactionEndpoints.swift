@@ -1,0 +1,107 @@
+import AppStoreFormats
+import Foundation
+
+/// Calls about one transaction, and about where a customer's subscriptions stand.
+enum TransactionEndpoints {
+    static let all = [
+        APIEndpoint(
+            .get, "v1/transactions/appTransactions/{id}", perSecond: 50
+        ) { simulator, call in
+            try simulator.appTransactionInfo(call)
+        },
+        APIEndpoint(.get, "v1/transactions/{id}", perSecond: 50) { simulator, call in
+            try simulator.transactionInfo(call)
+        },
+        APIEndpoint(.post, "v1/transactions/{id}/finish", perSecond: 50) { simulator, call in
+            try simulator.finish(call)
+        },
+        APIEndpoint(
+            .put, "v1/transactions/{id}/appAccountToken", perSecond: 20
+        ) { simulator, call in
+            try await simulator.setAppAccountToken(call)
+        },
+        APIEndpoint(.get, "v1/subscriptions/{id}", perSecond: 50) { simulator, call in
+            try simulator.subscriptionStatuses(call)
+        },
+    ]
+}
+
+extension AppStoreSimulator {
+    fileprivate func transactionInfo(_ call: APICall) throws -> APIAnswer {
+        let transaction = try world.transaction(call.parameter("id"), in: call.environment)
+        let payload = world.payload(of: transaction, at: clock.now)
+        return .ok([.init("signedTransactionInfo", try sign(payload))])
+    }
+
+    fileprivate func appTransactionInfo(_ call: APICall) throws -> APIAnswer {
+        let account = try world.account(ofAny: call.parameter("id"), in: call.environment)
+        let payload = try world.appTransaction(of: account, at: clock.now)
+        return .ok([.init("signedAppTransactionInfo", try sign(payload))])
+    }
+
+    /// Harmless to repeat.
+    fileprivate func finish(_ call: APICall) throws -> APIAnswer {
+        let transaction = try world.transaction(call.parameter("id"), in: call.environment)
+        world.finished.insert(transaction.id)
+        return APIAnswer(200)
+    }
+
+    fileprivate func setAppAccountToken(_ call: APICall) async throws -> APIAnswer {
+        let transaction = try world.transaction(call.parameter("id"), in: call.environment)
+        guard transaction.originalID == transaction.id else {
+            throw APIError.notOriginalTransactionID
+        }
+        try requirePurchased(transaction)
+        let text = try call.body()["appAccountToken"]?.string
+        guard let text, let token = UUID(uuidString: text) else {
+            throw APIError.invalidAppAccountTokenUUID
+        }
+        let lowercased = token.uuidString.lowercased()
+        _ = try await perform { world, _ in
+            world.setAppAccountToken(lowercased, of: transaction)
+            return ((), [])
+        }
+        return APIAnswer(200)
+    }
+
+    /// Throws for what somebody else of the family has bought.
+    func requirePurchased(_ transaction: StoreTransaction) throws(APIError) {
+        let payload = world.payload(of: transaction, at: clock.now)
+        guard payload.inAppOwnershipType == .purchased else {
+            throw .familyTransactionNotSupported
+        }
+    }
+
+    fileprivate func subscriptionStatuses(_ call: APICall) throws -> APIAnswer {
+        let account = try world.account(ofAny: call.parameter("id"), in: call.environment)
+        let wanted = try Self.statuses(call.values("status"))
+        var groups: [String: [JSON]] = [:]
+        for subscription in world.chains(of: account) {
+            let status = subscription.status
+            guard wanted.isEmpty || wanted.contains(status) else { continue }
+            groups[subscription.groupID, default: []].append([
+                "status": status.json, "originalTransactionId": .string(subscription.id),
+                "signedTransactionInfo": try sign(
+                    world.payload(of: subscription.latest, at: clock.now)),
+                "signedRenewalInfo": try sign(
+                    world.renewalPayload(of: subscription, at: clock.now)),
+            ])
+        }
+        let lists = groups.keys.sorted().map { group -> JSON in
+            [
+                "subscriptionGroupIdentifier": .string(group),
+                "lastTransactions": .array(groups[group] ?? []),
+            ]
+        }
+        return .ok(appMembers(call.environment) + [.init("data", .array(lists))])
+    }
+
+    private static func statuses(_ texts: [String]) throws(APIError) -> Set<SubscriptionStatus> {
+        var statuses: Set<SubscriptionStatus> = []
+        for text in texts {
+            guard let number = Int64(text), (1...5).contains(number) else { throw .invalidStatus }
+            statuses.insert(SubscriptionStatus(rawValue: number))
+        }
+        return statuses
+    }
+}

@@ -1,0 +1,30 @@
+import Crypto
+import Foundation
+
+/// Private keys that follow from a number: who knows the number has the keys, so they are for
+/// simulations that are to be repeated byte by byte, and for nothing else.
+struct SeededKeys: Sendable {
+    let root: P384.Signing.PrivateKey
+    let intermediate: P384.Signing.PrivateKey
+    let leaf: P256.Signing.PrivateKey
+
+    init(seed: UInt64) throws {
+        root = try P384.Signing.PrivateKey(
+            rawRepresentation: Self.below(SHA384.hash(data: Self.text("root", seed))))
+        intermediate = try P384.Signing.PrivateKey(
+            rawRepresentation: Self.below(SHA384.hash(data: Self.text("intermediate", seed))))
+        leaf = try P256.Signing.PrivateKey(
+            rawRepresentation: Self.below(SHA256.hash(data: Self.text("leaf", seed))))
+    }
+
+    private static func text(_ name: String, _ seed: UInt64) -> [UInt8] {
+        Array("Perennial simulator \(name) \(seed)".utf8)
+    }
+
+    /// Without its highest bit a number is below the order of the curve.
+    private static func below(_ digest: some Digest) -> [UInt8] {
+        var bytes = Array(digest)
+        bytes[0] &= 0x7F
+        return bytes
+    }
+}

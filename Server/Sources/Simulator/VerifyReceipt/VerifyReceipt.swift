@@ -1,0 +1,166 @@
+import AppStoreFormats
+
+/// The old way to ask the App Store about a receipt: what it answers to a request's body.
+///
+/// First comes whether the body can be read, then whether the receipt is genuine, whether it was
+/// sent to the right store, whether the secret is right, and last whether the account is known. The
+/// answer holds the receipt decoded, and the account as it stands now.
+struct VerifyReceipt: Sendable {
+    let world: World
+    let authority: ReceiptAuthority
+    /// The store that is asked.
+    let environment: SimulatedEnvironment
+    let now: AppStoreDate
+
+    /// Bytes of a request.
+    static let bodyBytesMax = 6_291_456
+
+    /// What `receipt-data` turned out to be.
+    private enum Submitted {
+        case app(AppReceipt)
+        case transaction(TransactionReceipt, SimulatedEnvironment)
+        case refused(VerifyReceiptStatus)
+    }
+
+    func answer(to body: [UInt8]) throws(SigningFailure) -> JSON {
+        guard let request = try? VerifyReceiptRequest(parsing: body) else {
+            return VerifyReceiptAnswer(.unreadable).json
+        }
+        switch submitted(in: request) {
+        case .refused(let status): return VerifyReceiptAnswer(status).json
+        case .app(let receipt):
+            let refusal = refusal(
+                from: receipt.environment, request, needsSecret: receipt.holdsSubscriptions)
+            if let refusal { return refusal.json }
+            return try answer(request, about: receipt).json
+        case .transaction(let receipt, let origin):
+            let refusal = refusal(from: origin, request, needsSecret: receipt.expires != nil)
+            if let refusal { return refusal.json }
+            return try answer(about: receipt)
+        }
+    }
+
+    private func submitted(in request: VerifyReceiptRequest) -> Submitted {
+        guard let file = request.receiptData.flatMap(Self.file) else { return .refused(.malformed) }
+        do throws(ReceiptRefusal) {
+            guard file.first == UInt8(ascii: "{") else {
+                return .app(try authority.receipt(in: file))
+            }
+            let (receipt, origin) = try authority.transaction(in: file)
+            return .transaction(receipt, origin)
+        } catch {
+            switch error {
+            case .malformed: return .refused(.malformed)
+            case .notAuthentic: return .refused(.notAuthentic)
+            }
+        }
+    }
+
+    /// Base64, with or without line breaks.
+    private static func file(_ text: String) -> [UInt8]? {
+        let characters = text.utf8.filter { !Self.blanks.contains($0) }
+        return Base64.standard.decode(characters).flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    private static let blanks = Set(" \r\n\t".utf8)
+
+    private func refusal(
+        from origin: SimulatedEnvironment, _ request: VerifyReceiptRequest, needsSecret: Bool
+    ) -> VerifyReceiptAnswer? {
+        switch (origin, environment) {
+        case (.sandbox, .production): return VerifyReceiptAnswer(.sandboxReceipt)
+        case (.production, .sandbox): return VerifyReceiptAnswer(.productionReceipt)
+        case (.production, .production), (.sandbox, .sandbox): break
+        }
+        guard needsSecret || request.password != nil else { return nil }
+        guard request.password == world.settings.sharedSecret else {
+            return VerifyReceiptAnswer(.wrongSecret, environment: environment.storeEnvironment)
+        }
+        return nil
+    }
+}
+
+// MARK: - About app receipts
+
+extension VerifyReceipt {
+    private func answer(
+        _ request: VerifyReceiptRequest, about receipt: AppReceipt
+    ) throws(SigningFailure) -> VerifyReceiptAnswer {
+        var answer = VerifyReceiptAnswer(.valid, environment: environment.storeEnvironment)
+        answer.receipt = VerifyReceiptApp(receipt, at: now)
+        guard let first = receipt.purchases.first?[.transactionID]?.text else { return answer }
+        guard let owner = world.owner(of: first) else { return unknownAccount }
+        guard receipt.holdsSubscriptions else { return answer }
+        let rows = world.legacyTransactions(of: owner, at: now).map(\.row)
+        answer.latestRows =
+            request.excludesOldTransactions == true ? Self.newestOfEachSubscription(rows) : rows
+        let renewed = world.receipt(renewing: receipt, of: owner, at: now)
+        answer.latestReceipt = try authority.text(renewed, digest: world.settings.receiptDigest)
+        answer.renewals = world.legacyRenewals(of: owner, at: now)
+        return answer
+    }
+
+    /// As of an account that was deleted: the transactions are of another world.
+    private var unknownAccount: VerifyReceiptAnswer {
+        var answer = VerifyReceiptAnswer(
+            .unknownAccount, environment: environment.storeEnvironment)
+        answer.isRetryable = false
+        return answer
+    }
+
+    /// Rows come oldest first. Of what does not renew none is left.
+    private static func newestOfEachSubscription(_ rows: [VerifyReceiptRow]) -> [VerifyReceiptRow] {
+        var seen: Set<String?> = []
+        let newest = rows.reversed().filter { row in
+            row.expires != nil && seen.insert(row.originalTransactionID).inserted
+        }
+        return newest.reversed()
+    }
+}
+
+extension AppReceipt {
+    fileprivate var environment: SimulatedEnvironment {
+        let type = self[.receiptType]?.text.map { ReceiptType(rawValue: $0) }
+        return type == .sandbox || type == .volumeSandbox ? .sandbox : .production
+    }
+
+    fileprivate var holdsSubscriptions: Bool {
+        purchases.contains { $0[.kind]?.integer == ReceiptProductKind.autoRenewable.rawValue }
+    }
+}
+
+// MARK: - About transaction receipts
+
+extension VerifyReceipt {
+    /// The style of iOS 6: the transaction, and its subscription's latest one.
+    private func answer(about receipt: TransactionReceipt) throws(SigningFailure) -> JSON {
+        guard let id = receipt.transactionID, let owner = world.owner(of: id) else {
+            return unknownAccount.json
+        }
+        var answer = VerifyReceiptTransactionAnswer()
+        answer.receipt = receipt
+        answer.status = .valid
+        guard receipt.expires != nil else { return answer.json }
+        let chain = world.legacyTransactions(of: owner, at: now).last {
+            $0.payload.originalTransactionId == receipt.originalTransactionID
+        }
+        guard let chain else { return unknownAccount.json }
+        let latest = chain.receipt(
+            appAppleID: world.settings.appAppleID, device: world.hardware(of: owner))
+        if latest.cancelled == nil, let expires = latest.expires, expires > now {
+            answer.latest = latest
+            answer.latestReceipt = try authority.text(latest, in: owner.environment)
+        } else {
+            answer.latestExpired = latest
+            answer.cancellationReason = latest.cancellationReason
+            answer.status = .expired
+        }
+        let renewals = world.legacyRenewals(of: owner, at: now)
+        let renewal = renewals.first { $0.originalTransactionID == latest.originalTransactionID }
+        answer.autoRenewProductID = renewal?.autoRenewProductID
+        answer.autoRenewStatus = renewal?.autoRenewStatus
+        answer.expirationIntent = renewal?.expirationIntent
+        answer.isInBillingRetry = renewal?.isInBillingRetry
+        return answer.json
+    }
+}

@@ -1,0 +1,109 @@
+import AppStoreFormats
+import Testing
+
+@testable import Simulator
+
+/// Answers and notifications that others have published, read with our types: what Apple writes
+/// must be known, and must be written as it was read.
+@Suite struct LegacySampleTests {
+    /// Edited by who published them, or of other mock servers: these are read, and not compared.
+    private static let edited = [
+        "01-", "02-", "03-", "05-", "06-", "08-", "11-", "13-early", "15-", "16-", "23-", "37-",
+    ]
+
+    private static let answers = LegacyVectors.files("verify-receipt-samples", ending: ".json")
+
+    private static let notifications = LegacyVectors.files(
+        "v1-notification-samples", ending: ".json")
+
+    private func unedited(_ paths: [String]) -> [String] {
+        paths.filter { path in
+            let name = path.split(separator: "/").last ?? ""
+            return !Self.edited.contains { name.hasPrefix($0) }
+        }
+    }
+
+    /// Every object and list with its keys in order of the alphabet: the order of keys differs
+    /// between Apple's own machines.
+    private func sorted(_ json: JSON) -> JSON {
+        switch json {
+        case .object(let members):
+            let inner = members.map { JSON.Member($0.key, sorted($0.value)) }
+            return .object(inner.filter { $0.key != "_comment" }.sorted { $0.key < $1.key })
+        case .array(let values): return .array(values.map(sorted))
+        default: return json
+        }
+    }
+
+    private func isOfTransaction(_ json: JSON) -> Bool { json["receipt"]?["bid"] != nil }
+
+    @Test(.enabled(if: LegacyVectors.arePresent))
+    func `answers of verifyReceipt come back as they were read`() throws {
+        let paths = unedited(Self.answers)
+        #expect(paths.count > 45)
+        for path in paths {
+            let json = try LegacyVectors.json(path)
+            if isOfTransaction(json) {
+                let answer = try require(VerifyReceiptTransactionAnswer(json: json), path)
+                #expect(sorted(answer.json) == sorted(json), "\(path)")
+                #expect(answer.unknown.isEmpty && answer.receipt?.unknown.isEmpty == true)
+            } else {
+                let answer = try require(VerifyReceiptAnswer(json: json), path)
+                try check(answer, json, path)
+            }
+        }
+    }
+
+    private func check(_ answer: VerifyReceiptAnswer, _ json: JSON, _ path: String) throws {
+        // Middle boxes write the flag in three ways; we write one.
+        let isLoose = path.contains("E21104") || path.contains("E21105")
+        if !isLoose { #expect(sorted(answer.json) == sorted(json), "\(path)") }
+        let unknown = answer.unknown.map(\.key).filter { $0 != "_comment" }
+        #expect(unknown.isEmpty, "\(path)")
+        // A null is not a number.
+        let unknownOfApp = answer.receipt?.unknown.map(\.key).filter { $0 != "download_id" }
+        #expect(unknownOfApp ?? [] == [], "\(path)")
+        let rows = (answer.latestRows ?? []) + (answer.receipt?.purchases ?? [])
+        let renewals = answer.renewals ?? []
+        #expect(rows.flatMap(\.unknown) + renewals.flatMap(\.unknown) == [], "\(path)")
+    }
+
+    @Test(.enabled(if: LegacyVectors.arePresent))
+    func `V1 notifications come back as they were read`() throws {
+        #expect(Self.notifications.count > 25)
+        // The last was published in part.
+        for path in Self.notifications where !path.contains("/15-") {
+            let json = try LegacyVectors.json(path)
+            let notification = try require(V1Notification(json: json), path)
+            #expect(sorted(notification.json) == sorted(typed(json)), "\(path)")
+            let unknown = notification.unknown.map(\.key).filter { $0 != "_comment" }
+            #expect(unknown.isEmpty, "\(path)")
+            let rows = notification.unifiedReceipt?.latestRows ?? []
+            #expect(rows.flatMap(\.unknown) == [], "\(path)")
+        }
+    }
+
+    /// The one key whose type differs between publications: we write the type of production.
+    private func typed(_ json: JSON) -> JSON {
+        .object(
+            (json.members ?? []).map { member in
+                guard member.key == "original_transaction_id", let text = member.value.string,
+                    let number = Int64(text)
+                else { return member }
+                return JSON.Member(member.key, .integer(number))
+            })
+    }
+
+    @Test(.enabled(if: LegacyVectors.arePresent))
+    func `edited answers are read, too, and their milliseconds count`() throws {
+        for path in Self.answers {
+            #expect(VerifyReceiptAnswer(json: try LegacyVectors.json(path)) != nil, "\(path)")
+        }
+        let cancelled = try require(Self.answers.first { $0.contains("/02-") }, "no sample 02")
+        let json = try LegacyVectors.json(cancelled)
+        let row = VerifyReceiptAnswer(json: json)?.latestRows?.first
+        let written = json["latest_receipt_info"]?.array?.first?["cancellation_date_ms"]?.string
+        #expect(row?.cancelled?.milliseconds == written.flatMap { Int64($0) })
+        #expect(row?.cancelled != nil)
+    }
+}

@@ -1,0 +1,165 @@
+"""Every kind of signed document, of every row of the lifecycle, read by Apple's verifier; and
+every forgery, which it must refuse."""
+
+import base64
+import json
+
+from appstoreserverlibrary.signed_data_verifier import VerificationStatus
+
+from control import Simulator
+from life import with_a_changed_payload
+from rows import ROWS
+from shop import SHOP
+
+NOON = "2026-01-10T20:00:00Z"
+
+
+def run(claims, simulator):
+    simulator.reset(seed=7002, now=NOON, shop=SHOP, notification_url=None)
+    check_rows(claims, simulator)
+    check_device(claims, simulator)
+    check_forgeries(claims, simulator)
+    check_revocation(claims, simulator)
+
+
+class Readers:
+    """Apple's verifiers of both environments, offline and online, for all parts of a document."""
+
+    def __init__(self, simulator):
+        self.verifiers = {
+            environment: [
+                simulator.verifier(sandbox=environment == "sandbox", online=online)
+                for online in (False, True)
+            ]
+            for environment in ("production", "sandbox")
+        }
+
+    def read(self, sent):
+        """Reads a notification and what is within. Throws where one of them is refused."""
+        for verifier in self.verifiers[sent["environment"]]:
+            found = verifier.verify_and_decode_notification(sent["signed_payload"])
+            data, app = found.data, found.appData
+            if data and data.signedTransactionInfo:
+                verifier.verify_and_decode_signed_transaction(data.signedTransactionInfo)
+            if data and data.signedRenewalInfo:
+                verifier.verify_and_decode_renewal_info(data.signedRenewalInfo)
+            if app:
+                verifier.verify_and_decode_app_transaction(app.signedAppTransactionInfo)
+            if (found.rawNotificationType, found.rawSubtype) != (sent["type"], sent["subtype"]):
+                return f"reads {found.rawNotificationType} {found.rawSubtype}"
+        return None
+
+
+def check_rows(claims, simulator):
+    readers = Readers(simulator)
+    for number, (name, steps) in sorted(ROWS.items()):
+
+        def play(number=number, steps=steps):
+            simulator.reset(seed=7100 + number, now=NOON, shop=SHOP, **steps.settings)
+            steps.play(simulator, f"row{number}")
+            sent = simulator.notifications()
+            wrong = [w for w in map(readers.read, sent) if w]
+            played = number in {n["row"] for n in sent}
+            if wrong or not played:
+                return wrong or f"not played: {[(n['type'], n['subtype']) for n in sent]}"
+
+        claims.check(f"row {number}, {name}: every document verifies, offline and online", play)
+    simulator.reset(seed=7002, now=NOON, shop=SHOP)
+
+
+def check_device(claims, simulator):
+    device = simulator.device("anna")
+    bought = simulator.buy(device, "pro")
+    simulator.buy(device, "lifetime")
+    place = f"/_sim/devices/{device}"
+    restored = simulator.post(place + "/restore")
+    status = simulator.get(place + "/statuses")["statuses"][0]
+    for online in (False, True):
+        read, how = simulator.verifier(online=online), "online" if online else "offline"
+        for name, reader, documents in [
+            ("bought transaction", read.verify_and_decode_signed_transaction,
+             [bought["signed_transaction"]]),
+            ("transactions", read.verify_and_decode_signed_transaction,
+             simulator.get(place + "/transactions")["signed_transactions"]),
+            ("entitlements", read.verify_and_decode_signed_transaction,
+             simulator.get(place + "/entitlements")["signed_transactions"]),
+            ("restored transactions", read.verify_and_decode_signed_transaction,
+             restored["signed_transactions"]),
+            ("restored renewal infos", read.verify_and_decode_renewal_info,
+             restored["signed_renewal_infos"]),
+            ("status", read.verify_and_decode_renewal_info, [status["signed_renewal_info"]]),
+            ("app transaction", read.verify_and_decode_app_transaction,
+             [simulator.get(place + "/app-transaction")["signed_app_transaction"]]),
+        ]:
+            claims.check(
+                f"a device's {name} verify {how}",
+                lambda r=reader, d=documents: None if [r(one) for one in d] else "there is none")
+
+
+def with_header(jws, **changes):
+    """The header changed; a member that becomes None is left out."""
+    header, payload, signature = jws.split(".")
+    members = json.loads(base64.urlsafe_b64decode(header + "=="))
+    members = {k: v for k, v in {**members, **changes}.items() if v is not None}
+    text = base64.urlsafe_b64encode(json.dumps(members).encode()).rstrip(b"=").decode()
+    return ".".join([text, payload, signature])
+
+
+def check_forgeries(claims, simulator):
+    device = simulator.device("ben")
+    jws = simulator.buy(device, "pro")["signed_transaction"]
+    other = simulator.buy(device, "gems")["signed_transaction"]
+    sandbox = simulator.buy(simulator.device("cleo", environment="sandbox"), "pro")
+    notification = simulator.notifications()[-2]["signed_payload"]
+    header, payload, signature = jws.split(".")
+    chain = json.loads(base64.urlsafe_b64decode(header + "=="))["x5c"]
+    read = simulator.verifier().verify_and_decode_signed_transaction
+    reason = VerificationStatus
+    for claim, document, status in [
+        ("a changed payload", with_a_changed_payload(jws), reason.VERIFICATION_FAILURE),
+        ("another document's signature",
+         ".".join([header, payload, other.split(".")[2]]), reason.VERIFICATION_FAILURE),
+        ("no signature", f"{header}.{payload}.", reason.VERIFICATION_FAILURE),
+        ("half a signature", jws[: -len(signature) // 2], reason.VERIFICATION_FAILURE),
+        ("the algorithm none", with_header(jws, alg="none"), reason.VERIFICATION_FAILURE),
+        ("the algorithm HS256", with_header(jws, alg="HS256"), reason.VERIFICATION_FAILURE),
+        ("no certificates", with_header(jws, x5c=None), reason.VERIFICATION_FAILURE),
+        ("two certificates", with_header(jws, x5c=chain[:2]), reason.INVALID_CHAIN_LENGTH),
+        ("four certificates", with_header(jws, x5c=chain + chain[:1]),
+         reason.INVALID_CHAIN_LENGTH),
+        ("the chain upside down", with_header(jws, x5c=chain[::-1]), reason.VERIFICATION_FAILURE),
+        ("no certificate but the text of one", with_header(jws, x5c=["AAAA"] * 3),
+         reason.INVALID_CERTIFICATE),
+        ("a document of the sandbox", sandbox["signed_transaction"], reason.INVALID_ENVIRONMENT),
+        ("a notification for a transaction", notification, reason.INVALID_APP_IDENTIFIER),
+        ("no JWS at all", "birds", reason.VERIFICATION_FAILURE),
+    ]:
+        claims.refused(f"{claim} is refused", read, document, status)
+    for claim, verifier, status in [
+        ("of another app", simulator.verifier(bundle="com.example.fish"),
+         reason.INVALID_APP_IDENTIFIER),
+        ("in the sandbox", simulator.verifier(sandbox=True), reason.INVALID_ENVIRONMENT),
+        ("under another root", simulator.verifier(root=base64.b64decode(chain[1])),
+         reason.VERIFICATION_FAILURE),
+    ]:
+        claims.refused(f"a true document is refused {claim}",
+                       verifier.verify_and_decode_signed_transaction, jws, status)
+    claims.refused("a true notification is refused for another number of the app",
+                   simulator.verifier(app=1).verify_and_decode_notification, notification,
+                   reason.INVALID_APP_IDENTIFIER)
+
+
+def check_revocation(claims, simulator):
+    device = simulator.device("dora")
+    jws = simulator.buy(device, "pro")["signed_transaction"]
+    for name in ("leaf", "intermediate"):
+        simulator.reset(revoked_certificates=[name])
+        claims.refused(f"with its {name} revoked a document is refused online",
+                       simulator.verifier(online=True).verify_and_decode_signed_transaction, jws,
+                       VerificationStatus.VERIFICATION_FAILURE)
+        claims.check(f"with its {name} revoked it is still accepted offline",
+                     lambda: simulator.verifier().verify_and_decode_signed_transaction(jws) and None)
+    simulator.reset(revoked_certificates=[])
+    claims.check("with none revoked it is accepted online",
+                 lambda: simulator.verifier(online=True).verify_and_decode_signed_transaction(jws)
+                 and None)
