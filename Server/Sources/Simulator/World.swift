@@ -35,7 +35,6 @@ struct World: Sendable {
     var oneTimePurchases: [String: StoreTransaction] = [:]
     /// For each transaction of a subscription, the original one.
     var chainOfTransaction: [String: String] = [:]
-    var prices: PriceList
     var families: [Family.Key: Family] = [:]
     /// By what was bought: the chain's id, or that of a transaction of its own.
     var sharings: [String: Sharing] = [:]
@@ -62,7 +61,6 @@ struct World: Sendable {
         sharedSettings = Shared(settings)
         random = SplitMix64(seed: settings.seed ^ UInt64(district) &* 0x9E6C_63D0_876A_3F35)
         counter = Int64(district) * Self.idsPerDistrict
-        prices = settings.rules.prices
         offersKey = settings.shop.offersKey.flatMap(OfferSignature.Key.init)
         products = Dictionary(
             settings.shop.products.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })

@@ -29,6 +29,7 @@ package enum PurchaseOutcome: Hashable, Sendable {
 
 extension AppStoreSimulator {
     /// Takes an order, now or at a later moment to which the clock then moves.
+    @discardableResult
     package func order(
         _ order: PurchaseOrder, on deviceID: String, at moment: AppStoreDate? = nil
     ) async throws -> PurchaseOutcome {
@@ -44,6 +45,7 @@ extension AppStoreSimulator {
     }
 
     /// Approves, declines or resolves a purchase that waits. Returns what was bought, if anything.
+    @discardableResult
     package func settle(pending id: String, _ verb: PendingVerb) async throws -> PurchaseAnswer? {
         let (transaction, _) = try await perform { world, now throws(StoreProblem) in
             try world.settle(pending: id, verb, at: now)
