@@ -37,6 +37,7 @@ enum Part: String, CaseIterable {
     case customers
     case commitsOnSQLite = "group commit on SQLite"
     case commitsOnPostgres = "group commit on PostgreSQL"
+    case populations = "the simulator's populations"
 
     var lines: Set<Line> {
         switch self {
@@ -46,6 +47,7 @@ enum Part: String, CaseIterable {
         case .customers: [.customer, .memory, .start]
         case .commitsOnSQLite: [.commitSQLite]
         case .commitsOnPostgres: [.commitPostgres]
+        case .populations: [.population, .populationSigned]
         }
     }
 
@@ -57,6 +59,7 @@ enum Part: String, CaseIterable {
         case .customers: try await CustomerBench(bench).measure()
         case .commitsOnSQLite: try await CommitBench(bench).measureOnSQLite()
         case .commitsOnPostgres: try await CommitBench(bench).measureOnPostgres()
+        case .populations: try PopulationBench(bench).measure()
         }
     }
 }

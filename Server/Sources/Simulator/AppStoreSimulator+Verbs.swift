@@ -129,13 +129,4 @@ extension AppStoreSimulator {
     package func truth(of account: String) throws(StoreProblem) -> Books {
         try world.books(of: account, at: clock.now)
     }
-
-    /// Sets what goes wrong with notifications from now on, by chance.
-    package func setFaults(_ odds: Faults.Odds, delay: Faults.Delay? = nil) {
-        faults.odds = odds
-        if let delay { faults.delay = delay }
-    }
-
-    /// Lets one thing go wrong with the next notification, for certain.
-    package func setNextFault(_ once: Faults.Once) { faults.schedule(once) }
 }

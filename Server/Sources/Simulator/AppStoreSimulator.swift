@@ -9,7 +9,7 @@ import Synchronization
 /// over. What only reads does not wait, so a server may ask back while a notification is being
 /// posted to it.
 package actor AppStoreSimulator {
-    /// Entries kept; the oldest goes first.
+    /// Entries of the log that are shown; at most twice as many are kept.
     static let logEntriesMax = 10_000
     /// Real time between two looks at a running clock.
     static let tick = Duration.milliseconds(50)
@@ -24,12 +24,15 @@ package actor AppStoreSimulator {
     private let quiesce: @Sendable () async -> Void
     private(set) var settings: SimulatorSettings
     var world: World
-    var faults: Faults
+    private(set) var faults: Faults
     /// What verifyReceipt is to answer next, whatever it is asked.
     var orderedStatuses: [OrderedStatus] = []
     private var v1Desk = V1Desk()
     /// What the App Store Server API remembers.
     var api = ServerAPI()
+    var answersGiven = RememberedAnswers()
+    /// Random customers who act by themselves as time goes by.
+    private var populations: [Population] = []
     private var deliveries: Deliveries
     /// The moment of the last event: on a running clock the present may be ahead of it.
     private var settled: AppStoreDate
@@ -68,11 +71,14 @@ package actor AppStoreSimulator {
     /// Every notification made since the last reset, in order.
     package var notifications: [SentNotification] { deliveries.all }
 
+    /// What faults sent beside them, that a server must refuse.
+    package var strays: [SentNotification] { deliveries.strays }
+
     /// The same of version 1.
     package var v1Notifications: [SentNotification] { deliveries.v1 }
 
     /// What happened: requests, notifications and attempts to deliver them.
-    package var log: [JSON] { entries }
+    package var log: [JSON] { entries.suffix(Self.logEntriesMax) }
 
     /// Begins a new world. The root stays the same, unless the world is to be repeatable. The clock
     /// stands still, and may have gone back.
@@ -86,7 +92,9 @@ package actor AppStoreSimulator {
         faults = Faults(seed: settings.seed)
         orderedStatuses = []
         v1Desk = V1Desk()
+        populations = []
         api = ServerAPI()
+        answersGiven = RememberedAnswers()
         deliveries = Deliveries(stopsRetryingAt400: settings.stopsRetryingAt400)
         settled = settings.now
         entries = []
@@ -99,7 +107,16 @@ package actor AppStoreSimulator {
     {
         guard settings.isDeterministic else { return ownAuthority }
         if keepsRoot { return ownAuthority.repeating }
-        return try SigningAuthority(seed: settings.seed, receipts: ownAuthority.receipts)
+        return try SigningAuthority(
+            seed: settings.seed, receipts: ownAuthority.receipts, ocspURL: ownAuthority.ocspURL)
+    }
+
+    /// Changes what goes wrong from now on.
+    @discardableResult
+    package func setFaults<Value, Failure>(
+        _ change: (inout Faults) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        try change(&faults)
     }
 
     /// Changes the world by one verb: first everything that is due happens, then the change, then
@@ -117,6 +134,21 @@ package actor AppStoreSimulator {
         try send(notices)
         try await run(until: now)
         return (value, notices)
+    }
+
+    /// Lets random customers come, and live, as time goes by. Returns their accounts' names.
+    package func populate(
+        _ accounts: Int, within duration: ISODuration
+    ) async throws -> [String] {
+        await takeTurn()
+        defer { endTurn() }
+        let now = clock.now
+        let end = world.calendar.moment(now, plus: duration)
+        let population = try Population(
+            accounts, number: populations.count + 1, seed: settings.seed, within: now..<end,
+            in: world)
+        populations.append(population)
+        return population.names
     }
 
     /// Moves the clock, letting everything due on the way happen in order of time.
@@ -182,19 +214,24 @@ package actor AppStoreSimulator {
 
 extension AppStoreSimulator {
     /// Takes one due thing after another, the earliest first. Of one moment a delivery comes before
-    /// what the world does next, so a notification is posted before anything else happens.
+    /// what the world does next, so a notification is posted before anything else happens; and what
+    /// happens by itself comes before what random customers do.
     private func run(until target: AppStoreDate) async throws(SigningFailure) {
         while true {
             let delivery = deliveries.nextDue
             let event = world.nextDue
-            let due = [delivery, event].compactMap { $0 }.min()
+            let next = populations.indices.min { populations[$0].comesBefore(populations[$1]) }
+            let act = next.flatMap { populations[$0].nextDue }
+            let due = [delivery, event, act].compactMap { $0 }.min()
             guard let due, due <= target else { break }
             settled = max(settled, due)
             clock.raise(to: settled)
             if delivery == due {
                 try await attempt(at: settled)
-            } else {
+            } else if event == due {
                 try send(world.settleNext(at: settled))
+            } else if let next {
+                try send(populations[next].actNext(in: &world, at: settled))
             }
         }
         settled = max(settled, target)
@@ -205,6 +242,9 @@ extension AppStoreSimulator {
         guard let (due, notification) = deliveries.takeNext(by: now),
             let url = url(of: notification)
         else { return }
+        if let outage = faults.notificationOutage, outage.includes(now) {
+            return deliveries.postpone(due, until: outage.until)
+        }
         let body: [UInt8]
         if let letter = notification.v1 {
             body = try letter.body(
@@ -213,7 +253,7 @@ extension AppStoreSimulator {
         } else {
             body = JSON.object([.init("signedPayload", .string(notification.signedPayload))]).bytes
         }
-        let answer = await post(url, body)
+        let answer = await post(url, notification.posted(body, attempt: due.attempt))
         deliveries.note(answer, of: due, at: now)
         note(
             "delivery",
@@ -228,10 +268,13 @@ extension AppStoreSimulator {
 
     private func send(_ notices: [Notice]) throws(SigningFailure) {
         for notice in notices {
-            let payload = try notice.signed(by: authority, settings)
-            let notification = SentNotification(notice: notice, signedPayload: payload)
-            let fate = faults.fate()
-            deliveries.add(notification, fate: fate, isSent: url(of: notification) != nil)
+            let fate = faults.fate(of: notice)
+            let payload = try notice.payload(
+                signedBy: authority, settings, altered: Alteration(faults: fate.faults))
+            let notification = SentNotification(
+                notice: notice, signedPayload: try authority.sign(payload), faults: fate.faults)
+            deliveries.add(
+                notification, timing: fate.timing, isSent: url(of: notification) != nil)
             note(
                 "notification",
                 [
@@ -239,7 +282,24 @@ extension AppStoreSimulator {
                     ("account", notice.account.map { .string($0) } ?? .null),
                     ("type", notice.type.json), ("subtype", notice.subtype?.json ?? .null),
                 ])
-            try sendV1(notice, fate: settings.notificationURL == nil ? fate : .sent)
+            try send(strays: fate.faults, of: notice, payload)
+            try sendV1(notice, fate: settings.notificationURL == nil ? fate : Faults.Fate())
+        }
+    }
+
+    /// Notes what struck a notification, and sends what comes beside it.
+    private func send(
+        strays faults: [NotificationFault], of notice: Notice, _ payload: JSON
+    ) throws(SigningFailure) {
+        for fault in faults {
+            note(
+                "fault",
+                [("uuid", .string(notice.uuid)), ("notifications", .string(fault.rawValue))])
+            guard let spoilage = fault.spoilage else { continue }
+            let stray = SentNotification(
+                notice: notice, signedPayload: try authority.sign(payload, spoiled: spoilage),
+                faults: [fault], isStray: true)
+            deliveries.add(stray, isSent: settings.notificationURL != nil)
         }
     }
 
@@ -247,8 +307,9 @@ extension AppStoreSimulator {
     private func sendV1(_ notice: Notice, fate: Faults.Fate) throws(SigningFailure) {
         guard settings.v1NotificationURL != nil else { return }
         for letter in try v1Desk.letters(for: notice, in: world, by: authority.receipts) {
-            let notification = SentNotification(notice: notice, signedPayload: "", v1: letter)
-            deliveries.add(notification, fate: fate, isSent: true)
+            let notification = SentNotification(
+                notice: notice, signedPayload: "", faults: fate.faults, v1: letter)
+            deliveries.add(notification, timing: fate.timing, isSent: true)
             note("v1-notification", [("uuid", .string(notice.uuid)), ("type", letter.type.json)])
         }
     }
@@ -262,7 +323,8 @@ extension AppStoreSimulator {
 
     /// Adds an entry to the log, at the present.
     func note(_ what: String, _ members: [(String, JSON)]) {
-        if entries.count >= Self.logEntriesMax { entries.removeFirst() }
+        // Many at once, so that a full log costs nothing to write.
+        if entries.count >= 2 * Self.logEntriesMax { entries.removeFirst(Self.logEntriesMax) }
         let head: [(String, JSON)] = [
             ("at", .string(RFC3339.text(clock.now))), ("what", .string(what)),
         ]

@@ -83,7 +83,9 @@ package struct BookedPurchase: Hashable, Sendable {
 extension World {
     /// Everything an account has bought, in both environments, oldest first in each.
     func books(of name: String, at now: AppStoreDate) throws(StoreProblem) -> Books {
-        let known = accounts.values.filter { $0.key.name == name }.sorted { $0.key < $1.key }
+        let known = [SimulatedEnvironment.production, .sandbox].compactMap {
+            accounts[Account.Key(name: name, environment: $0)]
+        }
         guard !known.isEmpty else { throw .unknownAccount(name) }
         let purchases = known.flatMap { account in
             let chains = account.chains.values.compactMap { subscriptions[$0] }

@@ -24,9 +24,18 @@ package struct SentNotification: Sendable {
     package let notice: Notice
     /// Empty of version 1, which is not signed.
     package let signedPayload: String
+    /// What went wrong with it on the way.
+    package var faults: [NotificationFault] = []
+    /// Whether it is none of Apple's, but was sent by a fault beside the true one.
+    package var isStray = false
     /// What is posted in place of the signed payload where this is of version 1.
     package var v1: V1Letter?
     package internal(set) var attempts: [Attempt] = []
+
+    /// How much of a body is posted at an attempt, by its number from 1.
+    func posted(_ body: [UInt8], attempt: Int) -> [UInt8] {
+        attempt == 1 && faults.contains(.truncate) ? Array(body.prefix(body.count / 2)) : body
+    }
 }
 
 /// The post office: keeps every notification, and knows which is to be posted next and when.
@@ -37,6 +46,8 @@ struct Deliveries: Sendable {
     static let v1RetryHours: [Int64] = [6, 24, 48]
     /// Notifications kept to be looked at; the oldest goes first.
     static let keptMax = 20_000
+    /// How often a burst repeats a notification.
+    static let burst = 6
 
     /// What follows an attempt.
     enum Step: Hashable, Sendable {
@@ -60,35 +71,36 @@ struct Deliveries: Sendable {
 
     init(stopsRetryingAt400: Bool) { self.stopsRetryingAt400 = stopsRetryingAt400 }
 
-    /// In the order in which they were made.
-    var all: [SentNotification] { inOrder.filter { $0.v1 == nil } }
+    /// In the order in which they were made; without those that are none of Apple's.
+    var all: [SentNotification] { inOrder.filter { $0.v1 == nil && !$0.isStray } }
 
     /// Those of version 1.
     var v1: [SentNotification] { inOrder.filter { $0.v1 != nil } }
+
+    /// Those that are none of Apple's.
+    var strays: [SentNotification] { inOrder.filter(\.isStray) }
 
     private var inOrder: [SentNotification] { (oldest..<count).compactMap { kept[$0] } }
 
     var nextDue: AppStoreDate? { queue.first?.due }
 
     /// Takes a notification in. Without a URL nothing is ever due.
-    mutating func add(_ notification: SentNotification, fate: Faults.Fate, isSent: Bool) {
-        let number = count
+    mutating func add(
+        _ notification: SentNotification, timing: Faults.Fate.Timing = .sent, isSent: Bool
+    ) {
+        let number = keep(notification)
         let now = notification.notice.at
-        count += 1
-        kept[number] = notification
-        if count - oldest > Self.keptMax {
-            kept[oldest] = nil
-            oldest += 1
-        }
         guard isSent else { return }
         let first = Due(number: number, attempt: 1)
-        switch fate {
+        switch timing {
         case .dropped: break
-        case .sent: queue.add(first, due: now)
+        case .sent: queue.add(notification.isStray ? extra(number) : first, due: now)
         case .duplicated:
             queue.add(first, due: now)
-            // Beyond the schedule: the copy is not tried again.
-            queue.add(Due(number: number, attempt: Self.retryHours.count + 1), due: now)
+            queue.add(extra(number), due: now)
+        case .burst:
+            queue.add(first, due: now)
+            for _ in 1..<Self.burst { queue.add(extra(number), due: now) }
         case .delayed(let milliseconds):
             queue.add(first, due: AppStoreDate(milliseconds: now.milliseconds + milliseconds))
         case .reordered:
@@ -98,8 +110,27 @@ struct Deliveries: Sendable {
             }
             queue.add(first, due: now)
         }
-        release(after: number, at: now)
+        if !notification.isStray { release(after: number, at: now) }
     }
+
+    private mutating func keep(_ notification: SentNotification) -> Int {
+        let number = count
+        count += 1
+        kept[number] = notification
+        if count - oldest > Self.keptMax {
+            kept[oldest] = nil
+            oldest += 1
+        }
+        return number
+    }
+
+    /// An attempt beyond the schedule: it is not followed by another.
+    private func extra(_ number: Int) -> Due {
+        Due(number: number, attempt: Self.retryHours.count + 1)
+    }
+
+    /// An attempt that could not be made is to be made later.
+    mutating func postpone(_ due: Due, until moment: AppStoreDate) { queue.add(due, due: moment) }
 
     /// Two that are held would wait for one another: the second goes, and the first follows it.
     private mutating func release(after number: Int, at now: AppStoreDate) {

@@ -59,6 +59,14 @@ package struct Notice: Sendable {
     func signed(
         by authority: SigningAuthority, _ settings: SimulatorSettings
     ) throws(SigningFailure) -> String {
+        try authority.sign(payload(signedBy: authority, settings))
+    }
+
+    /// What is to be signed, with the signed documents inside; as a fault alters it.
+    func payload(
+        signedBy authority: SigningAuthority, _ settings: SimulatorSettings,
+        altered alteration: Alteration = .none
+    ) throws(SigningFailure) -> JSON {
         var payload = NotificationPayload()
         payload.notificationType = type
         payload.subtype = subtype
@@ -66,7 +74,7 @@ package struct Notice: Sendable {
         payload.version = "2.0"
         payload.signedDate = signedDate
         switch content {
-        case .purchase, .test: payload.data = try about(settings, authority)
+        case .purchase, .test: payload.data = try about(settings, authority, alteration)
         case .summary(let summary): payload.summary = summary
         case .externalPurchaseToken(let token): payload.externalPurchaseToken = token
         case .app(let app):
@@ -77,11 +85,12 @@ package struct Notice: Sendable {
             part.signedAppTransactionInfo = try authority.sign(app.json)
             payload.appData = part
         }
-        return try authority.sign(payload.json)
+        alteration.apply(to: &payload)
+        return payload.json
     }
 
     private func about(
-        _ settings: SimulatorSettings, _ authority: SigningAuthority
+        _ settings: SimulatorSettings, _ authority: SigningAuthority, _ alteration: Alteration
     ) throws(SigningFailure) -> NotificationData {
         var part = NotificationData()
         part.appAppleId = appAppleID(settings)
@@ -91,8 +100,14 @@ package struct Notice: Sendable {
         part.bundleVersion = World.bundleVersion
         part.status = status
         part.consumptionRequestReason = snapshot.consumptionReason
-        if let transaction { part.signedTransactionInfo = try authority.sign(transaction.json) }
-        if let renewal { part.signedRenewalInfo = try authority.sign(renewal.json) }
+        if var transaction {
+            alteration.apply(to: &transaction)
+            part.signedTransactionInfo = try authority.sign(transaction.json)
+        }
+        if var renewal {
+            alteration.apply(to: &renewal)
+            part.signedRenewalInfo = try authority.sign(renewal.json)
+        }
         return part
     }
 

@@ -14,7 +14,10 @@ extension SimulatorRoute {
         get("/_sim/notifications", "Every notification, with the attempts to deliver it.") {
             simulator, _ in
             let all = await simulator.notifications + simulator.v1Notifications
-            return .json(["notifications": .array(all.map(\.json))])
+            return .json([
+                "notifications": .array(all.map(\.json)),
+                "strays": .array(await simulator.strays.map(\.json)),
+            ])
         },
         get("/_sim/log", "What happened since the last reset.") { simulator, _ in
             .json(["entries": .array(await simulator.log)])
@@ -52,6 +55,7 @@ extension SentNotification {
             "at": .string(RFC3339.text(notice.at)),
             "signed_payload": v1 == nil ? .string(signedPayload) : .null,
             "body": v1?.notification.json ?? .null,
+            "faults": .array(faults.map { .string($0.rawValue) }),
             "attempts": .array(attempts),
         ]
     }

@@ -35,16 +35,27 @@ extension SimulatorRoute {
             try await simulator.moveClock(call.body)
             return .json(await simulator.clockJSON)
         },
-        post("/_sim/faults", "What goes wrong with notifications from now on.", faultFields) {
-            simulator, call in
-            .json(try await simulator.setFaults(call.body))
+        post(
+            "/_sim/populations",
+            "Random customers, who come and live as the clock goes on: advance it.",
+            [
+                Field("accounts", "integer", "How many; 100 where it is absent."),
+                Field("within", "string", "The time of their lives: P1Y where it is absent."),
+            ]
+        ) { simulator, call in
+            guard let within = ISODuration(try call.body.string("within") ?? "P1Y") else {
+                throw RequestBody.wrong("within", "a duration such as P1Y")
+            }
+            let names = try await simulator.populate(
+                Int(clamping: call.body.integer("accounts") ?? 100), within: within)
+            return .json(["accounts": .array(names.map { .string($0) })])
         },
     ]
 
     private static let resetFields = [
         Field("seed", "integer", "Everything random comes from it."),
         Field("now", "string", "The time to begin at, RFC 3339."),
-        Field("shop", "object", "A .storekit file as JSON, or \"example\"."),
+        Field("shop", "object", "A .storekit file as JSON, or \"example\" or \"full\"."),
         Field("notification_url", "string", "Where notifications are posted; null posts none."),
         Field("app", "object", "{bundle_id, app_apple_id}"),
         Field("grace_days", "integer", "Days of billing grace, 0 to 28; 0 is none."),
@@ -72,13 +83,6 @@ extension SimulatorRoute {
         Field("advance", "string", "An ISO 8601 duration such as P31D, P1M or PT1H30M."),
         Field("set", "string", "A later time, RFC 3339."),
         Field("rate", "number", "Virtual per real time; 0 stops the clock."),
-    ]
-
-    private static let faultFields = [
-        Field(
-            "notifications", "object",
-            "Odds {drop, duplicate, delay, reorder}, and delay_seconds: a number or {max}."),
-        Field("next", "object", "{notifications: drop, duplicate, delay or reorder}, once."),
     ]
 
     private static func settings(
@@ -120,19 +124,23 @@ extension SimulatorRoute {
             try body.bool("stops_retrying_at_400") ?? old.stopsRetryingAt400
         settings.upgradeSetsRevocationDate =
             try body.bool("upgrade_sets_revocation_date") ?? old.upgradeSetsRevocationDate
-        try settings.readAPI(body)
         try settings.readLegacy(body)
         settings.isDeterministic = try body.bool("deterministic") ?? old.isDeterministic
+        try settings.readAPI(body)
         return settings
     }
 
     private static func shop(_ json: JSON) throws -> StoreKitFile {
         do throws(StoreKitFileFailure) {
-            return json == "example" ? try ExampleShop.file() : try StoreKitFile(json: json)
+            switch json {
+            case "example": return try ExampleShop.file()
+            case "full": return try FullShop.file()
+            default: return try StoreKitFile(json: json)
+            }
         } catch {
             throw StoreProblem.badRequest(
                 "The shop cannot be used: \(error).",
-                remedy: "Send a .storekit file's content, or \"example\".")
+                remedy: "Send a .storekit file's content, or \"example\", or \"full\".")
         }
     }
 }
@@ -157,43 +165,5 @@ extension AppStoreSimulator {
         }
         if let moment { try await advance(to: moment) }
         if let rate { try await setRate(rate) }
-    }
-
-    fileprivate func setFaults(_ body: RequestBody) throws(StoreProblem) -> JSON {
-        if let json = body.value("notifications") {
-            let fields = ["drop", "duplicate", "delay", "reorder", "delay_seconds"]
-            let part = try RequestBody(json, known: fields, place: "notifications")
-            let delay = try Self.delay(part)
-            // A length alone means: delay them all.
-            let delayOdds = try part.odds("delay") ?? (delay == nil ? 0 : 1)
-            let odds = Faults.Odds(
-                drop: try part.odds("drop") ?? 0, duplicate: try part.odds("duplicate") ?? 0,
-                reorder: try part.odds("reorder") ?? 0, delay: delayOdds)
-            setFaults(odds, delay: delay)
-        }
-        if let json = body.value("next") {
-            let part = try RequestBody(json, known: ["notifications"], place: "next")
-            let names = Faults.Once.allCases.map(\.rawValue).joined(separator: ", ")
-            guard let once = Faults.Once(rawValue: try part.requiredString("notifications")) else {
-                throw RequestBody.wrong("next.notifications", "one of \(names)")
-            }
-            setNextFault(once)
-        }
-        let odds = faults.odds
-        return [
-            "notifications": [
-                "drop": .decimal("\(odds.drop)"), "duplicate": .decimal("\(odds.duplicate)"),
-                "delay": .decimal("\(odds.delay)"), "reorder": .decimal("\(odds.reorder)"),
-            ]
-        ]
-    }
-
-    private static func delay(_ body: RequestBody) throws(StoreProblem) -> Faults.Delay? {
-        guard let value = body.value("delay_seconds") else { return nil }
-        let seconds = value.integer ?? value["max"]?.integer
-        guard let seconds, (0...Faults.Delay.secondsMax).contains(seconds) else {
-            throw RequestBody.wrong("delay_seconds", "a number of seconds, or {\"max\": seconds}")
-        }
-        return Faults.Delay(seconds: seconds, isMaximum: value.integer == nil)
     }
 }

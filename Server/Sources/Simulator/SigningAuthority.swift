@@ -31,7 +31,9 @@ package struct SigningAuthority: Sendable {
     /// The authority of a seed: one seed, one root, and the same bytes for the same payload. Who
     /// knows the seed can sign, too; it is for tests alone. The keys of receipts (RSA) do not come
     /// from the seed: they are the given ones, or new.
-    package init(seed: UInt64, receipts: ReceiptAuthority? = nil) throws(SigningFailure) {
+    package init(
+        seed: UInt64, receipts: ReceiptAuthority? = nil, ocspURL: String? = nil
+    ) throws(SigningFailure) {
         let keys: SeededKeys
         do { keys = try SeededKeys(seed: seed) } catch {
             throw SigningFailure("The seed \(seed) gives no keys: \(error)")
@@ -39,7 +41,7 @@ package struct SigningAuthority: Sendable {
         let receipts = if let receipts { receipts } else { try ReceiptAuthority() }
         try self.init(
             root: keys.root, intermediate: keys.intermediate, leaf: keys.leaf, receipts: receipts,
-            isRepeatable: true)
+            isRepeatable: true, ocspURL: ocspURL)
     }
 
     private init(
@@ -148,6 +150,17 @@ package struct SigningAuthority: Sendable {
         do { return [UInt8](try signingKey.signature(for: bytes).rawRepresentation) } catch {
             throw SigningFailure("A payload could not be signed: \(error)")
         }
+    }
+
+    /// A payload under the true chain, but signed with a key that anybody may have.
+    func signedByAStranger(_ payload: JSON) throws(SigningFailure) -> String {
+        let stranger: P256.Signing.PrivateKey
+        do { stranger = try SeededKeys(seed: .max).leaf } catch {
+            throw SigningFailure("There is no key to forge with: \(error)")
+        }
+        return try Self(
+            key: stranger, certificates: certificates, receipts: receipts, isRepeatable: true
+        ).sign(payload)
     }
 
     private static func header(_ chain: [[UInt8]], overrides: [JSON.Member]) -> JSON {

@@ -71,7 +71,7 @@ struct SimulatorRoute: Sendable {
 
     /// Everything the simulator answers.
     static let all =
-        worldRoutes + deviceRoutes + subscriptionRoutes + bookRoutes
+        worldRoutes + faultRoutes + scenarioRoutes + deviceRoutes + subscriptionRoutes + bookRoutes
         + announcementRoutes + serverAPIRoutes + ocspRoutes
         + receiptRoutes + verifyReceiptRoutes
 }

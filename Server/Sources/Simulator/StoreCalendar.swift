@@ -72,7 +72,7 @@ struct StoreCalendar: Sendable {
 
     /// A wall-clock time that a night in March skips is taken an hour later; one that a night in
     /// November has twice, the first time.
-    private func moment(_ day: CivilDate, millisecondOfDay: Int64) -> AppStoreDate {
+    func moment(_ day: CivilDate, millisecondOfDay: Int64) -> AppStoreDate {
         let local = day.daysSince1970 * RFC3339.millisecondsPerDay + millisecondOfDay
         let before = offset(atUTC: local - RFC3339.millisecondsPerDay)
         let after = offset(atUTC: local + RFC3339.millisecondsPerDay)

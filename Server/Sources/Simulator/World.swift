@@ -42,9 +42,11 @@ struct World: Sendable {
     private var queue = DueQueue<Event>()
     private let products: [String: StoreKitProduct]
 
-    init(_ settings: SimulatorSettings) {
+    /// - Parameter district: a world of the same seed that shares no id with the others.
+    init(_ settings: SimulatorSettings, district: Int = 0) {
         sharedSettings = Shared(settings)
-        random = SplitMix64(seed: settings.seed)
+        random = SplitMix64(seed: settings.seed ^ UInt64(district) &* 0x9E6C_63D0_876A_3F35)
+        counter = Int64(district) * Self.idsPerDistrict
         products = Dictionary(
             settings.shop.products.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
     }
@@ -132,6 +134,7 @@ extension World {
     // 700,000) never share an id, so that a database that outlives a reset meets no old
     // acquaintance. All ids have 15 digits.
     private static let idsPerSeed: Int64 = 1_000_000_000
+    private static let idsPerDistrict: Int64 = 1_000_000
     private static let firstID: Int64 = 200_000_000_000_000
     private static let seedsMax: UInt64 = 700_000
 

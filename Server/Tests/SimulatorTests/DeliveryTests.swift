@@ -81,41 +81,4 @@ import Testing
         #expect(stage.letterBox.count == 0)
         #expect(await stage.simulator.notifications.count == 2)
     }
-
-    @Test(arguments: [
-        (Faults.Once.drop, ["DID_RENEW", "DID_RENEW"]),
-        (.duplicate, ["SUBSCRIBED", "SUBSCRIBED", "DID_RENEW", "DID_RENEW"]),
-        (.reorder, ["DID_RENEW", "SUBSCRIBED", "DID_RENEW"]),
-        (.delay, ["SUBSCRIBED", "DID_RENEW", "DID_RENEW"]),
-    ])
-    func `a fault that is ordered happens once`(once: Faults.Once, types: [String]) async throws {
-        let stage = try Stage()
-        await stage.simulator.setNextFault(once)
-        try await stage.buy("pro.monthly")
-        #expect(stage.letterBox.count == (once == .duplicate ? 2 : 0))
-        try await stage.advance("P2M")
-        let posted = try stage.letterBox.letters.map { $0.notification.notificationType?.rawValue }
-        #expect(posted == types)
-    }
-
-    @Test func `a delay of certain length holds a notification back for it`() async throws {
-        let stage = try Stage()
-        await stage.simulator.setFaults(Faults.Odds(delay: 1), delay: Faults.Delay(seconds: 60))
-        try await stage.buy("pro.monthly")
-        try await stage.advance("PT1M")
-        #expect(try await attempts(stage) == ["2026-01-10T20:01:00.000Z"])
-    }
-
-    @Test func `faults do not change what happens in the world`() async throws {
-        var stories: [[String]] = []
-        for drop in [0.0, 0.5] {
-            let stage = try Stage()
-            await stage.simulator.setFaults(Faults.Odds(drop: drop))
-            try await stage.buy("pro.monthly")
-            try await stage.advance("P1Y")
-            #expect((stage.letterBox.count == 13) == (drop == 0))
-            stories.append(await stage.simulator.notifications.map(\.notice.uuid))
-        }
-        #expect(stories[0] == stories[1])
-    }
 }

@@ -8,9 +8,10 @@ import Testing
     private func history(seed: UInt64) async throws -> [String] {
         let stage = try Stage { $0.seed = seed }
         let simulator = stage.simulator
-        await simulator.setFaults(
-            Faults.Odds(drop: 0.1, duplicate: 0.1, reorder: 0.1, delay: 0.1),
-            delay: Faults.Delay(seconds: 7200, isMaximum: true))
+        await simulator.setFaults { faults in
+            faults.notifications.odds = [.drop: 0.1, .duplicate: 0.1, .reorder: 0.1, .delay: 0.1]
+            faults.delay = Faults.Delay(seconds: 7200, isMaximum: true)
+        }
         stage.letterBox.answer([PostAnswer(status: 200), PostAnswer(status: 500)])
         for (name, product) in [
             ("ben", "pro.monthly"), ("anna", "pro.yearly"), ("cleo", "plus.monthly"),

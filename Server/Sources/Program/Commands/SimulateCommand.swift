@@ -14,7 +14,7 @@ struct SimulateCommand: AsyncParsableCommand {
 
     @Option(help: "The address to listen at.") var host = "127.0.0.1"
     @Option(help: "The port to listen at.") var port = 8090
-    @Option(help: "What is sold: a .storekit file of Xcode's, instead of the example.")
+    @Option(help: "What is sold: a .storekit file of Xcode's, instead of our own.")
     var shop: String?
     @Option(help: "The app's bundle id.") var bundleID = ExampleShop.bundleID
     @Option(help: "The app's Apple id.") var appAppleID = ExampleShop.appAppleID
@@ -24,6 +24,9 @@ struct SimulateCommand: AsyncParsableCommand {
     @Option(help: "The folder for the simulator's root.") var data = ".perennial"
     @Option(help: "Where certificates send verifiers that check online: http://…/_sim/ocsp.")
     var ocspURL: String?
+    @Flag(help: "Take keys and signatures from the seed, too: two runs are the same bytes.")
+    var deterministic = false
+    @OptionGroup(title: "A population") var people: PopulationOptions
     @Option(help: "How much is logged.", transform: Log.level)
     var logLevel = Logger.Level.notice
 
@@ -33,7 +36,11 @@ struct SimulateCommand: AsyncParsableCommand {
                 seed: seed, now: try beginning(), shop: try products(), bundleID: bundleID,
                 appAppleID: appAppleID)
             settings.notificationURL = notificationURL
-            let authority = try DevShop(folder: data).authority(ocspURL: ocspURL)
+            settings.isDeterministic = deterministic
+            let authority = try authority()
+            if let accounts = people.population {
+                return try people.play(accounts, settings, signedBy: authority)
+            }
             let client = HTTPClient(eventLoopGroupProvider: .singleton)
             let simulator = AppStoreSimulator(
                 settings, authority: authority, post: NotificationPost(client: client).post)
@@ -57,6 +64,12 @@ struct SimulateCommand: AsyncParsableCommand {
         try await ServiceGroup(together: [face], stopsOnSignals: true, logger: logger).run()
     }
 
+    private func authority() throws -> SigningAuthority {
+        deterministic
+            ? try SigningAuthority(seed: seed, ocspURL: ocspURL)
+            : try DevShop(folder: data).authority(ocspURL: ocspURL)
+    }
+
     private func beginning() throws(StartFailure) -> AppStoreDate {
         guard let now else { return SimulatorSettings.defaultNow }
         guard let time = Timestamp(now) else {
@@ -67,7 +80,10 @@ struct SimulateCommand: AsyncParsableCommand {
     }
 
     private func products() throws -> StoreKitFile {
-        guard let shop else { return try ExampleShop.file() }
+        guard let shop else {
+            // Random customers are to find everything that can be sold.
+            return people.population == nil ? try ExampleShop.file() : try FullShop.file()
+        }
         guard let bytes = FileManager.default.contents(atPath: shop) else {
             throw StartFailure("\(shop) cannot be read.", remedy: "Name a .storekit file.")
         }

@@ -11,8 +11,8 @@ struct ServerAPI: Sendable {
     var messaging: [SimulatedEnvironment: RetentionMessaging] = [:]
 }
 
-// The request's way: endpoint, token, limit, answer. Every request passes `answer(_:)` and nothing
-// else, so faults of the API belong there.
+// The request's way: endpoint, faults, token, limit, answer. Every request passes `answer(_:)` and
+// nothing else.
 
 extension AppStoreSimulator {
     /// The answer to a request as Apple would give it. What Apple does not say, why a token is
@@ -20,13 +20,16 @@ extension AppStoreSimulator {
     func answer(_ request: APIRequest) async -> APIAnswer {
         // Apple, too, says nothing about a path that it does not know.
         guard let (endpoint, parameters) = APIEndpoint.match(request) else { return APIAnswer(404) }
+        if let answer = await faultyAnswer(to: request, endpoint) { return answer }
         do {
             try authorize(request)
             try limit(request, endpoint)
             let call = APICall(
                 environment: request.environment, parameters: parameters, query: request.query,
                 bytes: request.body)
-            return try await endpoint.answer(self, call)
+            let answer = try await endpoint.answer(self, call)
+            remember(answer, to: request)
+            return answer
         } catch {
             return answer(to: error, endpoint)
         }

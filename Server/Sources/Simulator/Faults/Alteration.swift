@@ -1,0 +1,61 @@
+import AppStoreFormats
+
+/// What a fault makes a notification say that is not so in the world, or that nobody knows yet. The
+/// signature is good.
+struct Alteration: Hashable, Sendable {
+    static let none = Self(faults: [])
+
+    let faults: [NotificationFault]
+
+    /// Values that Apple may have one day.
+    enum Unknown {
+        static let text = "SOMETHING_NEW"
+        static let number: Int64 = 99
+        static let field = JSON.Member("fieldOfTomorrow", ["value": 1])
+    }
+
+    func apply(to payload: inout NotificationPayload) {
+        for fault in faults {
+            switch fault {
+            case .unknownType: payload.notificationType = .init(rawValue: Unknown.text)
+            case .unknownSubtype: payload.subtype = .init(rawValue: Unknown.text)
+            case .unknownStatus: payload.data?.status = .init(rawValue: Unknown.number)
+            case .unknownValue:
+                payload.unknown.append(Unknown.field)
+                payload.data?.unknown.append(Unknown.field)
+            default: break
+            }
+        }
+    }
+
+    func apply(to payload: inout TransactionPayload) {
+        for fault in faults {
+            switch fault {
+            case .otherTransactionID:
+                payload.transactionId = payload.transactionId.map(Self.other)
+            case .unknownOfferType:
+                payload.offerType = .init(rawValue: Unknown.number)
+                payload.offerDiscountType = .init(rawValue: Unknown.text)
+            case .unknownValue:
+                payload.transactionReason = .init(rawValue: Unknown.text)
+                payload.unknown.append(Unknown.field)
+            default: break
+            }
+        }
+    }
+
+    func apply(to payload: inout RenewalPayload) {
+        for fault in faults {
+            switch fault {
+            case .unknownOfferType where payload.offerType != nil:
+                payload.offerType = .init(rawValue: Unknown.number)
+                payload.offerDiscountType = .init(rawValue: Unknown.text)
+            case .unknownValue: payload.unknown.append(Unknown.field)
+            default: break
+            }
+        }
+    }
+
+    /// An id that no world gives: those begin with 2 to 8.
+    private static func other(_ id: String) -> String { "9" + id.dropFirst() }
+}

@@ -1,0 +1,91 @@
+import AppStoreFormats
+
+/// What goes wrong between the store and those who listen to it. Drawn from the seed, apart from
+/// the world's own draws, so that a world with faults has the same history as one without.
+package struct Faults: Sendable {
+    /// What happens to one notification.
+    struct Fate: Hashable, Sendable {
+        var timing = Timing.sent
+        /// All that struck, in the order of their names' declaration.
+        var faults: [NotificationFault] = []
+
+        enum Timing: Hashable, Sendable {
+            case sent
+            case dropped
+            case duplicated
+            case burst
+            /// Held back for so many milliseconds.
+            case delayed(Int64)
+            /// Held back until after the next one.
+            case reordered
+        }
+    }
+
+    /// A delay: of fixed length, or drawn evenly up to it.
+    package struct Delay: Hashable, Sendable {
+        package var seconds: Int64
+        package var isMaximum: Bool
+
+        /// A month.
+        package static let secondsMax: Int64 = 2_678_400
+
+        package init(seconds: Int64, isMaximum: Bool = false) {
+            self.seconds = seconds
+            self.isMaximum = isMaximum
+        }
+    }
+
+    package var notifications: ArmedFaults<NotificationFault>
+    package var delay = Delay(seconds: 3600)
+    /// Nothing is sent; what was due is sent at its end.
+    package var notificationOutage: Outage?
+    package var api: ArmedFaults<APIFault>
+    package var apiOutage: Outage?
+    /// Of real time.
+    package var slowSeconds = 5.0
+    package var staleSeconds: Int64 = 3600
+    package var retryAfterSeconds: Int64 = 1
+    package var devices: ArmedFaults<DeviceFault>
+
+    init(seed: UInt64) {
+        notifications = ArmedFaults(seed: seed ^ 0x5EED_FA17)
+        api = ArmedFaults(seed: seed ^ 0x5EED_0A91)
+        devices = ArmedFaults(seed: seed ^ 0x5EED_DE71)
+    }
+
+    mutating func fate(of notice: Notice) -> Fate {
+        let length = delayMilliseconds(notifications.fraction())
+        let faults = notifications.draw { $0.canStrike(notice) }
+        var fate = Fate(faults: faults)
+        switch faults.first(where: { Self.timings.contains($0) }) {
+        case .drop: fate.timing = .dropped
+        case .burst: fate.timing = .burst
+        case .duplicate: fate.timing = .duplicated
+        case .reorder: fate.timing = .reordered
+        case .delay: fate.timing = .delayed(length)
+        default: fate.timing = .sent
+        }
+        return fate
+    }
+
+    private static let timings: Set<NotificationFault> = [
+        .drop, .burst, .duplicate, .reorder, .delay,
+    ]
+
+    private func delayMilliseconds(_ fraction: Double) -> Int64 {
+        let whole = delay.seconds * 1000
+        return delay.isMaximum ? Int64(Double(whole) * fraction) : whole
+    }
+}
+
+extension NotificationFault {
+    /// Whether a notification has what the fault changes.
+    fileprivate func canStrike(_ notice: Notice) -> Bool {
+        switch self {
+        case .otherTransactionID: notice.type == .didRenew
+        case .unknownStatus: notice.status != nil
+        case .unknownOfferType: notice.transaction?.offerType != nil
+        default: true
+        }
+    }
+}

@@ -1,0 +1,52 @@
+import AppStoreFormats
+
+/// What a random life is drawn with.
+struct Dice: Sendable {
+    private var random: SplitMix64
+
+    init(seed: UInt64) { random = SplitMix64(seed: seed) }
+
+    /// At least 0 and below 1.
+    mutating func fraction() -> Double { random.fraction() }
+
+    mutating func happens(_ odds: Double) -> Bool { random.fraction() < odds }
+
+    mutating func number(in range: ClosedRange<Int>) -> Int {
+        range.lowerBound + Int(random.fraction() * Double(range.count))
+    }
+
+    mutating func pick<Value>(_ values: [Value]) -> Value? {
+        values.isEmpty ? nil : values[number(in: 0...values.count - 1)]
+    }
+
+    /// One of several by its odds, which come to less than one; else nothing.
+    mutating func pick<Value>(weighted values: [(odds: Double, whim: Value)]) -> Value? {
+        var rest = random.fraction()
+        for (odds, value) in values {
+            if rest < odds { return value }
+            rest -= odds
+        }
+        return nil
+    }
+
+    mutating func uuid() -> String { random.uuid() }
+
+    /// A moment of a span: rather early in it.
+    mutating func moment(from start: AppStoreDate, until end: AppStoreDate) -> AppStoreDate {
+        let part = random.fraction()
+        let length = max(0, end.milliseconds - start.milliseconds)
+        return AppStoreDate(milliseconds: start.milliseconds + Int64(Double(length) * part * part))
+    }
+
+    /// Odds that something happens right beside an end.
+    private static let edge = 0.3
+
+    /// A moment of a span; every third time one beside its end, or its very beginning.
+    mutating func edgyMoment(from start: AppStoreDate, until end: AppStoreDate) -> AppStoreDate {
+        guard happens(Self.edge) else { return moment(from: start, until: end) }
+        let beside = EdgeMoments.beforeEnd.map {
+            AppStoreDate(milliseconds: end.milliseconds + $0)
+        }
+        return max(start, pick([start] + beside) ?? start)
+    }
+}

@@ -1,0 +1,144 @@
+import AppStoreFormats
+
+/// A shop in which everything is sold that the App Store can sell: every kind of product, every
+/// period, every offer in every way to pay, levels, a group for each, a family's product, and
+/// twelve months' commitment. For random customers, who are to take every turn.
+package enum FullShop {
+    /// The shop as a value.
+    package static func file() throws(StoreKitFileFailure) -> StoreKitFile {
+        try StoreKitFile(json: json)
+    }
+
+    /// The shop as Xcode 26.5 would write it.
+    static var json: JSON {
+        [
+            "identifier": "F0115709",
+            "nonRenewingSubscriptions": [once("season", "NonRenewingSubscription", "14.99")],
+            "products": [
+                once("seeds", "Consumable", "0.99"),
+                once("atlas", "NonConsumable", "24.99", isFamilyShareable: true),
+            ],
+            "settings": ["_storefront": "USA"],
+            "subscriptionGroups": [
+                group(
+                    "30000001", "Tiers",
+                    [
+                        ("tiers.gold", "19.99", "P1M", 1, intro: ("payAsYouGo", "P1M", 3, "4.99")),
+                        ("tiers.gold.yearly", "149.99", "P1Y", 1, intro: ("free", "P1M", 1, nil)),
+                        ("tiers.silver", "9.99", "P1M", 2, intro: ("free", "P1W", 1, nil)),
+                        ("tiers.silver.other", "9.49", "P1M", 2, intro: ("free", "P3D", 1, nil)),
+                        ("tiers.bronze", "4.99", "P1M", 3, intro: ("payUpFront", "P2M", 1, "5.99")),
+                    ]),
+                group(
+                    "30000002", "Weeks",
+                    [
+                        ("weeks.one", "2.99", "P1W", 1, intro: ("free", "P3D", 1, nil)),
+                        ("weeks.half", "29.99", "P6M", 1, intro: nil),
+                    ]),
+                group(
+                    "30000003", "Family", [("family.monthly", "12.99", "P1M", 1, intro: nil)],
+                    isFamilyShareable: true),
+                group(
+                    "30000004", "Years", [("years.promised", "99.99", "P1Y", 1, intro: nil)],
+                    monthlyPlan: ("9.99", "119.88")),
+            ],
+            "version": ["major": 5, "minor": 0],
+        ]
+    }
+
+    private typealias Intro = (mode: String, period: String, count: Int64, price: String?)
+    private typealias Tier = (
+        id: String, price: String, period: String, level: Int64, intro: Intro?
+    )
+
+    private static func once(
+        _ id: String, _ type: String, _ price: String, isFamilyShareable: Bool = false
+    ) -> JSON {
+        [
+            "displayPrice": .string(price), "familyShareable": .bool(isFamilyShareable),
+            "internalID": .string(id), "localizations": [], "productID": .string(id),
+            "referenceName": .string(id), "type": .string(type),
+        ]
+    }
+
+    private static func group(
+        _ id: String, _ name: String, _ tiers: [Tier], isFamilyShareable: Bool = false,
+        monthlyPlan: (price: String, commitment: String)? = nil
+    ) -> JSON {
+        let subscriptions = tiers.map { tier -> JSON in
+            var members =
+                once(
+                    tier.id, "RecurringSubscription", tier.price,
+                    isFamilyShareable: isFamilyShareable
+                ).members ?? []
+            members += [
+                .init("adHocOffers", [offer("loyal", "payAsYouGo", tier.period, 1, "1.99")]),
+                .init("codeOffers", codeOffers(tier.period)),
+                .init("winbackOffers", [winBack(tier.period)]),
+                .init("groupNumber", .integer(tier.level)),
+                .init("introductoryOffer", tier.intro.map(introductory) ?? .null),
+                .init("recurringSubscriptionPeriod", .string(tier.period)),
+                .init("subscriptionGroupID", .string(id)),
+            ]
+            if let monthlyPlan { members.append(.init("billingPlans", plans(tier, monthlyPlan))) }
+            return .object(members)
+        }
+        return [
+            "id": .string(id), "localizations": [], "name": .string(name),
+            "subscriptions": .array(subscriptions),
+        ]
+    }
+
+    private static func introductory(_ intro: Intro) -> JSON {
+        offer(nil, intro.mode, intro.period, intro.count, intro.price)
+    }
+
+    private static func codeOffers(_ period: String) -> JSON {
+        let everybody: JSON = ["new", "existing", "expired"]
+        return .array(
+            [("code.free", "free", nil), ("code.upfront", "payUpFront", "2.99")].map {
+                name, mode, price in
+                let offer = offer(name, mode, period, 1, price)
+                return .object(
+                    (offer.members ?? []) + [
+                        .init("eligibility", everybody), .init("isStackable", true),
+                    ])
+            })
+    }
+
+    private static func winBack(_ period: String) -> JSON {
+        let offer = offer("comeback", "payUpFront", period, 1, "3.99")
+        return .object((offer.members ?? []) + [.init("isEligible", true)])
+    }
+
+    private static func offer(
+        _ name: String?, _ mode: String, _ period: String, _ count: Int64, _ price: String?
+    ) -> JSON {
+        var members: [JSON.Member] = [
+            .init("internalID", .string(name ?? "intro")), .init("paymentMode", .string(mode)),
+            .init("subscriptionPeriod", .string(period)), .init("numberOfPeriods", .integer(count)),
+        ]
+        if let price { members.append(.init("displayPrice", .string(price))) }
+        if let name {
+            members.append(.init("offerID", .string(name)))
+            members.append(.init("referenceName", .string(name)))
+        }
+        return .object(members)
+    }
+
+    private static func plans(
+        _ tier: Tier, _ monthly: (price: String, commitment: String)
+    ) -> JSON {
+        [
+            [
+                "billingPlanType": "BILLED_UPFRONT", "displayPrice": .string(tier.price),
+                "internalID": .string(tier.id + ".upfront"), "isEnabled": true,
+            ],
+            [
+                "billingPlanType": "MONTHLY", "displayPrice": .string(monthly.price),
+                "commitmentDisplayPrice": .string(monthly.commitment),
+                "internalID": .string(tier.id + ".monthly"), "isEnabled": true,
+            ],
+        ]
+    }
+}

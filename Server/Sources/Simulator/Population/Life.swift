@@ -1,0 +1,199 @@
+import AppStoreFormats
+
+/// One random customer: decides by what the world shows and by its own dice, one act after another.
+/// Its dice are its own, so that what others do never changes what it draws.
+struct Life: Sendable {
+    /// Acts of one life; after them it leaves things as they are.
+    static let actsMax = 400
+
+    /// What is done at a moment.
+    enum Intent: Hashable, Sendable {
+        /// Gets a device and buys for the first time.
+        case arrive
+        /// Looks at the subscription again.
+        case look
+        case act(SubscriptionAct)
+        case refundPastPeriod
+        case reverseRefund
+        case changeProduct(isRepeated: Bool)
+        case buyAgain
+        case buyOnce
+        case refundOnce
+        case redeemOffer
+        case externalToken
+        case rescindConsent
+    }
+
+    struct Plan: Hashable, Sendable {
+        let intent: Intent
+        let at: AppStoreDate
+    }
+
+    let key: Account.Key
+    var dice: Dice
+    private(set) var device = ""
+    private(set) var actsLeft = Self.actsMax
+    /// How often the world refused what was wanted.
+    private(set) var refusals = 0
+    /// What is to be done after the next act, at the same instant or later.
+    private var following: [Intent] = []
+
+    init(name: String, environment: SimulatedEnvironment, seed: UInt64) {
+        key = Account.Key(name: name, environment: environment)
+        dice = Dice(seed: seed)
+    }
+
+    /// Does what was planned. A refusal is no failure: at the edges of time much comes too late.
+    mutating func carryOut(
+        _ intent: Intent, in world: inout World, at now: AppStoreDate
+    ) -> [Notice] {
+        actsLeft -= 1
+        do throws(StoreProblem) { return try notices(of: intent, in: &world, at: now) } catch {
+            refusals += 1
+            return []
+        }
+    }
+
+    private mutating func notices(
+        of intent: Intent, in world: inout World, at now: AppStoreDate
+    ) throws(StoreProblem) -> [Notice] {
+        switch intent {
+        case .look: return []
+        case .arrive: return try arrive(in: &world, at: now)
+        case .act(let act): return try world.apply(act, to: chain(in: world), at: now)
+        case .refundPastPeriod: return try refundPastPeriod(in: &world, at: now)
+        case .reverseRefund:
+            return try world.apply(.reverseRefund(), to: chain(in: world), at: now)
+        case .changeProduct(let isRepeated):
+            if isRepeated { following.append(.changeProduct(isRepeated: false)) }
+            return try changeProduct(in: &world, at: now)
+        case .buyAgain: return try buySubscription(in: &world, at: now)
+        case .buyOnce: return try buyOnce(in: &world, at: now)
+        case .refundOnce: return try refundOnce(in: &world, at: now)
+        case .redeemOffer: return try redeemOffer(in: &world, at: now)
+        case .externalToken:
+            return [world.externalPurchaseToken(.init(), in: key.environment, at: now)]
+        case .rescindConsent:
+            return [try world.rescindConsent(of: key.name, in: key.environment, at: now)]
+        }
+    }
+
+    /// The next thing that was meant to follow, if any.
+    mutating func takeFollowing() -> Intent? {
+        following.isEmpty ? nil : following.removeFirst()
+    }
+
+    mutating func follow(with intent: Intent) { following.append(intent) }
+}
+
+// MARK: - Buying
+
+extension Life {
+    /// Odds of things that no publication counts.
+    private enum Odds {
+        static let secondDevice = 0.1
+        static let token = 0.5
+        static let nothingButOneTime = 0.1
+        static let withoutOffer = 0.1
+        static let withCode = 0.1
+    }
+
+    private mutating func arrive(
+        in world: inout World, at now: AppStoreDate
+    ) throws(StoreProblem) -> [Notice] {
+        let storefront = dice.pick(Storefront.all) ?? .unitedStates
+        let token = dice.happens(Odds.token) ? dice.uuid() : nil
+        for _ in 0..<(dice.happens(Odds.secondDevice) ? 2 : 1) {
+            device = try world.addDevice(
+                account: key.name, environment: key.environment, storefront: storefront,
+                appAccountToken: token, at: now
+            ).id
+        }
+        if dice.happens(Odds.nothingButOneTime) { return try buyOnce(in: &world, at: now) }
+        return try buySubscription(in: &world, at: now)
+    }
+
+    private mutating func buySubscription(
+        in world: inout World, at now: AppStoreDate
+    ) throws(StoreProblem) -> [Notice] {
+        let products = world.settings.shop.groups.flatMap(\.subscriptions)
+        guard let product = dice.pick(products), let terms = product.subscription else {
+            return try buyOnce(in: &world, at: now)
+        }
+        var offer: String?
+        if dice.happens(Odds.withoutOffer) {
+            offer = PurchaseOrder.noOffer
+        } else if dice.happens(Odds.withCode) {
+            let isReturning = world.accounts[key]?.chains.isEmpty == false
+            let offers = terms.codeOffers + (isReturning ? terms.winBackOffers : [])
+            offer = dice.pick(offers)?.id
+        }
+        let order = PurchaseOrder(product.id, offerID: offer)
+        return try world.purchase(order, on: device, at: now).notices
+    }
+
+    private mutating func buyOnce(
+        in world: inout World, at now: AppStoreDate
+    ) throws(StoreProblem) -> [Notice] {
+        guard let product = dice.pick(world.settings.shop.oneTimeProducts) else { return [] }
+        let quantity = product.type == .consumable ? Int64(dice.number(in: 1...3)) : 1
+        let order = PurchaseOrder(product.id, quantity: quantity)
+        return try world.purchase(order, on: device, at: now).notices
+    }
+
+    /// Of a purchase that is no subscription: the refund of the last, or its reversal.
+    private mutating func refundOnce(
+        in world: inout World, at now: AppStoreDate
+    ) throws(StoreProblem) -> [Notice] {
+        guard let id = world.accounts[key]?.oneTimePurchases.last else { return [] }
+        let act: TransactionAct =
+            world.oneTimePurchases[id]?.revocation == nil ? .refund() : .reverseRefund
+        return try world.apply(act, toTransaction: id, at: now)
+    }
+
+    private mutating func redeemOffer(
+        in world: inout World, at now: AppStoreDate
+    ) throws(StoreProblem) -> [Notice] {
+        let present = try world.subscription(chain(in: world))
+        let products = world.settings.shop.groups.first { $0.id == present.groupID }
+        guard let product = dice.pick(products?.subscriptions ?? []),
+            let terms = product.subscription,
+            let offer = dice.pick(terms.promotionalOffers + terms.codeOffers)?.id
+        else { return [] }
+        let order = PurchaseOrder(product.id, offerID: offer)
+        return try world.purchase(order, on: device, at: now).notices
+    }
+}
+
+// MARK: - Having
+
+extension Life {
+    /// The subscription that it looks after: the one in its last group.
+    func chain(in world: World) throws(StoreProblem) -> String {
+        // Of several the last bought: ids grow.
+        guard let id = world.accounts[key]?.chains.values.max() else {
+            throw .unknownSubscription(key.name)
+        }
+        return id
+    }
+
+    private mutating func changeProduct(
+        in world: inout World, at now: AppStoreDate
+    ) throws(StoreProblem) -> [Notice] {
+        let present = try world.subscription(chain(in: world))
+        let group = world.settings.shop.groups.first { $0.id == present.groupID }
+        guard let product = dice.pick(group?.subscriptions ?? []) else { return [] }
+        return try world.apply(.changeProduct(product.id), to: present.id, at: now)
+    }
+
+    private mutating func refundPastPeriod(
+        in world: inout World, at now: AppStoreDate
+    ) throws(StoreProblem) -> [Notice] {
+        let present = try world.subscription(chain(in: world))
+        let past = present.transactions.dropLast().filter {
+            $0.revocation == nil && !$0.isUpgraded && $0.price > 0
+        }
+        guard let transaction = dice.pick(Array(past)) else { return [] }
+        return try world.apply(.refund(of: transaction.id), to: present.id, at: now)
+    }
+}

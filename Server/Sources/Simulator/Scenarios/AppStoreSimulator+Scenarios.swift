@@ -1,0 +1,158 @@
+import AppStoreFormats
+
+/// A scenario that was played, and what came of it.
+package struct ScenarioRun: Sendable {
+    package let scenario: Scenario
+    package let account: String
+    package let deviceID: String
+    /// What was done, and when.
+    package internal(set) var steps: [(at: AppStoreDate, what: String)] = []
+    /// Everything the customer's notifications said, in order.
+    package internal(set) var notices: [Notice] = []
+    package internal(set) var books: Books
+}
+
+extension AppStoreSimulator {
+    /// Plays a story from the present on; the clock moves as the story needs. Each run has an
+    /// account of its own.
+    package func play(_ scenario: Scenario) async throws -> ScenarioRun {
+        var number = 1
+        while world.accounts[
+            Account.Key(name: "\(scenario.name)-\(number)", environment: .production)] != nil
+        {
+            number += 1
+        }
+        let account = "\(scenario.name)-\(number)"
+        let device = try await addDevice(account: account)
+        var run = ScenarioRun(
+            scenario: scenario, account: account, deviceID: device, books: try truth(of: account))
+        for step in scenario.steps {
+            let what = try await carryOut(step, account, device)
+            run.steps.append((clock.now, what))
+            note(
+                "scenario", [("account", .string(account)), ("step", .string(what))])
+        }
+        run.notices = notifications.map(\.notice).filter { $0.account == account }
+        run.books = try truth(of: account)
+        return run
+    }
+
+    /// Does one step, and says what it was.
+    private func carryOut(
+        _ step: Scenario.Step, _ account: String, _ device: String
+    ) async throws -> String {
+        switch step {
+        case .buy(let wish):
+            let product = try product(wish, account)
+            // A trial is taken where the story is about one.
+            let offer = wish == .withTrial ? nil : PurchaseOrder.noOffer
+            _ = try await purchase(PurchaseOrder(product.id, offerID: offer), on: device)
+            return "buys \(product.id)"
+        case .act(let act):
+            try await change(chain(of: account), act)
+            return act.name
+        case .change(let wish):
+            let product = try product(wish, account)
+            try await change(chain(of: account), .changeProduct(product.id))
+            return "changes to \(product.id)"
+        case .raisePrice(let needsConsent):
+            let chain = try chain(of: account)
+            let price = try world.subscription(chain).nextProduct.price * 2
+            try await change(chain, .raisePrice(.init(price: price, needsConsent: needsConsent)))
+            return "the price rises to \(price) thousandths"
+        case .wait(let text):
+            guard let duration = ISODuration(text) else {
+                preconditionFailure("The duration \(text) of a scenario of ours is none.")
+            }
+            try await advance(by: duration)
+            return "\(text) pass"
+        case .outage(let days):
+            let until = world.calendar.moment(clock.now, plus: .days(Int(days)))
+            let outage = Outage(from: clock.now, until: until)
+            setFaults { $0.notificationOutage = outage }
+            return "no notifications for \(days) days"
+        case .strike(let fault):
+            try setFaults { faults throws(StoreProblem) in try faults.notifications.order([fault]) }
+            return "the next notification meets \(fault.rawValue)"
+        }
+    }
+
+    private func chain(of account: String) throws(StoreProblem) -> String {
+        let key = Account.Key(name: account, environment: .production)
+        guard let chain = world.accounts[key]?.chains.values.max() else {
+            throw .unknownSubscription(account)
+        }
+        return chain
+    }
+
+    /// The first product of the shop that a story wants.
+    private func product(
+        _ wish: Scenario.Wish, _ account: String
+    ) throws(StoreProblem) -> StoreKitProduct {
+        let products = settings.shop.groups.flatMap(\.subscriptions)
+        let found: StoreKitProduct?
+        switch wish {
+        case .monthly: found = products.first { $0.isMonthly && products.hasNeighbours(of: $0) }
+        case .withTrial:
+            found = products.first { $0.subscription?.introductoryOffer?.discount == .freeTrial }
+        case .higher, .lower:
+            let present = try world.subscription(chain(of: account)).latest.product
+            found = products.first { wish == .higher ? $0.isAbove(present) : present.isAbove($0) }
+        }
+        guard let found else {
+            throw StoreProblem(
+                "scenario_needs_product", "The shop does not sell \(wish.rawValue).",
+                remedy: "POST /_sim/reset {\"shop\": \"full\"} sells everything.")
+        }
+        return found
+    }
+}
+
+extension StoreKitProduct {
+    fileprivate var isMonthly: Bool { subscription?.period == BillingPeriod(1, .month) }
+
+    fileprivate func isAbove(_ other: Self) -> Bool {
+        guard
+            let (own, its) = subscription.flatMap({ own in
+                other.subscription.map { (own, $0) }
+            })
+        else { return false }
+        return own.groupID == its.groupID && own.level < its.level
+    }
+}
+
+extension [StoreKitProduct] {
+    /// Whether one can go up and down from a product: where the shop has such a one, stories about
+    /// changes need it.
+    fileprivate func hasNeighbours(of product: StoreKitProduct) -> Bool {
+        let isBetween = { (one: StoreKitProduct) in
+            contains { $0.isAbove(one) } && contains { one.isAbove($0) }
+        }
+        return isBetween(product) || !contains(where: isBetween)
+    }
+}
+
+extension SubscriptionAct {
+    /// As the routes call it.
+    fileprivate var name: String {
+        switch self {
+        case .cancel: "cancel"
+        case .resume: "resume"
+        case .changeProduct(let product): "change-product \(product)"
+        case .failBilling: "fail-billing"
+        case .recoverBilling: "recover-billing"
+        case .refund: "refund"
+        case .reverseRefund: "reverse-refund"
+        case .requestRefund(_, let decision, _):
+            decision.map { "request-refund, \($0.rawValue)" } ?? "request-refund"
+        case .raisePrice: "raise-price"
+        case .consent: "consent"
+        case .decline: "decline"
+        case .extend: "extend"
+        case .removeFromSale: "remove-from-sale"
+        case .expire: "expire"
+        case .renewNow: "renew-now"
+        case .advancedCommerce: "advanced-commerce"
+        }
+    }
+}

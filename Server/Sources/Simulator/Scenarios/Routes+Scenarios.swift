@@ -1,0 +1,42 @@
+import AppStoreFormats
+
+// Named stories over HTTP.
+
+extension SimulatorRoute {
+    static let scenarioRoutes = [
+        get("/_sim/scenarios", "The stories that can be played, each in a sentence.") { _, _ in
+            .json([
+                "scenarios": .array(
+                    Scenario.all.map {
+                        ["name": .string($0.name), "summary": .string($0.summary)]
+                    })
+            ])
+        },
+        post(
+            "/_sim/scenarios/{name}",
+            "Plays a story with a customer of its own, and moves the clock as it needs.", []
+        ) { simulator, call in
+            let scenario = try Scenario.named(call.parameter("name"))
+            return .json(try await simulator.play(scenario).json)
+        },
+    ]
+}
+
+extension ScenarioRun {
+    fileprivate var json: JSON {
+        [
+            "scenario": .string(scenario.name), "account": .string(account),
+            "device_id": .string(deviceID),
+            "steps": .array(
+                steps.map { ["at": .string(RFC3339.text($0.at)), "what": .string($0.what)] }),
+            "notifications": .array(
+                notices.map { notice in
+                    [
+                        "type": notice.type.json, "subtype": notice.subtype?.json ?? .null,
+                        "uuid": .string(notice.uuid), "at": .string(RFC3339.text(notice.at)),
+                    ]
+                }),
+            "truth": books.json,
+        ]
+    }
+}
