@@ -8,16 +8,20 @@ package struct StoreKitFile: Hashable, Sendable {
     package var oneTimeProducts: [StoreKitProduct]
     package var groups: [StoreKitGroup]
     package var settings: StoreKitSettings
+    /// Signs promotional offers; nil where the file has none.
+    package var offersKey: StoreKitOffersKey?
     /// 1 (Xcode 12) to 6 (Xcode 27).
     package var majorVersion: Int64
 
     package init(
         oneTimeProducts: [StoreKitProduct] = [], groups: [StoreKitGroup] = [],
-        settings: StoreKitSettings = StoreKitSettings(), majorVersion: Int64 = 4
+        settings: StoreKitSettings = StoreKitSettings(), offersKey: StoreKitOffersKey? = nil,
+        majorVersion: Int64 = 4
     ) {
         self.oneTimeProducts = oneTimeProducts
         self.groups = groups
         self.settings = settings
+        self.offersKey = offersKey
         self.majorVersion = majorVersion
     }
 
@@ -76,62 +80,72 @@ package struct StoreKitSubscription: Hashable, Sendable {
     /// 1 is the highest; equal numbers are one level.
     package var level: Int64
     package var period: BillingPeriod
-    /// At most one is in force; a file of version 5 may hold one for each billing plan.
-    package var introductoryOffer: StoreKitOffer?
+    /// One for each billing plan at most; before version 5 one at most.
+    package var introductoryOffers: [StoreKitOffer]
     package var promotionalOffers: [StoreKitOffer]
     package var codeOffers: [StoreKitOffer]
     package var winBackOffers: [StoreKitOffer]
+    /// Empty before version 5: then the product's price is the only plan.
+    package var billingPlans: [StoreKitBillingPlan]
 
     package init(
         groupID: String, level: Int64, period: BillingPeriod,
         introductoryOffer: StoreKitOffer? = nil, promotionalOffers: [StoreKitOffer] = [],
-        codeOffers: [StoreKitOffer] = [], winBackOffers: [StoreKitOffer] = []
+        codeOffers: [StoreKitOffer] = [], winBackOffers: [StoreKitOffer] = [],
+        billingPlans: [StoreKitBillingPlan] = []
     ) {
         self.groupID = groupID
         self.level = level
         self.period = period
-        self.introductoryOffer = introductoryOffer
+        introductoryOffers = introductoryOffer.map { [$0] } ?? []
         self.promotionalOffers = promotionalOffers
         self.codeOffers = codeOffers
         self.winBackOffers = winBackOffers
+        self.billingPlans = billingPlans
+    }
+
+    /// The introductory offer of those who pay for a whole period at once.
+    package var introductoryOffer: StoreKitOffer? { introductoryOffer(of: .billedUpfront) }
+
+    /// The introductory offer of a billing plan; one that names no plan is for paying at once.
+    package func introductoryOffer(of plan: BillingPlanType) -> StoreKitOffer? {
+        introductoryOffers.first { ($0.billingPlan ?? .billedUpfront) == plan }
+    }
+
+    /// The way to pay in twelve months with a commitment, if it is sold.
+    package var monthlyPlan: StoreKitBillingPlan? {
+        billingPlans.first { $0.type == .monthly && $0.isEnabled }
     }
 }
 
-/// A lower price for a time.
-package struct StoreKitOffer: Hashable, Sendable {
-    package var type: OfferType
-    /// Promotional and win-back offers have an identifier, codes their reference name; introductory
-    /// offers have none.
-    package var id: String?
-    package var discount: OfferDiscountType
-    package var period: BillingPeriod
-    package var periodCount: Int
-    /// Thousandths of the currency unit for each period (pay up front: for all of them); zero for a
-    /// free trial.
+/// How a subscription may be paid: at once, or monthly with a commitment of a year.
+package struct StoreKitBillingPlan: Hashable, Sendable {
+    package var type: BillingPlanType
+    /// Thousandths of the currency unit for each billing period.
     package var price: Int64
+    /// Thousandths of the currency unit for the whole commitment.
+    package var commitmentPrice: Int64
+    package var isEnabled: Bool
 
     package init(
-        type: OfferType, id: String? = nil, discount: OfferDiscountType, period: BillingPeriod,
-        periodCount: Int = 1, price: Int64 = 0
+        type: BillingPlanType, price: Int64, commitmentPrice: Int64, isEnabled: Bool = true
     ) {
         self.type = type
-        self.id = id
-        self.discount = discount
-        self.period = period
-        self.periodCount = periodCount
         self.price = price
+        self.commitmentPrice = commitmentPrice
+        self.isEnabled = isEnabled
     }
 }
 
-/// The settings of the file that a shop outside Xcode can use.
-package struct StoreKitSettings: Hashable, Sendable {
-    /// ISO 3166-1 alpha-3.
-    package var storefront: String?
-    package var billingGracePeriodEnabled: Bool
+/// The key that Xcode makes for signing promotional offers in tests.
+package struct StoreKitOffersKey: Hashable, Sendable {
+    package var id: String
+    /// P-256, PKCS#8, in base 64.
+    package var privateKey: String
 
-    package init(storefront: String? = nil, billingGracePeriodEnabled: Bool = false) {
-        self.storefront = storefront
-        self.billingGracePeriodEnabled = billingGracePeriodEnabled
+    package init(id: String, privateKey: String) {
+        self.id = id
+        self.privateKey = privateKey
     }
 }
 

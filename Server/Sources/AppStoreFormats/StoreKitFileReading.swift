@@ -14,166 +14,260 @@ extension StoreKitFile {
         try self.init(json: json)
     }
 
-    /// Reads a file that is a JSON value already.
+    /// Reads a file that is a JSON value already. Throws the first of ``read(_:)``'s failures.
     package init(json: JSON) throws(StoreKitFileFailure) {
+        let (file, failures) = Self.read(json)
+        if let first = failures.first { throw first }
+        self = file
+    }
+
+    /// Everything of a file that can be read, and everything that makes it unusable: so that a
+    /// person sees all of it at once.
+    package static func read(_ json: JSON) -> (file: Self, failures: [StoreKitFileFailure]) {
+        var reading = StoreKitFileReading()
+        return (reading.file(json), reading.failures)
+    }
+}
+
+/// Reads on after a failure, and collects them.
+private struct StoreKitFileReading {
+    var failures: [StoreKitFileFailure] = []
+
+    mutating func file(_ json: JSON) -> StoreKitFile {
         guard json.members != nil else {
-            throw StoreKitFileFailure("is no JSON object", at: "the file")
+            fail("is no JSON object", at: "the file")
+            return StoreKitFile()
         }
         var oneTime: [StoreKitProduct] = []
         for key in ["products", "nonRenewingSubscriptions"] {
             for product in json[key]?.array ?? [] {
-                oneTime.append(try Self.oneTimeProduct(product))
+                if let product = oneTimeProduct(product) { oneTime.append(product) }
             }
         }
         var groups: [StoreKitGroup] = []
         for group in json["subscriptionGroups"]?.array ?? [] {
-            groups.append(try Self.group(group))
+            if let group = self.group(group) { groups.append(group) }
         }
-        self.init(
+        let file = StoreKitFile(
             oneTimeProducts: oneTime, groups: groups,
-            settings: StoreKitSettings(json["settings"] ?? .null),
+            settings: StoreKitSettings(json: json["settings"] ?? .null),
+            offersKey: offersKey(json["subscriptionOffersKeyPair"]),
             majorVersion: json["version"]?["major"]?.integer ?? 1)
-        try checkProducts()
+        check(file.products)
+        return file
     }
 
-    private func checkProducts() throws(StoreKitFileFailure) {
-        guard products.count <= Self.productsMax else {
-            throw StoreKitFileFailure("has more than \(Self.productsMax) products", at: "the file")
+    private mutating func check(_ products: [StoreKitProduct]) {
+        if products.count > StoreKitFile.productsMax {
+            fail("has more than \(StoreKitFile.productsMax) products", at: "the file")
         }
         var seen: Set<String> = []
         for product in products where !seen.insert(product.id).inserted {
-            throw StoreKitFileFailure("stands twice: remove one", at: "product \(product.id)")
+            fail("stands twice: remove one", at: "product \(product.id)")
         }
     }
 
-    private static func oneTimeProduct(_ json: JSON) throws(StoreKitFileFailure) -> StoreKitProduct
-    {
-        let id = try text("productID", of: json, at: "a product")
+    private func offersKey(_ json: JSON?) -> StoreKitOffersKey? {
+        guard let id = json?["id"]?.string, let key = json?["privateKey"]?.string else {
+            return nil
+        }
+        return StoreKitOffersKey(id: id, privateKey: key)
+    }
+
+    private mutating func oneTimeProduct(_ json: JSON) -> StoreKitProduct? {
+        guard let id = text("productID", of: json, at: "a product") else { return nil }
         switch json["type"]?.string {
-        case "Consumable": return try product(json, id: id, type: .consumable)
-        case "NonConsumable": return try product(json, id: id, type: .nonConsumable)
-        case "NonRenewingSubscription": return try product(json, id: id, type: .nonRenewing)
+        case "Consumable": return product(json, id: id, type: .consumable)
+        case "NonConsumable": return product(json, id: id, type: .nonConsumable)
+        case "NonRenewingSubscription": return product(json, id: id, type: .nonRenewing)
         case "RecurringSubscription":
-            throw StoreKitFileFailure(
+            fail(
                 "a recurring subscription belongs into subscriptionGroups: move it there",
                 at: "product \(id)")
         case let other:
-            throw StoreKitFileFailure(
-                "the type \(other ?? "(none)") is not known", at: "product \(id)")
+            fail("the type \(other ?? "(none)") is not known", at: "product \(id)")
         }
+        return nil
     }
 
-    private static func product(
+    private mutating func product(
         _ json: JSON, id: String, type: ProductType
-    ) throws(StoreKitFileFailure) -> StoreKitProduct {
+    ) -> StoreKitProduct? {
         let words = json["localizations"]?.array?.first
+        guard let price = price("displayPrice", of: json, at: "product \(id)") else { return nil }
         return StoreKitProduct(
-            id: id, referenceName: json["referenceName"]?.string ?? id, type: type,
-            price: try price(of: json, at: "product \(id)"),
+            id: id, referenceName: json["referenceName"]?.string ?? id, type: type, price: price,
             isFamilyShareable: json["familyShareable"]?.bool ?? false,
             displayName: words?["displayName"]?.string ?? "",
             description: words?["description"]?.string ?? "")
     }
 
-    private static func group(_ json: JSON) throws(StoreKitFileFailure) -> StoreKitGroup {
-        let id = try text("id", of: json, at: "a subscription group")
+    private mutating func group(_ json: JSON) -> StoreKitGroup? {
+        guard let id = text("id", of: json, at: "a subscription group") else { return nil }
         var subscriptions: [StoreKitProduct] = []
         for subscription in json["subscriptions"]?.array ?? [] {
-            subscriptions.append(try Self.subscription(subscription, groupID: id))
+            if let product = self.subscription(subscription, groupID: id) {
+                subscriptions.append(product)
+            }
         }
         let name = json["name"]?.string ?? id
         return StoreKitGroup(id: id, name: name, subscriptions: subscriptions)
     }
 
-    private static func subscription(
-        _ json: JSON, groupID: String
-    ) throws(StoreKitFileFailure) -> StoreKitProduct {
-        let id = try text("productID", of: json, at: "a subscription of group \(groupID)")
+    private mutating func subscription(_ json: JSON, groupID: String) -> StoreKitProduct? {
+        guard let id = text("productID", of: json, at: "a subscription of group \(groupID)") else {
+            return nil
+        }
         let place = "product \(id)"
-        var product = try product(json, id: id, type: .autoRenewable)
-        // Version 5 repeats the one in the other; where they differ the list is the newer.
-        let listed = json["introductoryOffers"]?.array?.first
-        let single = json["introductoryOffer"].flatMap { $0 == .null ? nil : $0 }
-        product.subscription = StoreKitSubscription(
-            groupID: groupID, level: json["groupNumber"]?.integer ?? 1,
-            period: try period("recurringSubscriptionPeriod", of: json, at: place),
-            introductoryOffer: try (listed ?? single).map { json throws(StoreKitFileFailure) in
-                try offer(json, .introductory, at: place)
-            },
-            promotionalOffers: try offers("adHocOffers", of: json, .promotional, at: place),
-            codeOffers: try offers("codeOffers", of: json, .code, at: place),
-            winBackOffers: try offers("winbackOffers", of: json, .winBack, at: place))
+        let terms = terms(json, groupID: groupID, at: place)
+        guard var product = product(json, id: id, type: .autoRenewable), let terms else {
+            return nil
+        }
+        product.subscription = terms
         return product
     }
 
-    private static func offers(
+    private mutating func terms(
+        _ json: JSON, groupID: String, at place: String
+    ) -> StoreKitSubscription? {
+        guard let period = period("recurringSubscriptionPeriod", of: json, at: place) else {
+            return nil
+        }
+        var terms = StoreKitSubscription(
+            groupID: groupID, level: json["groupNumber"]?.integer ?? 1, period: period,
+            promotionalOffers: offers("adHocOffers", of: json, .promotional, at: place),
+            codeOffers: offers("codeOffers", of: json, .code, at: place),
+            winBackOffers: offers("winbackOffers", of: json, .winBack, at: place))
+        terms.introductoryOffers = introductoryOffers(of: json, at: place)
+        terms.billingPlans = billingPlans(of: json, at: place)
+        return terms
+    }
+
+    /// Version 5 repeats the one in the other; where they differ the list is the newer.
+    private mutating func introductoryOffers(of json: JSON, at place: String) -> [StoreKitOffer] {
+        let listed = offers("introductoryOffers", of: json, .introductory, at: place)
+        guard listed.isEmpty, let single = json["introductoryOffer"], single != .null else {
+            return listed
+        }
+        return offer(single, .introductory, at: place).map { [$0] } ?? []
+    }
+
+    private mutating func billingPlans(of json: JSON, at place: String) -> [StoreKitBillingPlan] {
+        var plans: [StoreKitBillingPlan] = []
+        for plan in json["billingPlans"]?.array ?? [] {
+            let place = "a billing plan of \(place)"
+            guard let type = text("billingPlanType", of: plan, at: place),
+                let price = self.price("displayPrice", of: plan, at: place),
+                let whole = self.price("commitmentDisplayPrice", of: plan, at: place)
+            else { continue }
+            plans.append(
+                StoreKitBillingPlan(
+                    type: BillingPlanType(rawValue: type), price: price, commitmentPrice: whole,
+                    isEnabled: plan["isEnabled"]?.bool ?? true))
+        }
+        return plans
+    }
+
+    private mutating func offers(
         _ key: String, of json: JSON, _ type: OfferType, at place: String
-    ) throws(StoreKitFileFailure) -> [StoreKitOffer] {
+    ) -> [StoreKitOffer] {
         var offers: [StoreKitOffer] = []
-        for each in json[key]?.array ?? [] { offers.append(try offer(each, type, at: place)) }
+        for each in json[key]?.array ?? [] {
+            if let offer = offer(each, type, at: place) { offers.append(offer) }
+        }
         return offers
     }
 
-    private static func offer(
+    private mutating func offer(
         _ json: JSON, _ type: OfferType, at place: String
-    ) throws(StoreKitFileFailure) -> StoreKitOffer {
-        let place = "an offer of \(place)"
-        let discount: OfferDiscountType
-        switch json["paymentMode"]?.string {
-        case "free": discount = .freeTrial
-        case "payAsYouGo": discount = .payAsYouGo
-        case "payUpFront": discount = .payUpFront
-        case let other:
-            throw StoreKitFileFailure(
-                "the payment mode \(other ?? "(none)") is not known", at: place)
-        }
-        let count = json["numberOfPeriods"]?.integer ?? 1
-        guard (1...Int64(BillingPeriod.countMax)).contains(count) else {
-            throw StoreKitFileFailure("numberOfPeriods is \(count)", at: place)
-        }
-        return StoreKitOffer(
-            type: type, id: json["offerID"]?.string ?? json["referenceName"]?.string,
-            discount: discount, period: try period("subscriptionPeriod", of: json, at: place),
-            periodCount: Int(count),
+    ) -> StoreKitOffer? {
+        let id = json["offerID"]?.string ?? json["referenceName"]?.string
+        let place = id.map { "the offer \($0) of \(place)" } ?? "an offer of \(place)"
+        guard let discount = discount(json, at: place),
+            let period = period("subscriptionPeriod", of: json, at: place),
+            let count = periodCount(json, at: place),
             // Xcode leaves a former price standing when an offer is made free.
-            price: discount == .freeTrial ? 0 : try price(of: json, at: place))
+            let price = discount == .freeTrial ? 0 : price("displayPrice", of: json, at: place)
+        else { return nil }
+        var offer = StoreKitOffer(
+            type: type, id: type == .introductory ? nil : id, discount: discount, period: period,
+            periodCount: count, price: price)
+        offer.billingPlan = json["billingPlanType"]?.string.map(BillingPlanType.init(rawValue:))
+        offer.isStackable = json["isStackable"]?.bool ?? false
+        offer.isEligible = json["isEligible"]?.bool ?? true
+        if let names = json["eligibility"]?.array { offer.customers = Self.customers(names) }
+        return offer
     }
 
-    private static func text(
-        _ key: String, of json: JSON, at place: String
-    ) throws(StoreKitFileFailure) -> String {
+    private mutating func discount(_ json: JSON, at place: String) -> OfferDiscountType? {
+        switch json["paymentMode"]?.string {
+        case "free": return .freeTrial
+        case "payAsYouGo": return .payAsYouGo
+        case "payUpFront": return .payUpFront
+        case let other:
+            fail("the payment mode \(other ?? "(none)") is not known", at: place)
+            return nil
+        }
+    }
+
+    private mutating func periodCount(_ json: JSON, at place: String) -> Int? {
+        let count = json["numberOfPeriods"]?.integer ?? 1
+        guard (1...Int64(BillingPeriod.countMax)).contains(count) else {
+            fail("numberOfPeriods is \(count)", at: place)
+            return nil
+        }
+        return Int(count)
+    }
+
+    private static func customers(_ names: [JSON]) -> StoreKitOffer.Customers {
+        var customers: StoreKitOffer.Customers = []
+        for name in names {
+            switch name.string {
+            case "new": customers.insert(.new)
+            case "existing": customers.insert(.existing)
+            case "expired": customers.insert(.expired)
+            default: break
+            }
+        }
+        return customers
+    }
+
+    private mutating func text(_ key: String, of json: JSON, at place: String) -> String? {
         guard let text = json[key]?.string, !text.isEmpty else {
-            throw StoreKitFileFailure("has no \(key)", at: place)
+            fail("has no \(key)", at: place)
+            return nil
         }
         return text
     }
 
-    private static func period(
+    private mutating func period(
         _ key: String, of json: JSON, at place: String
-    ) throws(StoreKitFileFailure) -> BillingPeriod {
+    ) -> BillingPeriod? {
         let text = json[key]?.string ?? ""
         guard let period = BillingPeriod(text) else {
-            throw StoreKitFileFailure(
-                "\(key) is \"\(text)\": write it like P1W, P1M or P1Y", at: place)
+            fail("\(key) is \"\(text)\": write it like P1W, P1M or P1Y", at: place)
+            return nil
         }
         return period
+    }
+
+    private mutating func price(_ key: String, of json: JSON, at place: String) -> Int64? {
+        let text = json[key]?.string ?? ""
+        guard let price = StoreKitFile.milliunits(text) else {
+            fail("\(key) is \"\(text)\": write a plain number such as 4.99", at: place)
+            return nil
+        }
+        return price
+    }
+
+    private mutating func fail(_ what: String, at place: String) {
+        failures.append(StoreKitFileFailure(what, at: place))
     }
 }
 
 extension StoreKitFile {
     /// Digits before the decimal point of a price.
     package static let wholeDigitsMax = 12
-
-    private static func price(
-        of json: JSON, at place: String
-    ) throws(StoreKitFileFailure) -> Int64 {
-        let text = json["displayPrice"]?.string ?? ""
-        guard let price = milliunits(text) else {
-            throw StoreKitFileFailure(
-                "displayPrice is \"\(text)\": write a plain number such as 4.99", at: place)
-        }
-        return price
-    }
 
     /// A price as thousandths of its unit; nil unless the whole text is digits with at most one
     /// decimal point and three decimals. No library's number reader stands here, for those take
@@ -193,13 +287,5 @@ extension StoreKitFile {
             value = value * 10 + Int64(digit - UInt8(ascii: "0"))
         }
         return value
-    }
-}
-
-extension StoreKitSettings {
-    fileprivate init(_ json: JSON) {
-        self.init(
-            storefront: json["_storefront"]?.string,
-            billingGracePeriodEnabled: json["_billingGracePeriodEnabled"]?.bool ?? false)
     }
 }

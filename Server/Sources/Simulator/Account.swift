@@ -38,6 +38,19 @@ struct Account: Sendable {
     var oneTimePurchases: [String] = []
     /// Groups whose introductory offer is used up, refunded or not.
     var introductoryOffersUsed: Set<String> = []
+    /// Codes' offers, each of which a customer has once: `PRODUCT/OFFER`.
+    var codesRedeemed: Set<String> = []
+    /// The chains that follow those of others in the family, oldest first.
+    var sharedChains: [String] = []
+    var family: Family.Key?
+    /// Whether its purchases wait for a parent; nil as the world has it.
+    var asksToBuy: Bool?
+
+    init(key: Key, appTransactionID: String, downloaded: AppStoreDate) {
+        self.key = key
+        self.appTransactionID = appTransactionID
+        self.downloaded = downloaded
+    }
 }
 
 /// A device that an account is signed in on.

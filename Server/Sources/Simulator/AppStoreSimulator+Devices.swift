@@ -75,8 +75,9 @@ extension AppStoreSimulator {
 
 extension World {
     func chains(of key: Account.Key) -> [Subscription] {
-        let ids = accounts[key]?.chains.values.sorted() ?? []
-        return ids.compactMap { subscriptions[$0] }
+        let own = accounts[key]?.chains.values.sorted() ?? []
+        let shared = accounts[key]?.sharedChains ?? []
+        return (own + shared).compactMap { subscriptions[$0] }
     }
 
     func transactions(of key: Account.Key) -> [StoreTransaction] {

@@ -23,37 +23,32 @@ extension AppStoreSimulator {
     @discardableResult
     package func addDevice(
         account: String, environment: SimulatedEnvironment = .production,
-        storefront country: String? = nil, appAccountToken: String? = nil, pace: Pace? = nil
+        storefront country: String? = nil, appAccountToken: String? = nil, pace: Pace? = nil,
+        family: String? = nil, asksToBuy: Bool? = nil
     ) async throws -> String {
         let country = country ?? settings.shop.settings.storefront ?? "USA"
         guard let storefront = Storefront.named(country) else {
-            let known = Storefront.all.map(\.country).joined(separator: ", ")
-            throw StoreProblem(
-                "unknown_storefront", status: 400, "There is no storefront \(country).",
-                remedy: "Choose one of \(known).")
+            throw StoreProblem.unknownStorefront(country)
         }
         let (device, _) = try await perform { world, now throws(StoreProblem) in
             let device = try world.addDevice(
                 account: account, environment: environment, storefront: storefront,
-                appAccountToken: appAccountToken, pace: pace, at: now)
+                appAccountToken: appAccountToken, pace: pace, family: family, at: now)
+            if let asksToBuy { world.accounts[device.account]?.asksToBuy = asksToBuy }
             return (device, [])
         }
         return device.id
     }
 
     /// Buys on a device, now or at a later moment to which the clock then moves.
+    ///
+    /// - Throws: also where the purchase waits, is cancelled or fails; see
+    ///   ``order(_:on:at:)``.
+    @discardableResult
     package func purchase(
         _ order: PurchaseOrder, on deviceID: String, at moment: AppStoreDate? = nil
     ) async throws -> PurchaseAnswer {
-        let ((payload, id, original), _) = try await perform(at: moment) {
-            world, now throws(StoreProblem) in
-            let (transaction, notices) = try world.purchase(order, on: deviceID, at: now)
-            let payload = world.payload(of: transaction, at: now)
-            return ((payload, transaction.id, transaction.originalID), notices)
-        }
-        return PurchaseAnswer(
-            signedTransaction: try authority.sign(payload.json), transactionID: id,
-            originalTransactionID: original)
+        try await self.order(order, on: deviceID, at: moment).bought()
     }
 
     /// Does something to a subscription.
@@ -75,7 +70,7 @@ extension AppStoreSimulator {
     }
 
     /// Orders an extension for every active subscriber of a product.
-    package func massExtend(_ wish: MassExtension) async throws {
+    func massExtend(_ wish: MassExtension) async throws {
         _ = try await perform { world, now throws(StoreProblem) in
             try world.massExtend(wish, at: now)
             return ((), [])
@@ -102,7 +97,7 @@ extension AppStoreSimulator {
         }.0
     }
 
-    private func answer(
+    func answer(
         _ id: String, _ verb: (inout World, AppStoreDate) throws(StoreProblem) -> [Notice]
     ) async throws -> VerbAnswer {
         let ((purchase, now), notices) = try await perform { world, now throws(StoreProblem) in

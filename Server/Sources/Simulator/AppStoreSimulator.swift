@@ -34,6 +34,7 @@ package actor AppStoreSimulator {
     /// Random customers who act by themselves as time goes by.
     private var populations: [Population] = []
     private var deliveries: Deliveries
+    var listeners = Listeners()
     /// The moment of the last event: on a running clock the present may be ahead of it.
     private var settled: AppStoreDate
     private var entries: [JSON] = []
@@ -98,6 +99,7 @@ package actor AppStoreSimulator {
         deliveries = Deliveries(stopsRetryingAt400: settings.stopsRetryingAt400)
         settled = settings.now
         entries = []
+        listeners.finish()
         clock.reset(to: settings.now)
         await quiesce()
     }
@@ -132,6 +134,7 @@ package actor AppStoreSimulator {
         try await run(until: now)
         let (value, notices) = try change(&world, now)
         try send(notices)
+        world.actingDevice = nil
         try await run(until: now)
         return (value, notices)
     }
@@ -186,8 +189,10 @@ package actor AppStoreSimulator {
     package func runClock() async {
         while !Task.isCancelled {
             if clock.rate > 0 { await catchUp() }
-            do { try await Task.sleep(for: Self.tick) } catch { return }
+            do { try await Task.sleep(for: Self.tick) } catch { break }
         }
+        // Nobody waits for news of a simulator that stops.
+        listeners.finish()
     }
 
     private func catchUp() async {
@@ -273,6 +278,7 @@ extension AppStoreSimulator {
                 signedBy: authority, settings, altered: Alteration(faults: fate.faults))
             let notification = SentNotification(
                 notice: notice, signedPayload: try authority.sign(payload), faults: fate.faults)
+            try tellListeners(of: notice)
             deliveries.add(
                 notification, timing: fate.timing, isSent: url(of: notification) != nil)
             note(

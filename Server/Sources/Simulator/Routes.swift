@@ -36,6 +36,7 @@ extension AppStoreSimulator {
             bytes: isJSON ? [] : bytes, parameters: parameters, query: query)
         switch try await route.answer(self, call) {
         case .bytes(let bytes, let type): return Response(.ok, bytes, type: type)
+        case .events(let events): return Response(events)
         case .json(let json):
             guard let field = query["only"] else {
                 // So that answers stand on lines of their own in a terminal.
@@ -113,6 +114,18 @@ extension Response {
         self.init(
             status: status, headers: headers,
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+    }
+
+    fileprivate init(_ events: AsyncStream<ServerSentEvent>) {
+        let body = ResponseBody { writer in
+            for await event in events {
+                try await writer.write(ByteBuffer(bytes: event.bytes))
+            }
+            try await writer.finish(nil)
+        }
+        self.init(
+            status: .ok,
+            headers: [.contentType: "text/event-stream", .cacheControl: "no-store"], body: body)
     }
 
     fileprivate init(_ problem: StoreProblem) {

@@ -8,6 +8,8 @@ struct SimulatorRoute: Sendable {
     enum Answer: Sendable {
         case json(JSON)
         case bytes([UInt8], type: String)
+        /// Server-sent events, for as long as they come.
+        case events(AsyncStream<ServerSentEvent>)
     }
 
     /// What a route is called with.
@@ -71,8 +73,8 @@ struct SimulatorRoute: Sendable {
 
     /// Everything the simulator answers.
     static let all =
-        worldRoutes + faultRoutes + scenarioRoutes + deviceRoutes + subscriptionRoutes + bookRoutes
-        + announcementRoutes + serverAPIRoutes + ocspRoutes
+        worldRoutes + productRoutes + faultRoutes + scenarioRoutes + deviceRoutes + purchaseRoutes
+        + subscriptionRoutes + bookRoutes + announcementRoutes + serverAPIRoutes + ocspRoutes
         + receiptRoutes + verifyReceiptRoutes
 }
 

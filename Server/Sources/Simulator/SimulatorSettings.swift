@@ -11,6 +11,8 @@ package struct SimulatorSettings: Sendable {
     package var appAppleID: Int64
     /// Where notifications go; nil keeps them without sending.
     package var notificationURL: String?
+    /// The buying side: what the shop's file says about it, and what it cannot say.
+    package var rules = ShopRules()
     /// Days of billing grace; 0 switches it off. Apple offers 3, 16 and 28, and gives weekly
     /// subscriptions at most 6.
     package var graceDays = 16
@@ -72,7 +74,20 @@ package struct SimulatorSettings: Sendable {
         self.bundleID = bundleID
         self.appAppleID = appAppleID
         self.notificationURL = notificationURL
+        take(shop.settings)
     }
+
+    /// Lets a shop's own settings be those of the world.
+    package mutating func take(_ settings: StoreKitSettings) {
+        rules.take(settings)
+        if let isOn = settings.billingGracePeriodEnabled {
+            graceDays = isOn ? Self.xcodeGraceDays : 0
+        }
+        if let rate = settings.timeRate { sandboxPace = Pace(timeRate: rate) ?? sandboxPace }
+    }
+
+    /// What Xcode's switch for grace means in real time.
+    static let xcodeGraceDays = 16
 
     /// 2026-01-01T12:00:00Z: far from any change of the clocks.
     package static let defaultNow = AppStoreDate(milliseconds: 1_767_268_800_000)

@@ -51,6 +51,13 @@ extension StoreProblem {
             remedy: "POST /_sim/devices {\"account\": \"\(name)\"} makes it, with a device.")
     }
 
+    static func unknownStorefront(_ country: String) -> Self {
+        let known = Storefront.all.map(\.country).joined(separator: ", ")
+        return Self(
+            "unknown_storefront", status: 400, "There is no storefront \(country).",
+            remedy: "Choose one of \(known).")
+    }
+
     static func wrongState(_ message: String, remedy: String) -> Self {
         Self("wrong_state", message, remedy: remedy)
     }

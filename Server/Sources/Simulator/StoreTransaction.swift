@@ -44,6 +44,8 @@ struct StoreTransaction: Hashable, Sendable {
     let sharedOffer: Shared<StoreKitOffer>?
     var commitment: Shared<CommitmentMonth>?
     var advancedCommerce: Shared<AdvancedCommerceTransaction>?
+    /// The purchaser's transaction, where a family member has this by sharing.
+    var sharedFrom: String?
     var revocation: Revocation?
     var isUpgraded = false
 

@@ -20,8 +20,14 @@ struct Subscription: Sendable {
         var periodsLeft: Int
     }
 
-    let id: String
-    let account: Account.Key
+    /// An offer that begins with the next billing, if the product is still the same then.
+    struct PendingOffer: Hashable, Sendable {
+        let offer: StoreKitOffer
+        let productID: String
+    }
+
+    private(set) var id: String
+    private(set) var account: Account.Key
     let groupID: String
     var pace: Pace
     var transactions: [StoreTransaction]
@@ -32,6 +38,9 @@ struct Subscription: Sendable {
     /// Whether the bank refuses.
     var paymentFails = false
     var runningOffer: RunningOffer?
+    var pendingOffer: Shared<PendingOffer>?
+    /// The purchaser's chain, which this one follows; nil of what the account itself has bought.
+    private(set) var sharedBy: String?
     var anchor: StoreCalendar.Anchor
     /// Since when there was no long gap.
     var startedRecently: AppStoreDate
@@ -109,6 +118,7 @@ struct Subscription: Sendable {
 
     /// When something will happen by itself. In the past where that is overdue.
     func due(renewsEarlySeconds: Int64) -> AppStoreDate? {
+        guard sharedBy == nil else { return nil }
         switch phase {
         case .active:
             guard goesOn, !paymentFails, pendingRise == nil else { return paidUntil }
@@ -121,6 +131,19 @@ struct Subscription: Sendable {
         case .revoked: return renews ? paidUntil : nil
         case .ended: return nil
         }
+    }
+
+    /// The chain of a family member, which stands as this one does, with transactions of its own.
+    func followed(by member: Account.Key, id: String, transactions: [StoreTransaction]) -> Self {
+        var chain = self
+        chain.sharedBy = self.id
+        chain.account = member
+        chain.id = id
+        chain.transactions = transactions
+        if let last = transactions.indices.last {
+            chain.transactions[last].expires = latest.expires
+        }
+        return chain
     }
 
     /// The chain with its latest transaction alone: what a document about it needs.

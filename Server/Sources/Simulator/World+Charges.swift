@@ -39,8 +39,7 @@ extension World {
     mutating func renew(_ subscription: inout Subscription, from start: AppStoreDate) {
         subscription.renewalCount += 1
         if subscription.commitment != nil, renewCommitment(&subscription, from: start) { return }
-        var running = subscription.nextOffer
-        running?.periodsLeft -= 1
+        let running = subscription.takeNextOffer()
         subscription.runningOffer = running
         charge(
             &subscription, subscription.sharedNextProduct,
@@ -68,11 +67,13 @@ extension World {
         subscription.anchor = calendar.anchor(at: now)
         subscription.pace = device.pace
         subscription.nextProduct = product
+        subscription.agreeByBuying(product.id, at: now)
         subscription.renewalCount = 0
         subscription.renews = true
         subscription.phase = .active
-        subscription.paymentFails = false
+        subscription.paymentFails = settings.rules.renewalsFail
         subscription.isChargeUnderWay = false
+        subscription.pendingOffer = nil
         subscription.commitment = nil
         subscription.runningOffer = offer.map { offer in
             // The other kinds of offers are one long period.

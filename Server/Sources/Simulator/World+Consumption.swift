@@ -65,6 +65,7 @@ extension World {
         _ id: String, reason: ConsumptionRequestReason, at now: AppStoreDate
     ) throws(StoreProblem) -> [Notice] {
         let transaction = try transaction(id)
+        try checkIsPurchasers(transaction)
         guard transaction.revocation == nil, !transaction.isUpgraded else {
             throw Self.nothingTo("refund", id)
         }

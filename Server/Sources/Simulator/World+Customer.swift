@@ -63,7 +63,8 @@ extension World {
         at now: AppStoreDate
     ) throws(StoreProblem) -> [Notice] {
         var subscription = try running(id)
-        let product = try productForSale(productID)
+        let storefront = device?.storefront ?? subscription.latest.storefront
+        let product = try productForSale(productID, in: storefront, at: now)
         guard let terms = product.subscription, terms.groupID == subscription.groupID,
             let present = subscription.latest.product.subscription
         else {
@@ -109,9 +110,10 @@ extension World {
         return [notice(.didChangeRenewalPref, subtype, of: subscription, at: now)]
     }
 
-    private mutating func upgrade(
-        _ subscription: inout Subscription, to product: StoreKitProduct, device: Device?,
-        token: String?, at now: AppStoreDate
+    /// Begins another product at once, under an offer if one is redeemed with it.
+    mutating func upgrade(
+        _ subscription: inout Subscription, to product: StoreKitProduct,
+        offer: StoreKitOffer? = nil, device: Device?, token: String?, at now: AppStoreDate
     ) throws(StoreProblem) -> [Notice] {
         guard !subscription.isRetrying, !subscription.paymentFails else {
             throw .wrongState(
@@ -125,9 +127,10 @@ extension World {
             storefront: device?.storefront ?? latest.storefront, appAccountToken: nil,
             pace: device?.pace ?? subscription.pace)
         buy(
-            &subscription, product, offer: nil, device: buyer,
+            &subscription, product, offer: offer, device: buyer,
             token: token ?? latest.appAccountToken, at: now)
-        return [notice(.didChangeRenewalPref, .upgrade, of: subscription, at: now)]
+        let type: NotificationType = offer == nil ? .didChangeRenewalPref : .offerRedeemed
+        return [notice(type, .upgrade, of: subscription, at: now)]
     }
 
     /// Marks what is paid beyond now as replaced and gives its money back: the period that runs,

@@ -130,7 +130,8 @@ extension Subscription {
         if goesOn { writeNextPeriod(into: &payload) }
         if let commitment { write(commitment, into: &payload) }
         if isOver {
-            let offers = latest.product.subscription?.winBackOffers ?? []
+            let all = latest.product.subscription?.winBackOffers ?? []
+            let offers = all.filter(\.isEligible)
             payload.eligibleWinBackOfferIds = offers.isEmpty ? nil : offers.compactMap(\.id)
         }
         return payload
@@ -187,13 +188,5 @@ extension Subscription {
     func regularPrice(of product: StoreKitProduct, from start: AppStoreDate) -> Int64 {
         if let commitment, product.id == latest.product.id { return commitment.terms.monthlyPrice }
         return risenPrice(of: product.id, from: start) ?? product.price
-    }
-
-    /// The offer that the next period will have. It does not follow to another product.
-    var nextOffer: RunningOffer? {
-        guard let runningOffer, runningOffer.periodsLeft > 0,
-            sharedNextProduct.value.id == latest.sharedProduct.value.id
-        else { return nil }
-        return runningOffer
     }
 }

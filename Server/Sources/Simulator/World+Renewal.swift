@@ -157,6 +157,7 @@ extension World {
     /// A subscription that is not over, or that renews after a refund.
     func running(_ id: String) throws(StoreProblem) -> Subscription {
         let subscription = try subscription(id)
+        try checkIsPurchasers(subscription.latest)
         guard !subscription.isOver || (subscription.phase == .revoked && subscription.renews) else {
             throw .wrongState(
                 "The subscription \(id) is over.",

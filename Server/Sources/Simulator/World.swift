@@ -17,6 +17,8 @@ struct World: Sendable {
         case chain(Int)
         case refundDecision(transactionID: String)
         case massExtension(requestID: String)
+        /// A purchase whose family is to be given its part: before anything else happens.
+        case sharing(purchase: String)
     }
 
     let sharedSettings: Shared<SimulatorSettings>
@@ -33,6 +35,17 @@ struct World: Sendable {
     var oneTimePurchases: [String: StoreTransaction] = [:]
     /// For each transaction of a subscription, the original one.
     var chainOfTransaction: [String: String] = [:]
+    var families: [Family.Key: Family] = [:]
+    /// By what was bought: the chain's id, or that of a transaction of its own.
+    var sharings: [String: Sharing] = [:]
+    /// Purchases that wait for somebody, by the id that they wait under.
+    var pendingPurchases: [String: PendingPurchase] = [:]
+    /// Transactions that the app has finished.
+    var finished: Set<String> = []
+    /// Where the order that is being taken was made: its own answer tells it.
+    var actingDevice: String?
+    /// Of promotional offers: each signature counts once.
+    var usedNonces: Set<String> = []
     /// By transaction id: what customers want their money back for.
     var refundRequests: [String: RefundRequest] = [:]
     /// By request id.
@@ -41,12 +54,14 @@ struct World: Sendable {
     private(set) var withdrawnProducts: Set<String> = []
     private var queue = DueQueue<Event>()
     private let products: [String: StoreKitProduct]
+    let offersKey: OfferSignature.Key?
 
     /// - Parameter district: a world of the same seed that shares no id with the others.
     init(_ settings: SimulatorSettings, district: Int = 0) {
         sharedSettings = Shared(settings)
         random = SplitMix64(seed: settings.seed ^ UInt64(district) &* 0x9E6C_63D0_876A_3F35)
         counter = Int64(district) * Self.idsPerDistrict
+        offersKey = settings.shop.offersKey.flatMap(OfferSignature.Key.init)
         products = Dictionary(
             settings.shop.products.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
     }
@@ -71,8 +86,19 @@ struct World: Sendable {
             || !withdrawnProducts.contains(subscription.upcomingProduct.value.id)
         let early = isForSale ? settings.renewsEarlySeconds : 0
         let due = subscription.due(renewsEarlySeconds: early)
+        if isShared(subscription.latest) { shareSoon(subscription.id) }
         guard let place = subscriptions.keep(subscription, due: due), let due else { return }
         queue.add(.chain(place), due: due)
+    }
+
+    /// Keeps something bought once as it now stands.
+    mutating func keep(_ transaction: StoreTransaction) {
+        oneTimePurchases[transaction.id] = transaction
+        if isShared(transaction) { shareSoon(transaction.id) }
+    }
+
+    mutating func shareSoon(_ purchase: String) {
+        plan(.sharing(purchase: purchase), at: AppStoreDate(milliseconds: .min))
     }
 
     /// Lets something happen at a moment.
@@ -103,6 +129,7 @@ struct World: Sendable {
         case .chain(let place): subscriptions.due(at: place) == due
         case .refundDecision(let id): refundRequests[id]?.decides == due
         case .massExtension(let id): massExtensions[id]?.completed == nil
+        case .sharing: true
         }
     }
 
@@ -117,6 +144,7 @@ struct World: Sendable {
             return notices
         case .refundDecision(let id): return decideRefund(of: id, at: now)
         case .massExtension(let id): return finishMassExtension(id, at: now)
+        case .sharing(let purchase): return share(purchase, at: now)
         }
     }
 
@@ -171,13 +199,15 @@ extension World {
     /// A further device of an account, which is made with its first: `anna-1`, then `anna-2`.
     mutating func addDevice(
         account name: String, environment: SimulatedEnvironment, storefront: Storefront,
-        appAccountToken: String?, pace: Pace? = nil, at now: AppStoreDate
+        appAccountToken: String?, pace: Pace? = nil, family: String? = nil,
+        at now: AppStoreDate
     ) throws(StoreProblem) -> Device {
         guard devices.count < Self.devicesMax else { throw .full }
         let key = Account.Key(name: name, environment: environment)
         if accounts[key] == nil {
             accounts[key] = Account(key: key, appTransactionID: newID(), downloaded: now)
         }
+        if let family = family ?? settings.rules.family(of: name) { try join(family, key) }
         var number = 1
         while devices["\(name)-\(number)"] != nil { number += 1 }
         let device = Device(

@@ -80,6 +80,10 @@ import Testing
             ],
             told: [bought, "RENEWAL_EXTENSION/SUMMARY", "RENEWAL_EXTENDED 1 pro"]),
         Case(
+            habit: .commitmentCancellationUntold,
+            steps: [.order(LifecycleTableTests.monthly), .does(.cancel), .waits("P1M")],
+            told: ["SUBSCRIBED/INITIAL_BUY 1 yearly", "DID_RENEW 1 yearly"]),
+        Case(
             habit: .oneTimeChargeInSandboxOnly, steps: [.buy("gem"), .transaction(.refund())],
             told: ["REFUND gem"]),
     ]

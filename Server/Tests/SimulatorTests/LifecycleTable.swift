@@ -5,7 +5,9 @@ import AppStoreFormats
 // Rows 1 to 35, of one subscriber and the own purchases.
 
 extension LifecycleTableTests {
-    static let rows = beginnings + failures + choices + refunds + prices + endings + others
+    static let rows =
+        beginnings + failures + choices + refunds + prices + offers + families + endings + others
+        + commitments
 
     static let bought = "SUBSCRIBED/INITIAL_BUY 1 pro"
     static let renewed = "DID_RENEW 1 pro"

@@ -39,6 +39,102 @@ extension LifecycleTableTests {
             says: ["ri.priceIncreaseStatus": 1, "ri.renewalPrice": 10_990]),
     ]
 
+    static let offers = [
+        Row(
+            row: .offerCodeFirstPurchase, steps: [.order(PurchaseOrder("pro", offerID: "code"))],
+            told: [bought],
+            says: [
+                "tx.offerType": 3, "tx.offerIdentifier": "code", "tx.price": 2490,
+                "tx.offerDiscountType": "PAY_AS_YOU_GO", "ri.offerType": .null,
+            ]),
+        Row(
+            row: .offerOnActive,
+            steps: [.buy("pro"), .order(PurchaseOrder("pro", offerID: "again"))],
+            told: [bought, "OFFER_REDEEMED 1 pro"],
+            says: [
+                "tx.isNew": false, "tx.offerType": .null, "ri.offerType": 2,
+                "ri.offerIdentifier": "again", "ri.renewalPrice": 2490,
+            ]),
+        Row(
+            row: .offerUpgrade,
+            steps: [.buy("pro"), .order(PurchaseOrder("premium", offerID: "code"))],
+            told: [bought, "OFFER_REDEEMED/UPGRADE 1 premium"],
+            says: ["tx.isNew": true, "tx.offerType": 3, "ri.autoRenewProductId": "premium"]),
+        Row(
+            row: .offerDowngrade,
+            steps: [.buy("pro"), .order(PurchaseOrder("plus", offerID: "code"))],
+            told: [bought, "OFFER_REDEEMED/DOWNGRADE 1 pro"],
+            says: ["tx.isNew": false, "ri.autoRenewProductId": "plus", "ri.offerType": 3]),
+        Row(
+            row: .offerAfterLapse,
+            steps: [
+                .buy("pro"), .does(.cancel), .waits("P2M"),
+                .order(PurchaseOrder("pro", offerID: "back")),
+            ],
+            told: [
+                bought, off + " 1 pro", "EXPIRED/VOLUNTARY 2 pro", "SUBSCRIBED/RESUBSCRIBE 1 pro",
+            ],
+            says: ["tx.isNew": true, "tx.offerType": 4, "tx.offerIdentifier": "back"]),
+    ]
+
+    static let families = [
+        Row(
+            row: .familySharingBegan, steps: [.household, .buy("pro")], told: [bought, bought],
+            says: [
+                "tx.isNew": true, "tx.inAppOwnershipType": "FAMILY_SHARED",
+                "tx.expiresDate": "2026-02-10T20:00:00.000Z",
+            ]),
+        Row(
+            row: .familySharingEnded, steps: [.household, .buy("pro"), .does(.refund())],
+            told: [bought, bought, "REFUND 5 pro", "REVOKE 5 pro"],
+            says: [
+                "tx.revocationType": "FAMILY_REVOKE", "tx.inAppOwnershipType": "FAMILY_SHARED",
+                "tx.revocationDate": "2026-01-10T20:00:00.000Z",
+            ]),
+        Row(
+            row: .familyOneTimePurchase, steps: [.household, .buy("map")],
+            told: ["ONE_TIME_CHARGE map", "ONE_TIME_CHARGE map"],
+            says: ["tx.inAppOwnershipType": "FAMILY_SHARED", "tx.isNew": true]),
+    ]
+
+    static let monthly: PurchaseOrder = {
+        var order = PurchaseOrder("yearly")
+        order.billingPlan = .monthly
+        return order
+    }()
+
+    private static let promised = "SUBSCRIBED/INITIAL_BUY 1 yearly"
+
+    static let commitments = [
+        Row(
+            row: .commitmentMonth, steps: [.order(monthly), .waits("P1M")],
+            told: [promised, "DID_RENEW 1 yearly"],
+            says: [
+                "tx.billingPlanType": "MONTHLY", "tx.price": 8330,
+                "tx.expiresDate": "2026-03-10T19:00:00.000Z",
+                "tx.commitmentInfo.billingPeriodNumber": 2,
+                "tx.commitmentInfo.totalBillingPeriods": 12,
+                "tx.commitmentInfo.commitmentPrice": 99_960,
+                "tx.commitmentInfo.commitmentExpiresDate": "2027-01-10T20:00:00.000Z",
+                "ri.renewalBillingPlanType": "MONTHLY", "ri.renewalPrice": 8330,
+                "ri.commitmentInfo.commitmentAutoRenewStatus": 1,
+                "ri.commitmentInfo.commitmentRenewalDate": "2027-01-10T20:00:00.000Z",
+                "ri.commitmentInfo.commitmentRenewalPrice": 99_960,
+            ]),
+        Row(
+            row: .commitmentCancelled, steps: [.order(monthly), .waits("P1M"), .does(.cancel)],
+            told: [promised, "DID_RENEW 1 yearly", off + " 1 yearly"],
+            says: [
+                "ri.autoRenewStatus": 1, "ri.commitmentInfo.commitmentAutoRenewStatus": 0,
+                "tx.isNew": false,
+            ]),
+        Row(
+            row: .commitmentBillingFailed,
+            steps: [.order(monthly), .does(.failBilling), .waits("P1M"), .waits("P91D")],
+            told: [promised, "DID_FAIL_TO_RENEW 3 yearly", "EXPIRED/BILLING_RETRY 2 yearly"],
+            says: ["ri.expirationIntent": 2, "ri.gracePeriodExpiresDate": .null]),
+    ]
+
     static let endings = [
         Row(
             row: .resubscribedSameProduct,

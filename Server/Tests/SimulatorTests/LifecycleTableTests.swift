@@ -15,6 +15,8 @@ import Testing
         case transaction(TransactionAct)
         case waits(String)
         case massExtension(MassExtension)
+        /// Anna and ben are a family from now on.
+        case household
         case announces(@Sendable (inout World, AppStoreDate) throws(StoreProblem) -> Notice)
     }
 
@@ -49,6 +51,13 @@ import Testing
             #expect(letter.notification.unknown.isEmpty && letter.transaction.unknown.isEmpty)
             #expect(letter.renewal?.unknown.isEmpty != false)
         }
+    }
+
+    @Test func `every row of the table is played`() {
+        let played = Set(Self.rows.map(\.row))
+        let missing = LifecycleRow.allCases.filter { !played.contains($0) }
+        #expect(missing == [])
+        #expect(LifecycleRow.allCases.count == 57)
     }
 
     static func member(
@@ -90,6 +99,10 @@ extension Stage {
             case .transaction(let act):
                 try await simulator.change(transaction: bought.transactionID, act)
             case .waits(let duration): try await advance(duration)
+            case .household:
+                for name in ["anna", "ben"] {
+                    try await simulator.addDevice(account: name, family: "f")
+                }
             case .massExtension(let wish): try await simulator.massExtend(wish)
             case .announces(let notice): _ = try await simulator.announce(notice)
             }

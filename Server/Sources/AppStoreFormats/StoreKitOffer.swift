@@ -1,0 +1,45 @@
+/// A lower price for a time.
+package struct StoreKitOffer: Hashable, Sendable {
+    /// Who may redeem a code.
+    package struct Customers: OptionSet, Hashable, Sendable {
+        package let rawValue: UInt8
+        package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+        /// Never subscribed in the group.
+        package static let new = Self(rawValue: 1)
+        package static let existing = Self(rawValue: 2)
+        package static let expired = Self(rawValue: 4)
+        package static let all: Self = [.new, .existing, .expired]
+    }
+
+    package var type: OfferType
+    /// Promotional and win-back offers have an identifier, codes their reference name; introductory
+    /// offers have none.
+    package var id: String?
+    package var discount: OfferDiscountType
+    package var period: BillingPeriod
+    package var periodCount: Int
+    /// Thousandths of the currency unit for each period (pay up front: for all of them); zero for a
+    /// free trial.
+    package var price: Int64
+    /// The plan that it is for; nil before version 5 of the file.
+    package var billingPlan: BillingPlanType?
+    /// Only codes restrict it here.
+    package var customers = Customers.all
+    /// Of a code: whether it follows an introductory offer instead of replacing it.
+    package var isStackable = false
+    /// Of a win-back offer: the switch that stands for Apple's criteria.
+    package var isEligible = true
+
+    package init(
+        type: OfferType, id: String? = nil, discount: OfferDiscountType, period: BillingPeriod,
+        periodCount: Int = 1, price: Int64 = 0
+    ) {
+        self.type = type
+        self.id = id
+        self.discount = discount
+        self.period = period
+        self.periodCount = periodCount
+        self.price = price
+    }
+}

@@ -1,0 +1,40 @@
+/// The settings of a `.storekit` file that a shop outside Xcode can use. What a file does not name
+/// is nil.
+package struct StoreKitSettings: Hashable, Sendable {
+    /// ISO 3166-1 alpha-3.
+    package var storefront: String?
+    /// Such as `en_US`.
+    package var locale: String?
+    /// How fast subscriptions renew (`SKTestSession.TimeRate`); 0 is real time.
+    package var timeRate: Int64?
+    /// Whether purchases wait for a parent.
+    package var asksToBuy: Bool?
+    package var billingGracePeriodEnabled: Bool?
+    /// Whether renewals fail and are retried.
+    package var renewalsFail: Bool?
+    /// Whether purchases are interrupted until an issue is resolved.
+    package var interruptsPurchases: Bool?
+    package var failsPurchases: Bool?
+
+    package init(storefront: String? = nil, billingGracePeriodEnabled: Bool? = nil) {
+        self.storefront = storefront
+        self.billingGracePeriodEnabled = billingGracePeriodEnabled
+    }
+
+    /// Keys of another type than Xcode's count as absent.
+    package init(json: JSON) {
+        storefront = json["_storefront"]?.string
+        locale = json["_locale"]?.string
+        timeRate = json["_timeRate"]?.integer
+        asksToBuy = json["_askToBuyEnabled"]?.bool
+        billingGracePeriodEnabled = json["_billingGracePeriodEnabled"]?.bool
+        renewalsFail = json["_renewalBillingIssuesEnabled"]?.bool
+        interruptsPurchases = json["_billingIssuesEnabled"]?.bool
+        failsPurchases = json["_failTransactionsEnabled"]?.bool
+        // Since version 3 each API has an error of its own.
+        let armed = json["_storeKitErrors"]?.array?.contains {
+            $0["name"] == "Purchase" && $0["enabled"] == true
+        }
+        if armed == true { failsPurchases = true }
+    }
+}

@@ -1,0 +1,112 @@
+import AppStoreFormats
+
+/// A purchase that waits for somebody: a parent, or the customer themselves.
+struct PendingPurchase: Hashable, Sendable {
+    enum Reason: String, Hashable, Sendable {
+        case askToBuy = "ask_to_buy"
+        case interrupted
+    }
+
+    /// What it is approved, declined or resolved by. Its transaction will have another.
+    let id: String
+    let order: PurchaseOrder
+    let deviceID: String
+    let account: Account.Key
+    let reason: Reason
+    let since: AppStoreDate
+}
+
+/// How an order ends.
+enum Sale: Sendable {
+    case purchased(StoreTransaction)
+    case pending(PendingPurchase)
+    case cancelled
+    /// With StoreKit's word for the error.
+    case failed(String)
+}
+
+// Ask to Buy, interrupted purchases, and purchases that come to nothing.
+
+extension World {
+    /// Pending purchases in one world.
+    static let pendingMax = 10_000
+
+    /// Takes an order as the store's sheet does: it is paid, waits, is cancelled or fails. What
+    /// could not be bought at all is refused before anybody is asked.
+    mutating func take(
+        _ order: PurchaseOrder, on deviceID: String, at now: AppStoreDate
+    ) throws(StoreProblem) -> (Sale, [Notice]) {
+        let account = try device(deviceID).account
+        actingDevice = deviceID
+        var reason: PendingPurchase.Reason?
+        switch order.choice {
+        case .cancel: return (.cancelled, [])
+        case .fail: return (.failed("unknown"), [])
+        case .ask: reason = .askToBuy
+        case .confirm:
+            if settings.rules.failsPurchases { return (.failed("unknown"), []) }
+            let asks = accounts[account]?.asksToBuy ?? settings.rules.asksToBuy
+            if settings.rules.interruptsPurchases { reason = .interrupted }
+            if asks { reason = .askToBuy }
+        }
+        guard let reason else {
+            let (transaction, notices) = try purchase(order, on: deviceID, at: now)
+            return (.purchased(transaction), notices)
+        }
+        guard pendingPurchases.count < Self.pendingMax else { throw .full }
+        var rehearsal = self
+        _ = try rehearsal.purchase(order, on: deviceID, at: now)
+        let pending = PendingPurchase(
+            id: newID(), order: order, deviceID: deviceID, account: account, reason: reason,
+            since: now)
+        pendingPurchases[pending.id] = pending
+        let fails = reason == .interrupted && settings.has(.interruptedPurchaseFails)
+        return (fails ? .failed("unknown") : .pending(pending), [])
+    }
+
+    /// What is done to a pending purchase.
+    ///
+    /// - Returns: the transaction, where the purchase is made.
+    mutating func settle(
+        pending id: String, _ verb: PendingVerb, at now: AppStoreDate
+    ) throws(StoreProblem) -> (StoreTransaction?, [Notice]) {
+        guard let pending = pendingPurchases[id] else {
+            if verb == .resolve, let chain = chainOfTransaction[id] {
+                // As SKTestSession does: the issue is the payment that is being retried.
+                let notices = try recoverBilling(chain, at: now)
+                return (try subscription(chain).latest, notices)
+            }
+            throw StoreProblem(
+                "unknown_pending_purchase", status: 404, "No purchase waits as \(id).",
+                remedy: "GET /_sim/truth/{account} lists what is pending.")
+        }
+        guard verb.reason == pending.reason else {
+            throw .wrongState(
+                "The purchase \(id) waits for another thing: \(pending.reason.rawValue).",
+                remedy: pending.reason == .askToBuy
+                    ? "POST …/approve or …/decline." : "POST …/resolve.")
+        }
+        let isBought = verb != .decline || settings.has(.declinedPurchaseArrives)
+        guard isBought else {
+            pendingPurchases[id] = nil
+            return (nil, [])
+        }
+        let (transaction, notices) = try purchase(pending.order, on: pending.deviceID, at: now)
+        pendingPurchases[id] = nil
+        return (transaction, notices)
+    }
+}
+
+/// What can be done to a purchase that waits.
+package enum PendingVerb: String, Hashable, Sendable, CaseIterable {
+    case approve
+    case decline
+    case resolve
+
+    fileprivate var reason: PendingPurchase.Reason {
+        switch self {
+        case .approve, .decline: .askToBuy
+        case .resolve: .interrupted
+        }
+    }
+}

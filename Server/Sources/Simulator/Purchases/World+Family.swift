@@ -1,0 +1,177 @@
+import AppStoreFormats
+
+// Family Sharing. A member has what the purchaser has, in chains and transactions of their own,
+// which follow the purchaser's: whatever becomes of a purchase, its family is looked at next, and
+// each member's copy is brought up to date with one notification for each change.
+//
+// What ends sharing — the purchaser's refund, a member who leaves, sharing switched off, a product
+// that cannot be shared — revokes. What ends the purchaser's subscription by time expires the
+// members' too.
+
+extension World {
+    /// Whether others than its account may have a part in a purchase.
+    func isShared(_ transaction: StoreTransaction) -> Bool {
+        guard transaction.sharedFrom == nil else { return false }
+        let hasFamily = accounts[transaction.account]?.family != nil
+        return hasFamily && transaction.product.isFamilyShareable
+            || sharings[transaction.originalID] != nil
+    }
+
+    /// Refuses what only a purchaser can do with a purchase.
+    func checkIsPurchasers(_ transaction: StoreTransaction) throws(StoreProblem) {
+        guard let source = transaction.sharedFrom else { return }
+        throw .wrongState(
+            "\(transaction.account.name) has \(transaction.originalID) by Family Sharing.",
+            remedy: "Do it to the purchaser's: \(chainOfTransaction[source] ?? source).")
+    }
+
+    /// Brings a family up to date with one purchase of a member's.
+    mutating func share(_ purchase: String, at now: AppStoreDate) -> [Notice] {
+        if let transaction = oneTimePurchases[purchase] {
+            return everyone(concerned: purchase, by: transaction.account).flatMap {
+                shareOnce(transaction, with: $0, at: now)
+            }
+        }
+        guard let source = subscriptions[purchase] else { return [] }
+        return everyone(concerned: purchase, by: source.account).flatMap {
+            follow(source, as: $0, at: now)
+        }
+    }
+
+    /// Who has a part now, or had one.
+    private func everyone(concerned purchase: String, by purchaser: Account.Key) -> [Account.Key] {
+        let family = accounts[purchaser]?.family.flatMap { families[$0] }
+        let former = sharings[purchase].map { Array($0.shares.keys) } ?? []
+        return Set((family?.members ?? []) + former).subtracting([purchaser]).sorted()
+    }
+
+    /// Whether a member is to have a part in a purchase that is good in itself.
+    func mayHave(_ member: Account.Key, _ transaction: StoreTransaction) -> Bool {
+        guard transaction.product.isFamilyShareable, let family = accounts[member]?.family,
+            family == accounts[transaction.account]?.family
+        else { return false }
+        guard let sharing = sharings[transaction.originalID] else { return true }
+        return !sharing.isStopped && !sharing.withheld.contains(member)
+    }
+
+    mutating func copy(
+        _ transaction: StoreTransaction, id: String, of original: String, for member: Account.Key,
+        from start: AppStoreDate
+    ) -> StoreTransaction {
+        let origin = StoreTransaction.Origin(
+            originalID: original, account: member, originallyPurchased: start,
+            storefront: transaction.storefront, appAccountToken: nil, ownership: .familyShared)
+        var shared = StoreTransaction(
+            id: id, origin: Shared(origin), product: transaction.sharedProduct,
+            webOrderLineItemID: transaction.webOrderLineItemID.map { _ in newID() },
+            purchased: start, expires: transaction.expires, quantity: transaction.quantity,
+            reason: transaction.reason,
+            price: settings.has(.familyTransactionsHidePrice) ? 0 : transaction.price,
+            offer: transaction.sharedOffer)
+        shared.sharedFrom = transaction.id
+        shared.commitment = transaction.commitment
+        return shared
+    }
+
+    func familyRevocation(at now: AppStoreDate) -> StoreTransaction.Revocation {
+        .init(at: now, reason: .other, type: .familyRevoke, percentage: Self.wholePercentage)
+    }
+}
+
+// MARK: - What is bought once
+
+extension World {
+    private mutating func shareOnce(
+        _ transaction: StoreTransaction, with member: Account.Key, at now: AppStoreDate
+    ) -> [Notice] {
+        let isGiven =
+            transaction.revocation == nil && transaction.product.type == .nonConsumable
+            && mayHave(member, transaction)
+        let own = sharings[transaction.id]?.shares[member].flatMap { oneTimePurchases[$0] }
+        let has = own.map { $0.revocation == nil } ?? false
+        guard isGiven != has else { return [] }
+        if var own, has {
+            own.revocation = familyRevocation(at: now)
+            oneTimePurchases[own.id] = own
+            return [notice(.revoke, of: own, at: now)]
+        }
+        let id = newID()
+        let shared = copy(transaction, id: id, of: id, for: member, from: now)
+        oneTimePurchases[id] = shared
+        accounts[member]?.oneTimePurchases.append(id)
+        sharings[transaction.id, default: Sharing()].shares[member] = id
+        return [notice(.oneTimeCharge, of: shared, at: now)]
+    }
+}
+
+// MARK: - Coming and going
+
+extension World {
+    /// Lets an account into a family, which begins with its first member. From then on it has what
+    /// the others share, and they what it has.
+    mutating func join(_ name: String, _ account: Account.Key) throws(StoreProblem) {
+        let key = Family.Key(name: name, environment: account.environment)
+        if let present = accounts[account]?.family {
+            guard present != key else { return }
+            throw .wrongState(
+                "\(account.name) is in the family \(present.name).",
+                remedy: "POST /_sim/families/\(present.name)/leave first.")
+        }
+        var family = families[key] ?? Family(name: name, members: [])
+        guard family.members.count < Family.membersMax else {
+            throw .wrongState(
+                "The family \(name) has \(Family.membersMax) members.",
+                remedy: "Let one leave: POST /_sim/families/\(name)/leave.")
+        }
+        guard families[key] != nil || families.count < ShopRules.familiesMax else { throw .full }
+        family.members.append(account)
+        families[key] = family
+        accounts[account]?.family = key
+        for member in family.members { shareEverything(of: member) }
+    }
+
+    /// Takes an account out of its family: it loses what the others share, and they what it has.
+    mutating func leave(_ name: String, _ account: Account.Key) throws(StoreProblem) {
+        let key = Family.Key(name: name, environment: account.environment)
+        guard var family = families[key], accounts[account]?.family == key else {
+            throw .wrongState(
+                "\(account.name) is not in the family \(name).",
+                remedy: "GET /_sim/truth/\(account.name) shows the family.")
+        }
+        let members = family.members
+        family.members.removeAll { $0 == account }
+        families[key] = family.members.isEmpty ? nil : family
+        accounts[account]?.family = nil
+        for member in members { shareEverything(of: member) }
+    }
+
+    /// Stops sharing a purchase: wholly if it is the purchaser's, for one member if it is theirs.
+    mutating func stopSharing(_ id: String) throws(StoreProblem) {
+        let source: String
+        if let own = oneTimePurchases[id] {
+            source = own.sharedFrom ?? id
+        } else {
+            let chain = try subscription(chainOfTransaction[id] ?? id)
+            source = chain.sharedBy ?? chain.id
+        }
+        guard let sharing = sharings[source], !sharing.shares.isEmpty else {
+            throw .wrongState(
+                "Nobody has a part in \(id).",
+                remedy: "Put accounts into one family: POST /_sim/devices {\"family\": …}.")
+        }
+        if let member = sharing.shares.first(where: { $0.value == id })?.key {
+            sharings[source]?.withheld.insert(member)
+        } else {
+            sharings[source]?.isStopped = true
+        }
+        shareSoon(source)
+    }
+
+    private mutating func shareEverything(of account: Account.Key) {
+        guard let bought = accounts[account] else { return }
+        for id in bought.chains.values.sorted() { shareSoon(id) }
+        for id in bought.oneTimePurchases where oneTimePurchases[id]?.sharedFrom == nil {
+            shareSoon(id)
+        }
+    }
+}

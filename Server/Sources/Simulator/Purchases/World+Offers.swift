@@ -1,0 +1,223 @@
+import AppStoreFormats
+
+/// The offers that one purchase takes.
+struct ChosenOffers {
+    /// At once, or at the next billing of a subscription that runs.
+    var first: StoreKitOffer?
+    /// After the first: a code that follows an introductory offer.
+    var then: StoreKitOffer?
+    /// Of the signature that was checked.
+    var nonce: String?
+}
+
+// Which offers somebody may take.
+
+extension World {
+    /// What an order says about offers, checked: the one it names, or the introductory one if the
+    /// customer may have it.
+    func offers(
+        for product: StoreKitProduct, _ order: PurchaseOrder, _ device: Device,
+        chain: Subscription?, at now: AppStoreDate
+    ) throws(StoreProblem) -> ChosenOffers {
+        guard let terms = product.subscription else { return ChosenOffers() }
+        let introductory = introductoryOffer(of: terms, order, device, chain: chain, at: now)
+        guard let id = order.offerID else { return ChosenOffers(first: introductory) }
+        if id == PurchaseOrder.noOffer { return ChosenOffers() }
+        guard let offer = terms.namedOffers.first(where: { $0.id == id }) else {
+            throw .unknownOffer(id, of: product, known: terms.namedOffers.compactMap(\.id))
+        }
+        if let reason = refusal(of: offer, product, to: device.account) {
+            throw StoreProblem(
+                "offer_not_eligible",
+                "The offer \(id) is not for \(device.account.name): \(reason)",
+                remedy: "Leave out `offer`, or choose another.")
+        }
+        let nonce = try checkSignature(of: offer, product, order, device, at: now)
+        if offer.isStackable, let introductory {
+            return ChosenOffers(first: introductory, then: offer, nonce: nonce)
+        }
+        return ChosenOffers(first: offer, nonce: nonce)
+    }
+
+    /// Why a customer may not take an offer; nil where they may.
+    func refusal(
+        of offer: StoreKitOffer, _ product: StoreKitProduct, to account: Account.Key
+    ) -> String? {
+        guard let terms = product.subscription else { return "the product is no subscription." }
+        let chain = accounts[account]?.chains[terms.groupID].flatMap { subscriptions[$0] }
+        switch offer.type {
+        case .introductory:
+            if chain.map({ !$0.isOver }) == true { return "they are subscribed in the group." }
+            let used = accounts[account]?.introductoryOffersUsed.contains(terms.groupID)
+            // Returning customers may take it too, if they never had one in the group.
+            return used == true ? "they had an introductory offer in the group." : nil
+        case .promotional:
+            return chain == nil ? "it is for customers who have or had a subscription." : nil
+        case .winBack:
+            if chain.map(\.isOver) != true { return "it is for those whose subscription ended." }
+            return offer.isEligible ? nil : "isEligible is false in the shop's file."
+        default:
+            return codeRefusal(of: offer, product, to: account, chain)
+        }
+    }
+
+    private func codeRefusal(
+        of offer: StoreKitOffer, _ product: StoreKitProduct, to account: Account.Key,
+        _ chain: Subscription?
+    ) -> String? {
+        let kind: StoreKitOffer.Customers
+        switch chain?.isOver {
+        case nil: kind = .new
+        case false?: kind = .existing
+        case true?: kind = .expired
+        }
+        guard offer.customers.contains(kind) else {
+            return "its eligibility leaves out customers who are \(kind.word)."
+        }
+        let isUsed = accounts[account]?.codesRedeemed.contains("\(product.id)/\(offer.id ?? "")")
+        return isUsed == true ? "they have redeemed it already." : nil
+    }
+
+    private func introductoryOffer(
+        of terms: StoreKitSubscription, _ order: PurchaseOrder, _ device: Device,
+        chain: Subscription?, at now: AppStoreDate
+    ) -> StoreKitOffer? {
+        guard chain?.isOver ?? true, let offer = terms.introductoryOffer(of: order.billingPlan)
+        else { return nil }
+        if let signed = order.introductoryEligibility {
+            // A word that cannot be believed costs the customer the offer, without an error.
+            let word = offerSignature(order, at: now)?.introductoryEligibility(signed)
+            return word == true ? offer : nil
+        }
+        let used = accounts[device.account]?.introductoryOffersUsed.contains(terms.groupID)
+        return used == true ? nil : offer
+    }
+
+    private func checkSignature(
+        of offer: StoreKitOffer, _ product: StoreKitProduct, _ order: PurchaseOrder,
+        _ device: Device, at now: AppStoreDate
+    ) throws(StoreProblem) -> String? {
+        guard offer.type == .promotional, let proof = order.offerProof,
+            let signature = offerSignature(order, at: now)
+        else { return nil }
+        let token = order.appAccountToken ?? device.appAccountToken
+        let nonce = try signature.nonce(of: proof, offerID: offer.id ?? "", appAccountToken: token)
+        guard !usedNonces.contains(nonce) else {
+            throw .invalidOfferSignature(
+                "its nonce \(nonce) was used before", remedy: "Sign each purchase anew.")
+        }
+        return nonce
+    }
+
+    /// What checks signatures of offers; nil where the shop has no key to check them with.
+    private func offerSignature(_ order: PurchaseOrder, at now: AppStoreDate) -> OfferSignature? {
+        offersKey.map {
+            OfferSignature(
+                key: $0, bundleID: settings.bundleID, productID: order.productID, now: now)
+        }
+    }
+
+    func check(
+        _ plan: BillingPlanType, of product: StoreKitProduct
+    ) throws(StoreProblem) {
+        guard plan == .billedUpfront || product.subscription?.monthlyPlan != nil else {
+            throw StoreProblem(
+                "unknown_billing_plan", status: 404,
+                "The product \(product.id) has no billing plan \(plan).",
+                remedy: "Leave out billing_plan, or enable the plan in the shop's file.")
+        }
+    }
+}
+
+// MARK: - Redeeming without the app
+
+extension World {
+    /// Redeems a code in the App Store, for the product it will renew as unless another is named.
+    mutating func redeemCode(
+        _ id: String, offerID: String, productID: String?, at now: AppStoreDate
+    ) throws(StoreProblem) -> [Notice] {
+        try take(offerID, .code, for: productID, by: subscription(id), at: now)
+    }
+
+    /// Takes a win-back offer in the App Store: the one named, or the first that there is.
+    mutating func winBack(
+        _ id: String, offerID: String?, productID: String?, at now: AppStoreDate
+    ) throws(StoreProblem) -> [Notice] {
+        let chain = try subscription(id)
+        let product = try product(productID ?? chain.nextProduct.id)
+        let first = product.subscription?.winBackOffers.first { $0.isEligible }?.id
+        guard let offer = offerID ?? first else {
+            throw .unknownOffer("to win back", of: product, known: [])
+        }
+        return try take(offer, .winBack, for: product.id, by: chain, at: now)
+    }
+
+    private mutating func take(
+        _ offerID: String, _ type: OfferType, for productID: String?, by chain: Subscription,
+        at now: AppStoreDate
+    ) throws(StoreProblem) -> [Notice] {
+        let product = try product(productID ?? chain.nextProduct.id)
+        let known = product.subscription?.namedOffers.filter { $0.type == type } ?? []
+        guard known.contains(where: { $0.id == offerID }) else {
+            throw .unknownOffer(offerID, of: product, known: known.compactMap(\.id))
+        }
+        let latest = chain.latest
+        let elsewhere = Device(
+            id: "", account: chain.account, storefront: latest.storefront,
+            appAccountToken: latest.appAccountToken, pace: chain.pace)
+        let order = PurchaseOrder(product.id, offerID: offerID)
+        return try sell(order, to: elsewhere, at: now).notices
+    }
+}
+
+extension StoreKitSubscription {
+    /// The offers that an order can name.
+    var namedOffers: [StoreKitOffer] { promotionalOffers + winBackOffers + codeOffers }
+}
+
+extension StoreKitOffer.Customers {
+    fileprivate var word: String {
+        switch self {
+        case .new: "new"
+        case .existing: "existing"
+        default: "expired"
+        }
+    }
+}
+
+extension Subscription {
+    /// The offer that the next period will have. It does not follow to another product.
+    var nextOffer: RunningOffer? {
+        let upcoming = sharedNextProduct.value.id
+        if let runningOffer, runningOffer.periodsLeft > 0,
+            upcoming == latest.sharedProduct.value.id
+        {
+            return runningOffer
+        }
+        guard let pending = pendingOffer?.value, pending.productID == upcoming else { return nil }
+        let isRepeated = pending.offer.discount == .payAsYouGo
+        return RunningOffer(
+            offer: pending.offer, periodsLeft: isRepeated ? pending.offer.periodCount : 1)
+    }
+
+    /// The same, used up by one period.
+    mutating func takeNextOffer() -> RunningOffer? {
+        var next = nextOffer
+        if next == nil || next?.offer == pendingOffer?.value.offer { pendingOffer = nil }
+        next?.periodsLeft -= 1
+        return next
+    }
+}
+
+extension StoreProblem {
+    static func unknownOffer(_ id: String, of product: StoreKitProduct, known: [String]) -> Self {
+        Self(
+            "unknown_offer", status: 404, "The product \(product.id) has no offer \(id).",
+            remedy: known.isEmpty
+                ? "It has none to name." : "It has: \(known.joined(separator: ", ")).")
+    }
+
+    static func invalidOfferSignature(_ why: String, remedy: String) -> Self {
+        Self("invalid_offer_signature", "The offer's signature is refused: \(why).", remedy: remedy)
+    }
+}

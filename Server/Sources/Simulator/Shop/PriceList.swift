@@ -1,0 +1,52 @@
+import AppStoreFormats
+
+/// What products cost where and when, beyond the one price that a shop file has for each.
+package struct PriceList: Hashable, Sendable {
+    /// Prices in one list: every storefront of a hundred products, some times over.
+    package static let stepsMax = 100_000
+
+    /// A price from a moment on.
+    package struct Step: Hashable, Sendable {
+        package let from: AppStoreDate
+        /// Thousandths of the storefront's currency unit.
+        package let price: Int64
+    }
+
+    private struct Place: Hashable {
+        let productID: String
+        /// Nil for every storefront that has no price of its own.
+        let country: String?
+    }
+
+    private var steps: [Place: [Step]] = [:]
+    package private(set) var count = 0
+
+    package init() {}
+
+    /// Sets a price from a moment on, in one storefront or in all that have none of their own. Of
+    /// one moment the price that was set last counts.
+    ///
+    /// - Throws: where the list has no room for more.
+    package mutating func set(
+        _ price: Int64, of productID: String, in country: String?, from moment: AppStoreDate
+    ) throws(StoreProblem) {
+        guard count < Self.stepsMax else { throw .full }
+        count += 1
+        let place = Place(productID: productID, country: country)
+        let step = Step(from: moment, price: price)
+        let index = steps[place]?.lastIndex { $0.from <= moment }.map { $0 + 1 } ?? 0
+        steps[place, default: []].insert(step, at: index)
+    }
+
+    /// What somebody pays who buys now. Who is subscribed already may keep an older price.
+    package func price(
+        of product: StoreKitProduct, in storefront: Storefront, at now: AppStoreDate
+    ) -> Int64 {
+        price(of: product.id, in: storefront.country, at: now)
+            ?? price(of: product.id, in: nil, at: now) ?? product.price
+    }
+
+    private func price(of productID: String, in country: String?, at now: AppStoreDate) -> Int64? {
+        steps[Place(productID: productID, country: country)]?.last { $0.from <= now }?.price
+    }
+}
