@@ -11,13 +11,13 @@ let configuration = Target.Dependency.product(name: "Configuration", package: "s
 let contract = Target.Dependency.product(name: "PerennialContract", package: "perennial")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras = Target.Dependency.product(name: "_CryptoExtras", package: "swift-crypto")
-let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
-let grdbSQLite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 let httpClient = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
 let hummingbirdTesting = Target.Dependency.product(
     name: "HummingbirdTesting", package: "hummingbird")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let serviceLifecycle = Target.Dependency.product(
     name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let x509 = Target.Dependency.product(name: "X509", package: "swift-certificates")
@@ -55,7 +55,7 @@ let package = Package(
             traits: ["CommandLineArguments", "YAML"]),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
-        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
@@ -67,7 +67,10 @@ let package = Package(
         library("AppStoreTrust", ["AppStoreFormats", x509, asn1, crypto]),
         library("Intake", ["Ledger", "AppStoreFormats"]),
         library("Storage", ["Ledger"]),
-        library("StorageSQLite", ["Storage", grdb]),
+        .systemLibrary(
+            name: "CSQLite", pkgConfig: "sqlite3",
+            providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
+        library("StorageSQLite", ["Storage", "CSQLite"]),
         .systemLibrary(
             name: "CLibPQ", pkgConfig: "libpq",
             providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
@@ -82,16 +85,16 @@ let package = Package(
             dependencies: [
                 "AppStoreFormats", "AppStoreTrust", "Engine", "HTTPServer", "Ledger", "Simulator",
                 "Storage", "StoragePostgres", "StorageSQLite",
-                contract, argumentParser, configuration, httpClient, hummingbird, logging,
-                serviceLifecycle, yams,
+                contract, argumentParser, configuration, httpClient, hummingbird, logging, nioCore,
+                nioPosix, serviceLifecycle, yams,
             ],
             swiftSettings: strict),
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
-                "AppStoreFormats", "AppStoreTrust", "CLibPQ", "Intake", "Ledger", "PostgresCluster",
-                "Simulator", "Storage", "StoragePostgres", "StorageSQLite",
-                argumentParser, asn1, crypto, grdbSQLite, hummingbird, logging, x509,
+                "AppStoreFormats", "AppStoreTrust", "CLibPQ", "CSQLite", "Intake", "Ledger",
+                "PostgresCluster", "Simulator", "Storage", "StoragePostgres", "StorageSQLite",
+                argumentParser, asn1, crypto, hummingbird, logging, x509,
             ],
             path: "Benchmarks", swiftSettings: strict),
         tests("LedgerTests", ["Ledger"]),

@@ -32,10 +32,10 @@ struct CommitBench {
         try await Store(database).migrate(at: DocumentMaker.now.milliseconds)
         let other = try SQLiteDatabase(path: paths.limit)
         try await Store(other).migrate(at: DocumentMaker.now.milliseconds)
-        try other.close()
+        other.close()
         let batch = try SQLiteBatch(path: paths.limit)
         let measured = try await measure(database, .commitSQLite, batch.write)
-        try database.close()
+        database.close()
         return [measured]
     }
 
@@ -135,9 +135,8 @@ private struct Post: Sendable {
     }
 
     func write(to store: Store) async throws {
-        try await store.transaction { tx in
-            guard try tx.add(document) else { throw BenchFailure("a document came twice") }
-            try tx.add(facts, from: document)
+        guard try await store.keep(AttestedDocument(document, facts)) else {
+            throw BenchFailure("a document came twice")
         }
     }
 }

@@ -45,7 +45,7 @@ struct Population {
         let rows = try await database.read {
             try $0.rows("SELECT coalesce(sql, '') FROM sqlite_master ORDER BY name", [])
         }
-        try database.close()
+        database.close()
         let text = try rows.map { try $0.text(0) }.joined(separator: "\n")
         return SHA256.hash(data: Array(text.utf8)).prefix(4)
             .map { String($0, radix: 36) }.joined()
@@ -71,7 +71,7 @@ struct Population {
                 Progress.say("  \(done) of \(customers) customers, \(seconds) s")
             }
         }
-        try database.close()
+        database.close()
     }
 
     private struct Resident: Sendable {

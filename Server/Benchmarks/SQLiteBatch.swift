@@ -1,4 +1,4 @@
-import GRDBSQLite
+import CSQLite
 import Storage
 
 /// Rows into SQLite by its C interface: prepared statements, and as durable as ours.

@@ -49,7 +49,7 @@ final class RecordingDatabase: Database {
         try await database.read(body)
     }
 
-    func close() throws { try database.close() }
+    func close() { database.close() }
 }
 
 private struct RecordingConnection: Connection {
@@ -64,6 +64,10 @@ private struct RecordingConnection: Connection {
         let changed = try connection.run(sql, values)
         log.add(sql, values, changed: changed)
         return changed
+    }
+
+    func rowsEach(_ sql: String, _ sets: [[Value]]) throws(StorageFailure) -> [[Row]] {
+        try connection.rowsEach(sql, sets)
     }
 
     func runEach(_ sql: String, _ sets: [[Value]]) throws(StorageFailure) -> [Int] {
@@ -96,5 +100,5 @@ final class CountingDatabase: Database {
         try await database.read(body)
     }
 
-    func close() throws { try database.close() }
+    func close() { database.close() }
 }

@@ -32,10 +32,42 @@ extension Timestamp: CustomStringConvertible {
         let dayNumber = Self.floorDivided(milliseconds, by: 86_400_000)
         let millisecond = milliseconds - dayNumber * 86_400_000
         let (year, month, day) = Self.date(dayNumber: dayNumber)
-        let date = "\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))"
         let second = millisecond / 1000
-        let time = "\(padded(second / 3600, 2)):\(padded(second / 60 % 60, 2))"
-        return "\(date)T\(time):\(padded(second % 60, 2)).\(padded(millisecond % 1000, 3))Z"
+        var text = Digits()
+        text.add("", year, 4)
+        text.add("-", month, 2)
+        text.add("-", day, 2)
+        text.add("T", second / 3600, 2)
+        text.add(":", second / 60 % 60, 2)
+        text.add(":", second % 60, 2)
+        text.add(".", millisecond % 1000, 3)
+        text.add("Z", nil, 0)
+        return text.string
+    }
+
+    /// Text put together byte by byte: an answer has a dozen times in it.
+    private struct Digits {
+        private var bytes: [UInt8] = []
+
+        init() { bytes.reserveCapacity(32) }
+
+        var string: String { String(decoding: bytes, as: UTF8.self) }
+
+        /// Text, and a number with zeros before it up to a width.
+        mutating func add(_ text: StaticString, _ number: Int64?, _ width: Int) {
+            bytes.append(
+                contentsOf: UnsafeBufferPointer(
+                    start: text.utf8Start, count: text.utf8CodeUnitCount))
+            guard let number else { return }
+            if number < 0 { bytes.append(UInt8(ascii: "-")) }
+            let first = bytes.count
+            var rest = number.magnitude
+            repeat {
+                bytes.append(UInt8(ascii: "0") + UInt8(rest % 10))
+                rest /= 10
+            } while rest > 0 || bytes.count - first < width
+            bytes[first...].reverse()
+        }
     }
 }
 
@@ -85,11 +117,6 @@ extension Timestamp {
         let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
         return (year, month, dayOfYear - (153 * marchMonth + 2) / 5 + 1)
     }
-}
-
-private func padded(_ number: Int64, _ width: Int) -> String {
-    let digits = String(number)
-    return String(repeating: "0", count: max(0, width - digits.count)) + digits
 }
 
 // MARK: - Reading

@@ -1,44 +1,53 @@
 /// Base64 over bytes, in the two alphabets that a JWS needs: base64url without padding for its
 /// segments (RFC 4648 §5), standard with padding for the certificates in its header (§4). Decoding
 /// is strict: one text for one value.
+///
+/// A notification goes through here several times, 10 kB each: so whole groups are looked up in
+/// tables, of which one entry is half a group of four characters, or one character's bits in place.
 package enum Base64: Sendable {
     case url
     case standard
 
     /// The text as ASCII bytes.
     package func encode(_ bytes: some Collection<UInt8>) -> [UInt8] {
-        let encoded = bytes.withContiguousStorageIfAvailable { encode($0) }
-        return encoded ?? Array(bytes).withUnsafeBufferPointer { encode($0) }
+        let encoded = bytes.withContiguousStorageIfAvailable {
+            encode(UnsafeRawBufferPointer($0))
+        }
+        return encoded ?? Array(bytes).withUnsafeBytes { encode($0) }
     }
 
-    private func encode(_ bytes: UnsafeBufferPointer<UInt8>) -> [UInt8] {
-        let alphabet = self == .url ? Self.urlAlphabet : Self.standardAlphabet
-        let isPadded = self == .standard
-        return alphabet.withUnsafeBufferPointer { alphabet in
-            [UInt8](unsafeUninitializedCapacity: (bytes.count + 2) / 3 * 4) { out, used in
-                func append(_ bits: UInt32, _ characters: Int) {
-                    for index in 0..<characters {
-                        let value = bits >> UInt32(18 - 6 * index) & 63
-                        out.initializeElement(at: used, to: alphabet[Int(value)])
-                        used += 1
-                    }
-                }
-                var offset = 0
-                while offset + 3 <= bytes.count {
-                    let high = UInt32(bytes[offset]) << 16 | UInt32(bytes[offset + 1]) << 8
-                    append(high | UInt32(bytes[offset + 2]), 4)
-                    offset += 3
-                }
-                guard offset < bytes.count else { return }
-                var tail = UInt32(bytes[offset]) << 16
-                if offset + 2 == bytes.count { tail |= UInt32(bytes[offset + 1]) << 8 }
-                append(tail, bytes.count - offset + 1)
-                while isPadded && used % 4 != 0 {
-                    out.initializeElement(at: used, to: UInt8(ascii: "="))
-                    used += 1
+    private func encode(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
+        let tables = self == .url ? Base64Tables.url : Base64Tables.standard
+        let whole = bytes.count / 3
+        let tail = tail(of: bytes, from: whole * 3)
+        return [UInt8](unsafeUninitializedCapacity: whole * 4 + tail.count) { out, used in
+            let target = UnsafeMutableRawBufferPointer(out)
+            tables.pairs.withUnsafeBufferPointer { pairs in
+                for group in 0..<whole {
+                    let (a, b, c) = (bytes[group * 3], bytes[group * 3 + 1], bytes[group * 3 + 2])
+                    let high = pairs[Int(a) << 4 | Int(b) >> 4]
+                    let low = pairs[Int(b & 15) << 8 | Int(c)]
+                    target.storeBytes(
+                        of: (UInt32(low) << 16 | UInt32(high)).littleEndian,
+                        toByteOffset: group * 4,
+                        as: UInt32.self)
                 }
             }
+            for (index, character) in tail.enumerated() { out[whole * 4 + index] = character }
+            used = whole * 4 + tail.count
         }
+    }
+
+    /// The characters for the one or two bytes that are left over.
+    private func tail(of bytes: UnsafeRawBufferPointer, from start: Int) -> [UInt8] {
+        guard start < bytes.count else { return [] }
+        let alphabet = self == .url ? Base64Tables.url.alphabet : Base64Tables.standard.alphabet
+        let second = start + 1 < bytes.count ? bytes[start + 1] : nil
+        let bits = Int(bytes[start]) << 16 | Int(second ?? 0) << 8
+        var tail = [alphabet[bits >> 18], alphabet[bits >> 12 & 63]]
+        if second != nil { tail.append(alphabet[bits >> 6 & 63]) }
+        while self == .standard && tail.count < 4 { tail.append(UInt8(ascii: "=")) }
+        return tail
     }
 
     /// The bytes that a text stands for; nil for characters outside the alphabet, wrong padding,
@@ -55,56 +64,67 @@ package enum Base64: Sendable {
             count -= text.suffix(2).count { $0 == UInt8(ascii: "=") }
         }
         guard count % 4 != 1 else { return nil }
-        let values = self == .url ? Self.urlValues : Self.standardValues
-        return values.withUnsafeBufferPointer { Self.decode(text, count: count, values: $0) }
+        let tables = self == .url ? Base64Tables.url : Base64Tables.standard
+        return tables.values.withUnsafeBufferPointer { Self.decode(text, count: count, values: $0) }
     }
 
     /// Four characters make three bytes; two or three at the end make one or two. Whether all were
-    /// of the alphabet is asked once, at the end: their values are below 64, all others are 255.
+    /// of the alphabet is asked once, at the end: others have a bit above the 24.
     private static func decode(
-        _ text: UnsafeBufferPointer<UInt8>, count: Int, values: UnsafeBufferPointer<UInt8>
+        _ text: UnsafeBufferPointer<UInt8>, count: Int, values: UnsafeBufferPointer<UInt32>
     ) -> [UInt8]? {
-        var seen: UInt8 = 0
+        var seen: UInt32 = 0
         var left: UInt32 = 0
-        func bits(_ offset: Int) -> UInt32 {
-            let value = values[Int(text[offset])]
-            seen |= value
-            return UInt32(value)
-        }
-        let out = [UInt8](unsafeUninitializedCapacity: count * 3 / 4) { out, used in
-            func append(_ bits: UInt32, _ bytes: Int) {
-                for index in 0..<bytes {
-                    let byte = UInt8(truncatingIfNeeded: bits >> UInt32(16 - 8 * index))
-                    out.initializeElement(at: used, to: byte)
-                    used += 1
-                }
+        // A group is written as four bytes, of which the next group overwrites the last.
+        let out = [UInt8](unsafeUninitializedCapacity: count * 3 / 4 + 4) { out, used in
+            let target = UnsafeMutableRawBufferPointer(out)
+            for group in 0..<count / 4 {
+                let start = group * 4
+                let bits =
+                    values[Int(text[start])] | values[256 + Int(text[start + 1])]
+                    | values[512 + Int(text[start + 2])] | values[768 + Int(text[start + 3])]
+                seen |= bits
+                target.storeBytes(
+                    of: (bits << 8).bigEndian, toByteOffset: group * 3, as: UInt32.self)
             }
-            var offset = 0
-            while offset + 4 <= count {
-                let high = bits(offset) << 18 | bits(offset + 1) << 12
-                append(high | bits(offset + 2) << 6 | bits(offset + 3), 3)
-                offset += 4
-            }
-            guard offset < count else { return }
-            var tail = bits(offset) << 18 | bits(offset + 1) << 12
-            if offset + 3 == count { tail |= bits(offset + 2) << 6 }
-            let bytes = count - offset - 1
-            append(tail, bytes)
+            used = count / 4 * 3
+            let start = count / 4 * 4
+            guard start < count else { return }
+            var tail = values[Int(text[start])] | values[256 + Int(text[start + 1])]
+            if start + 3 == count { tail |= values[512 + Int(text[start + 2])] }
+            seen |= tail
+            let bytes = count - start - 1
+            target.storeBytes(of: (tail << 8).bigEndian, toByteOffset: used, as: UInt32.self)
+            used += bytes
             left = tail << UInt32(8 + 8 * bytes)
         }
-        return seen < 64 && left == 0 ? out : nil
+        return seen < 1 << 24 && left == 0 ? out : nil
     }
+}
+
+/// What ``Base64`` looks up, for one alphabet.
+private struct Base64Tables: Sendable {
+    let alphabet: [UInt8]
+    /// For each twelve bits their two characters, the first in the low byte.
+    let pairs: [UInt16]
+    /// For each byte at each of four places its six bits in their place among 24, or a bit above
+    /// them where the alphabet lacks it.
+    let values: [UInt32]
 
     private static let common = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-    private static let urlAlphabet = Array((common + "-_").utf8)
-    private static let standardAlphabet = Array((common + "+/").utf8)
-    private static let urlValues = values(of: urlAlphabet)
-    private static let standardValues = values(of: standardAlphabet)
+    static let url = Base64Tables(common + "-_")
+    static let standard = Base64Tables(common + "+/")
 
-    /// For each byte its six bits, or 255 where the alphabet lacks it.
-    private static func values(of alphabet: [UInt8]) -> [UInt8] {
-        var values = [UInt8](repeating: 255, count: 256)
-        for (value, character) in alphabet.enumerated() { values[Int(character)] = UInt8(value) }
-        return values
+    private init(_ characters: String) {
+        let alphabet = Array(characters.utf8)
+        self.alphabet = alphabet
+        pairs = (0..<4096).map { UInt16(alphabet[$0 & 63]) << 8 | UInt16(alphabet[$0 >> 6]) }
+        var values = [UInt32](repeating: 1 << 24, count: 4 * 256)
+        for (value, character) in alphabet.enumerated() {
+            for place in 0..<4 {
+                values[place * 256 + Int(character)] = UInt32(value) << UInt32(18 - 6 * place)
+            }
+        }
+        self.values = values
     }
 }

@@ -1,5 +1,3 @@
-import Foundation
-
 /// A JWS in compact form (RFC 7515 §7.1), taken apart but not trusted: three base64url segments,
 /// joined by dots.
 package struct CompactJWS: Hashable, Sendable {
@@ -45,16 +43,5 @@ package struct JWSHeader: WireObject {
         fields.field("alg", &algorithm)
         fields.field("kid", &keyID)
         fields.field("x5c", &certificates)
-    }
-}
-
-extension [UInt8] {
-    /// The first place of a byte, from an offset on. By the C library, which looks at many at once.
-    func firstIndex(of byte: UInt8, from offset: Int) -> Int? {
-        withUnsafeBytes { buffer in
-            guard offset < buffer.count, let start = buffer.baseAddress else { return nil }
-            let found = memchr(start + offset, Int32(byte), buffer.count - offset)
-            return found.map { UnsafeRawPointer($0) - start }
-        }
     }
 }

@@ -31,7 +31,7 @@ package struct PackedDocument: Hashable, Sendable {
         let parts = packer.pack(bytes, depth: 0)
         let packed = PackedDocument(parts: parts, headers: packer.headers)
         self =
-            packed.unpacked == bytes
+            packed.unpacked?.isSame(as: bytes) == true
             ? packed : PackedDocument(parts: Packer.literal(bytes[...]), headers: [])
     }
 
@@ -100,7 +100,7 @@ private struct Packer {
         guard let jws = CompactJWS(Array(text)), let payload = jws.payload,
             let signature = jws.signature
         else { return nil }
-        let number = headers.firstIndex { $0[...] == jws.headerSegment } ?? headers.count
+        let number = headers.firstIndex { $0[...].isSame(as: jws.headerSegment) } ?? headers.count
         guard number < PackedDocument.headersMax else { return nil }
         if number == headers.count { headers.append(Array(jws.headerSegment)) }
         return Token(header: number, payload: payload, signature: signature)

@@ -1,3 +1,5 @@
+import AppStoreFormats
+
 /// Chains that have signed something, by the header they came in.
 ///
 /// Apple signs for months with one chain, so nearly every document brings a header that is known,
@@ -18,7 +20,7 @@ struct KnownChains: Sendable {
     var count: Int { chains.count }
 
     subscript(header: ArraySlice<UInt8>) -> TrustedChain? {
-        chains.first { $0.header == header }?.chain
+        chains.first { $0.header.isSame(as: header) }?.chain
     }
 
     /// Forgets the oldest where there is no room.

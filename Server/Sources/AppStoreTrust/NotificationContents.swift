@@ -57,7 +57,7 @@ extension Verified<NotificationPayload> {
             let environment = try payload.requireBinding(to: app)
             return Verified<Inner>(
                 payload: payload, environment: environment,
-                signedAt: payload.signatureDate ?? signedAt)
+                signedAt: payload.signatureDate ?? signedAt, digest: digest)
         } catch {
             var refusal = error
             refusal.subject = subject

@@ -10,6 +10,9 @@ package struct Verified<Payload: WireObject>: Hashable, Sendable {
     /// When Apple signed it: `signedDate`, of app transactions `receiptCreationDate`. A document
     /// within a notification that names no date of its own has the notification's.
     package let signedAt: AppStoreDate
+    /// The SHA-256 of the document as it came: 32 bytes. Of a document within a notification, that
+    /// of the notification.
+    package let digest: [UInt8]
 }
 
 /// What became of a document that asked for trust.

@@ -86,7 +86,7 @@ extension Verifier {
     private nonisolated(nonsending) func verified<Payload: SignedPayload>(
         _ jws: [UInt8], for app: AppIdentity, at now: AppStoreDate
     ) async throws(Refusal) -> Verified<Payload> {
-        let (bytes, chain) = try await signedBytes(of: jws)
+        let (bytes, chain, digest) = try await signedBytes(of: jws)
         let payload = try Payload(reading: bytes)
         try chain.requireValid(at: payload.signatureDate ?? now)
         let environment = try payload.requireBinding(to: app)
@@ -95,21 +95,25 @@ extension Verifier {
         guard let signedAt = payload.signatureDate else {
             throw .missing(Payload.signatureDateKey)
         }
-        return Verified(payload: payload, environment: environment, signedAt: signedAt)
+        return Verified(
+            payload: payload, environment: environment, signedAt: signedAt, digest: digest)
     }
 
     /// The payload, once the signature over it is known to be made by a certificate under our
     /// roots.
     private nonisolated(nonsending) func signedBytes(
         of jws: [UInt8]
-    ) async throws(Refusal) -> (payload: [UInt8], chain: TrustedChain) {
+    ) async throws(Refusal) -> (payload: [UInt8], chain: TrustedChain, digest: [UInt8]) {
         let parts = try CompactJWS(reading: jws)
         let remembered = known.withLock { $0[parts.headerSegment] }
         let chain: TrustedChain
         if let remembered { chain = remembered } else { chain = try await self.chain(for: parts) }
+        // Hashed once: the digest of the whole goes on where that of the signed bytes ends.
+        var hash = SHA256()
+        hash.update(data: parts.signedBytes)
         guard let raw = parts.signature,
             let signature = try? P256.Signing.ECDSASignature(rawRepresentation: raw),
-            chain.leafKey.isValidSignature(signature, for: SHA256.hash(data: parts.signedBytes))
+            chain.leafKey.isValidSignature(signature, for: hash.finalize())
         else {
             throw Refusal(
                 .badSignature, expected: "one of its leaf certificate's key",
@@ -119,7 +123,8 @@ extension Verifier {
         guard let payload = parts.payload else {
             throw Refusal(.payloadUnreadable, expected: "base64url", found: "something else")
         }
-        return (payload, chain)
+        hash.update(data: jws[parts.signedBytes.endIndex...])
+        return (payload, chain, Array(hash.finalize()))
     }
 
     private nonisolated(nonsending) func chain(

@@ -12,6 +12,8 @@ struct Attestation: Sendable {
     /// What was lacking where a part of it makes no fact. The document is kept all the same.
     var shortcomings: [IntakeFailure] = []
 
+    var kept: AttestedDocument { AttestedDocument(document, facts) }
+
     /// What has to be known of a document beside its bytes.
     struct Origin: Sendable {
         var app: AppSettings
@@ -22,8 +24,7 @@ struct Attestation: Sendable {
 
     init(notification contents: NotificationContents, _ bytes: [UInt8], from origin: Origin) {
         document = StoredDocument(
-            bytes, kind: .notification, contents.notification.environment,
-            signedAt: contents.notification.signedAt, origin)
+            bytes, kind: .notification, contents.notification, origin)
         facts = []
         if let transaction = contents.transaction {
             take { () throws(IntakeFailure) in try Self.fact(transaction) }
@@ -35,15 +36,14 @@ struct Attestation: Sendable {
 
     init(transaction: Verified<TransactionPayload>, _ bytes: [UInt8], from origin: Origin) {
         document = StoredDocument(
-            bytes, kind: .transaction, transaction.environment, signedAt: transaction.signedAt,
-            origin)
+            bytes, kind: .transaction, transaction, origin)
         facts = []
         take { () throws(IntakeFailure) in try Self.fact(transaction) }
     }
 
     init(renewal: Verified<RenewalPayload>, _ bytes: [UInt8], from origin: Origin) {
         document = StoredDocument(
-            bytes, kind: .renewal, renewal.environment, signedAt: renewal.signedAt, origin)
+            bytes, kind: .renewal, renewal, origin)
         facts = []
         take { () throws(IntakeFailure) in try Self.fact(renewal) }
     }
@@ -69,15 +69,15 @@ struct Attestation: Sendable {
 
 extension StoredDocument {
     fileprivate init(
-        _ bytes: [UInt8], kind: Kind, _ environment: StoreEnvironment, signedAt: AppStoreDate,
+        _ bytes: [UInt8], kind: Kind, _ verified: Verified<some WireObject>,
         _ origin: Attestation.Origin
     ) {
         let packed = PackedDocument(packing: bytes)
         self.init(
-            app: origin.app.id, id: Array(SHA256.hash(data: bytes)), kind: kind,
-            environment: environment == .production ? .production : .sandbox,
-            source: origin.source, signedAt: Instant(signedAt), receivedAt: origin.receivedAt,
-            parts: packed.parts,
+            app: origin.app.id, id: verified.digest, kind: kind,
+            environment: verified.environment == .production ? .production : .sandbox,
+            source: origin.source, signedAt: Instant(verified.signedAt),
+            receivedAt: origin.receivedAt, parts: packed.parts,
             headers: packed.headers.map {
                 Header(digest: origin.digests.digest(of: $0), segment: $0)
             })

@@ -73,6 +73,14 @@ package struct Engine: Sendable {
         return (settings, verifier)
     }
 
+    /// Where there is but one, nobody's claim needs to be read.
+    var onlyApp: (AppSettings, Verifier)? {
+        guard apps.count == 1, let settings = apps.values.first,
+            let verifier = verifiers[settings.id]
+        else { return nil }
+        return (settings, verifier)
+    }
+
     /// The app that a document claims to be for. The claim only chooses by whose identity it is
     /// verified.
     func app(claimedBy jws: [UInt8]) throws(EngineFailure) -> (AppSettings, Verifier) {

@@ -1,3 +1,4 @@
+import AppStoreFormats
 import Crypto
 import Synchronization
 
@@ -16,7 +17,8 @@ final class HeaderDigests: Sendable {
 
     func digest(of segment: [UInt8]) -> [UInt8] {
         known.withLock { known in
-            if let entry = known.first(where: { $0.segment == segment }) { return entry.digest }
+            let entry = known.first { $0.segment.isSame(as: segment) }
+            if let entry { return entry.digest }
             let digest = Array(SHA256.hash(data: segment))
             if known.count == Self.headersMax { known.removeFirst() }
             known.append((segment, digest))

@@ -46,17 +46,21 @@ extension Engine {
     }
 
     private func keep(notification jws: [UInt8]) async throws(EngineFailure) -> KeptNotification {
-        let (app, verifier) = try app(claimedBy: jws)
+        let (app, verifier) = if let onlyApp { onlyApp } else { try app(claimedBy: jws) }
         let receivedAt = now()
-        let contents = try trusted(
-            await verifier.notification(jws, for: app.identity, at: AppStoreDate(receivedAt)))
+        let outcome = await verifier.notification(
+            jws, for: app.identity, at: AppStoreDate(receivedAt))
+        // What it claims says better why it was refused, where it is for no app of ours.
+        if case .refused = outcome { _ = try self.app(claimedBy: jws) }
+        let contents = try trusted(outcome)
         let attestation = Attestation(
             notification: contents, jws,
             from: Attestation.Origin(
                 app: app, source: .notification, receivedAt: receivedAt,
                 digests: digests))
         report(attestation)
-        let isNew = try await transaction { tx in try tx.keep(attestation) }
+        let isNew: Bool
+        do { isNew = try await store.keep(attestation.kept) } catch { throw EngineFailure(error) }
         (isNew ? counters.notificationsKept : counters.notificationsRepeated).add()
         return KeptNotification(
             app: app.id, document: DocumentID(bytes: attestation.document.id), isRepeat: !isNew)
@@ -88,16 +92,6 @@ extension Engine {
                     "shortcoming": "\(shortcoming)",
                 ])
         }
-    }
-}
-
-extension StoreTransaction {
-    /// Keeps a document with its facts. False where it was kept before: then its facts are there
-    /// too.
-    func keep(_ attestation: Attestation) throws(StorageFailure) -> Bool {
-        guard try add(attestation.document) else { return false }
-        try add(attestation.facts, from: attestation.document)
-        return true
     }
 }
 

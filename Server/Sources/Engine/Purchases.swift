@@ -93,7 +93,7 @@ extension StoreTransaction {
     ) throws -> PurchaseID? {
         for attestation in attestations.sorted(by: { $0.isPayment && !$1.isPayment }) {
             if !attestation.isPayment { try requireKnownPurchase(attestation, in: app) }
-            _ = try keep(attestation)
+            _ = try keep(attestation.kept)
         }
         var foreign: PurchaseID?
         for purchase in Set(attestations.flatMap { $0.facts.map(\.purchase) }).sorted() {

@@ -23,6 +23,10 @@ enum Answers {
         text(try json(value), mediaType: "application/json")
     }
 
+    static func customer(_ customer: Customer) -> Response {
+        text(ByteBuffer(bytes: customer.json + [UInt8(ascii: "\n")]), mediaType: "application/json")
+    }
+
     static func text(_ buffer: ByteBuffer, mediaType: String) -> Response {
         Response(
             status: .ok, headers: [.contentType: mediaType],

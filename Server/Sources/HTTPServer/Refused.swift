@@ -49,13 +49,17 @@ struct Refused: Error {
             response.body = ResponseBody(byteBuffer: try Answers.json(problem))
         } catch {
             // Text and one number: cannot happen. The status says enough.
-            context.logger.error("problem not encoded", metadata: ["error": "\(error)"])
+            context.logger.error(
+                "problem not encoded",
+                metadata: ["error": "\(error)", "request_id": .string(context.requestID)])
         }
         return response
     }
 
     private func log(in context: ServerContext) {
-        var metadata: Logger.Metadata = ["code": .string(problem.code.rawValue)]
+        var metadata: Logger.Metadata = [
+            "code": .string(problem.code.rawValue), "request_id": .string(context.requestID),
+        ]
         if let operatorDetail { metadata["detail"] = .string(operatorDetail) }
         if let detail = problem.detail { metadata["found"] = .string(detail) }
         context.logger.log(

@@ -20,7 +20,6 @@ struct RequestFrame: RouterMiddleware {
         let start = ContinuousClock.now
         var context = context
         context.requestID = Self.requestID(asked: request.headers[.requestID])
-        context.logger[metadataKey: "request_id"] = .string(context.requestID)
         var response: Response
         do {
             response = try await next(request, context)
@@ -46,6 +45,7 @@ struct RequestFrame: RouterMiddleware {
                 "method": .string(method), "route": .string(route),
                 "status": .stringConvertible(response.status.code),
                 "ms": .stringConvertible(took.wholeMilliseconds),
+                "request_id": .string(context.requestID),
             ])
     }
 
@@ -84,11 +84,11 @@ extension Duration {
 }
 
 extension HTTPField.Name {
-    static var requestID: Self { Self(parsed: "x-request-id") }
+    static let requestID = wellFormed("x-request-id")
 
     /// For names that we wrote ourselves and that are known to be well formed.
-    private init(parsed name: String) {
+    private static func wellFormed(_ name: String) -> Self {
         guard let field = Self(name) else { preconditionFailure("\(name) is no header name.") }
-        self = field
+        return field
     }
 }

@@ -59,12 +59,18 @@ extension PerennialServer {
 /// The key of a request, as RFC 6750 sends it. The name of the scheme is not case-sensitive (RFC
 /// 9110, 11.1).
 struct BearerKey {
+    private static let scheme = Array("bearer ".utf8)
+
     var text: String
 
     init?(_ headers: HTTPFields) {
-        guard let parts = headers[.authorization]?.split(separator: " "), parts.count == 2,
-            parts[0].lowercased() == "bearer"
+        let space = UInt8(ascii: " ")
+        guard let value = headers[.authorization]?.utf8, value.count > Self.scheme.count,
+            // Letters differ from their small ones in one bit.
+            zip(value, Self.scheme).allSatisfy({ $0 | 0x20 == $1 })
         else { return nil }
-        text = String(parts[1])
+        let rest = value.dropFirst(Self.scheme.count).drop { $0 == space }
+        guard !rest.isEmpty, !rest.contains(space) else { return nil }
+        text = String(Substring(rest))
     }
 }

@@ -35,22 +35,67 @@ extension Instant: CustomStringConvertible {
     package var description: String {
         let (date, millisecondOfDay) = dateAndTime
         let second = millisecondOfDay / 1000
-        return "\(date)T\(Self.padded(second / 3600, 2)):\(Self.padded(second / 60 % 60, 2)):"
-            + "\(Self.padded(second % 60, 2)).\(Self.padded(millisecondOfDay % 1000, 3))Z"
+        var text = Digits()
+        text.add(date)
+        text.add("T", second / 3600, 2)
+        text.add(":", second / 60 % 60, 2)
+        text.add(":", second % 60, 2)
+        text.add(".", millisecondOfDay % 1000, 3)
+        text.add("Z")
+        return text.string
     }
 
     /// To the minute, for sentences: `2026-11-21 08:30 UTC`.
     package var minute: String {
         let (date, millisecondOfDay) = dateAndTime
         let minute = millisecondOfDay / 60_000
-        return "\(date) \(Self.padded(minute / 60, 2)):\(Self.padded(minute % 60, 2)) UTC"
+        var text = Digits()
+        text.add(date)
+        text.add(" ", minute / 60, 2)
+        text.add(":", minute % 60, 2)
+        text.add(" UTC")
+        return text.string
     }
 
-    private var dateAndTime: (date: String, millisecondOfDay: Int64) {
+    private typealias Date = (year: Int64, month: Int64, day: Int64)
+
+    private var dateAndTime: (date: Date, millisecondOfDay: Int64) {
         let (day, rest) = Self.floorDivide(milliseconds, by: 86_400_000)
-        let (year, month, dayOfMonth) = Self.civilDate(day: day)
-        let date = "\(Self.padded(year, 4))-\(Self.padded(month, 2))-\(Self.padded(dayOfMonth, 2))"
-        return (date, rest)
+        return (Self.civilDate(day: day), rest)
+    }
+
+    /// Text put together byte by byte: an answer has a dozen times in it.
+    private struct Digits {
+        private var bytes: [UInt8] = []
+
+        init() { bytes.reserveCapacity(32) }
+
+        var string: String { String(decoding: bytes, as: UTF8.self) }
+
+        mutating func add(_ date: Date) {
+            add("", date.year, 4)
+            add("-", date.month, 2)
+            add("-", date.day, 2)
+        }
+
+        mutating func add(_ text: StaticString) {
+            bytes.append(
+                contentsOf: UnsafeBufferPointer(
+                    start: text.utf8Start, count: text.utf8CodeUnitCount))
+        }
+
+        /// Text, and a number with zeros before it up to a width.
+        mutating func add(_ text: StaticString, _ number: Int64, _ width: Int) {
+            add(text)
+            if number < 0 { bytes.append(UInt8(ascii: "-")) }
+            let first = bytes.count
+            var rest = number.magnitude
+            repeat {
+                bytes.append(UInt8(ascii: "0") + UInt8(rest % 10))
+                rest /= 10
+            } while rest > 0 || bytes.count - first < width
+            bytes[first...].reverse()
+        }
     }
 
     private static func floorDivide(_ value: Int64, by divisor: Int64) -> (Int64, Int64) {
@@ -60,7 +105,7 @@ extension Instant: CustomStringConvertible {
 
     /// The Gregorian date of a day counted from 1970-01-01. Years begin in March here, so that the
     /// leap day is the last; eras of 400 years repeat exactly.
-    private static func civilDate(day: Int64) -> (Int64, Int64, Int64) {
+    private static func civilDate(day: Int64) -> Date {
         let (era, dayOfEra) = floorDivide(day + 719_468, by: 146_097)
         let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
         let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
@@ -68,10 +113,5 @@ extension Instant: CustomStringConvertible {
         let month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9
         let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
         return (year, month, dayOfYear - (153 * marchMonth + 2) / 5 + 1)
-    }
-
-    private static func padded(_ number: Int64, _ width: Int) -> String {
-        let digits = String(number)
-        return String(repeating: "0", count: max(0, width - digits.count)) + digits
     }
 }

@@ -39,16 +39,14 @@ extension StoreTransaction {
         known id: CustomerID, in app: AppID
     ) throws(StorageFailure) -> StoredCustomer? {
         let rows = try connection.rows(
-            "SELECT customer FROM customer_ids WHERE app = $1 AND id = $2",
+            "SELECT ids.customer, ids.id FROM customer_ids asked CROSS JOIN customer_ids ids "
+                + "WHERE asked.app = $1 AND asked.id = $2 AND ids.app = asked.app "
+                + "AND ids.customer = asked.customer ORDER BY ids.since_ms, ids.id",
             [.text(app.rawValue), .text(id.rawValue)])
-        guard let row = rows.first else { return nil }
-        let customer = try row.text(0)
-        let ids = try connection.rows(
-            "SELECT id FROM customer_ids WHERE app = $1 AND customer = $2 ORDER BY since_ms, id",
-            [.text(app.rawValue), .text(customer)])
+        guard let first = rows.first else { return nil }
         var known: [CustomerID] = []
-        for row in ids { known.append(CustomerID(rawValue: try row.text(0))) }
-        return StoredCustomer(customer: CustomerID(rawValue: customer), ids: known)
+        for row in rows { known.append(CustomerID(rawValue: try row.text(1))) }
+        return StoredCustomer(customer: CustomerID(rawValue: try first.text(0)), ids: known)
     }
 
     /// Whom an id means; an id never heard of is a new customer from now on.

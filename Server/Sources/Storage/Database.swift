@@ -22,7 +22,7 @@ package protocol Database: Sendable {
     ) async throws -> Value
 
     /// Lets running transactions end, then lets go of all files and sockets.
-    func close() throws
+    func close()
 }
 
 /// A connection within a transaction. Parameters are numbered, `$1` first, in the order in which
@@ -34,6 +34,10 @@ package protocol Connection {
     /// Runs a statement and returns how many rows it changed.
     @discardableResult
     func run(_ sql: String, _ values: [Value]) throws(StorageFailure) -> Int
+
+    /// Runs one query once for each set of values, and returns the rows of each. Where the engine
+    /// is far away, they travel together.
+    func rowsEach(_ sql: String, _ sets: [[Value]]) throws(StorageFailure) -> [[Row]]
 
     /// Runs one statement once for each set of values, and returns how many rows each run changed.
     /// The first that fails ends it. Where the engine is far away, they travel together.

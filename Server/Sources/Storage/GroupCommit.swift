@@ -8,19 +8,27 @@ import Synchronization
 /// Then the next who waits leads. There is no task of its own, and no timer: a writer alone waits
 /// for nobody.
 ///
+/// Most writers have a document to keep, and nothing to ask before: those of a group are written
+/// together, table by table. The others' closures run one after the other.
+///
 /// One writer's failure is not the others': a group in which one throws is undone and run again,
-/// each within a savepoint, so that only the rows of those who throw are missing.
+/// each alone within a savepoint, so that only the rows of those who throw are missing.
 final class GroupCommit: Sendable {
     /// Writers in one transaction.
     static let groupMax = 256
     /// Writers that wait; one more is told that the database is busy.
     static let waitingMax = 4096
 
-    typealias Body = @Sendable (any Connection) throws -> any Sendable
+    private typealias Body = @Sendable (any Connection) throws -> any Sendable
     private typealias Outcome = Result<any Sendable, any Error>
 
+    private enum Work: Sendable {
+        case keep(AttestedDocument)
+        case run(Body)
+    }
+
     private struct Writer {
-        var body: Body
+        var work: Work
         var turn: CheckedContinuation<Turn, Never>
     }
 
@@ -42,15 +50,32 @@ final class GroupCommit: Sendable {
 
     /// Runs a body in a transaction that others may share. Returns, or throws, after it was
     /// committed or undone.
-    func write(_ body: @escaping Body) async throws -> any Sendable {
-        switch await turn(for: body) {
-        case .done(let outcome): return try outcome.get()
-        case .lead: return try await lead(body).get()
+    func write<Value: Sendable>(
+        _ body: @escaping @Sendable (any Connection) throws -> Value
+    ) async throws -> Value {
+        try await value(of: .run(body))
+    }
+
+    /// Keeps a document with its facts in a transaction that others may share. False where it was
+    /// kept before.
+    func keep(_ attested: AttestedDocument) async throws -> Bool {
+        try await value(of: .keep(attested))
+    }
+
+    private func value<Value: Sendable>(of work: Work) async throws -> Value {
+        let outcome: Outcome
+        switch await turn(for: work) {
+        case .done(let done): outcome = done
+        case .lead: outcome = await lead(work)
         }
+        guard let value = try outcome.get() as? Value else {
+            preconditionFailure("A group's commit answered one writer with another's value.")
+        }
+        return value
     }
 
     /// Returns at once where nobody writes, or too many wait; else when it is this writer's turn.
-    private func turn(for body: @escaping Body) async -> Turn {
+    private func turn(for work: Work) async -> Turn {
         await withCheckedContinuation { continuation in
             let turn = state.withLock { state -> Turn? in
                 guard state.isWriting else {
@@ -60,7 +85,7 @@ final class GroupCommit: Sendable {
                 guard state.waiting.count < Self.waitingMax else {
                     return .done(.failure(Self.busy))
                 }
-                state.waiting.append(Writer(body: body, turn: continuation))
+                state.waiting.append(Writer(work: work, turn: continuation))
                 return nil
             }
             if let turn { continuation.resume(returning: turn) }
@@ -69,13 +94,13 @@ final class GroupCommit: Sendable {
 
     private static let busy = StorageFailure("\(waitingMax) writers wait already", kind: .busy)
 
-    private func lead(_ own: @escaping Body) async -> Outcome {
+    private func lead(_ own: Work) async -> Outcome {
         let followers = state.withLock { state in
             let taken = Array(state.waiting.prefix(Self.groupMax - 1))
             state.waiting.removeFirst(taken.count)
             return taken
         }
-        let outcomes = await outcomes(of: [own] + followers.map(\.body))
+        let outcomes = await outcomes(of: [own] + followers.map(\.work))
         for (follower, outcome) in zip(followers, outcomes.dropFirst()) {
             follower.turn.resume(returning: .done(outcome))
         }
@@ -95,30 +120,43 @@ final class GroupCommit: Sendable {
         next?.turn.resume(returning: .lead)
     }
 
-    private func outcomes(of bodies: [Body]) async -> [Outcome] {
+    private func outcomes(of works: [Work]) async -> [Outcome] {
         do {
-            return try await database.write { connection in
-                try bodies.map { .success(try $0(connection)) }
-            }
+            return try await database.write { try Self.together(works, on: $0) }
         } catch {
             // Alone there is nobody to be kept apart from.
-            guard bodies.count > 1 else { return [.failure(error)] }
+            guard works.count > 1 else { return [.failure(error)] }
         }
         do {
             return try await database.write { connection in
-                try bodies.map { try Self.apart($0, on: connection) }
+                try works.map { try Self.apart($0, on: connection) }
             }
         } catch {
-            return bodies.map { _ in .failure(error) }
+            return works.map { _ in .failure(error) }
         }
     }
 
-    private static func apart(_ body: Body, on connection: any Connection) throws -> Outcome {
+    private static func together(
+        _ works: [Work], on connection: any Connection
+    ) throws -> [Outcome] {
+        let documents = works.compactMap { work in
+            if case .keep(let attested) = work { attested } else { nil }
+        }
+        var isNew = try StoreTransaction(connection).keep(documents)[...]
+        return try works.map { work in
+            switch work {
+            case .keep: .success(isNew.removeFirst())
+            case .run(let body): .success(try body(connection))
+            }
+        }
+    }
+
+    private static func apart(_ work: Work, on connection: any Connection) throws -> Outcome {
         try connection.run("SAVEPOINT writer", [])
         do {
-            let value = try body(connection)
+            let outcome = try together([work], on: connection)[0]
             try connection.run("RELEASE SAVEPOINT writer", [])
-            return .success(value)
+            return outcome
         } catch let failure as StorageFailure where failure.concernsTheWhole {
             throw failure
         } catch {

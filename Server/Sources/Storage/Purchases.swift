@@ -1,57 +1,86 @@
 import Ledger
 
 extension StoreTransaction {
-    /// Adds facts that one document attests, and folds them into the purchases that they are about.
-    /// A fact that is there already is left as it is. Harmless to repeat.
-    package func add(
-        _ facts: [Fact], from document: StoredDocument
-    ) throws(StorageFailure) {
-        let app = document.app
-        try insert(facts, into: "facts", from: document)
-        for purchase in Set(facts.map(\.purchase)).sorted() {
-            let known = try timeline(of: purchase, in: app) ?? Timeline(of: purchase, [])
-            try put(known.adding(facts), in: app)
+    /// Adds facts with the documents that attest them, and folds them into the purchases that they
+    /// are about. A fact that is there already is left as it is. Harmless to repeat.
+    func add(_ attested: [AttestedDocument]) throws(StorageFailure) {
+        try insert(attested, into: "facts")
+        var facts: [PurchaseInApp: [Fact]] = [:]
+        for one in attested {
+            for fact in one.facts {
+                facts[PurchaseInApp(app: one.document.app, purchase: fact.purchase), default: []]
+                    .append(fact)
+            }
         }
+        let purchases = facts.keys.sorted()
+        let known = try timelines(of: purchases)
+        try put(
+            zip(purchases, known).map { (key, timeline) in
+                (key.app, timeline.adding(facts[key] ?? []))
+            })
     }
 
-    func insert(
-        _ facts: [Fact], into table: String, from document: StoredDocument
-    ) throws(StorageFailure) {
+    package func add(_ facts: [Fact], from document: StoredDocument) throws(StorageFailure) {
+        try add([AttestedDocument(document, facts)])
+    }
+
+    func insert(_ attested: [AttestedDocument], into table: String) throws(StorageFailure) {
         try connection.runEach(
             "INSERT INTO \(table) (app, environment, purchase, attested_at_ms, subject, document, "
                 + "document_signed_at_ms, statement) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) "
                 + "ON CONFLICT (app, environment, purchase, attested_at_ms, subject, document) "
                 + "DO NOTHING",
-            facts.map { fact in
-                [
-                    .text(document.app.rawValue), .text(fact.purchase.environment.rawValue),
-                    .text(fact.purchase.original.rawValue), .integer(fact.attestedAt.milliseconds),
-                    .text(fact.statement.subject), .bytes(document.id),
-                    .integer(document.signedAt.milliseconds), .bytes(fact.statement.stored),
-                ]
-            })
+            attested.flatMap { one in one.facts.map { Self.row(of: $0, from: one.document) } })
     }
 
-    /// Writes a timeline in the place of what is stored for its purchase.
-    func put(_ timeline: Timeline, in app: AppID) throws(StorageFailure) {
-        try connection.run(
+    private static func row(of fact: Fact, from document: StoredDocument) -> [Value] {
+        [
+            .text(document.app.rawValue), .text(fact.purchase.environment.rawValue),
+            .text(fact.purchase.original.rawValue), .integer(fact.attestedAt.milliseconds),
+            .text(fact.statement.subject), .bytes(document.id),
+            .integer(document.signedAt.milliseconds), .bytes(fact.statement.stored),
+        ]
+    }
+
+    /// Writes timelines in the place of what is stored for their purchases.
+    func put(_ timelines: [(app: AppID, timeline: Timeline)]) throws(StorageFailure) {
+        try connection.runEach(
             "INSERT INTO purchases (app, environment, purchase, account_token, timeline) "
                 + "VALUES ($1, $2, $3, $4, $5) ON CONFLICT (app, environment, purchase) "
                 + "DO UPDATE SET account_token = excluded.account_token, "
                 + "timeline = excluded.timeline",
-            [
-                .text(app.rawValue), .text(timeline.purchase.environment.rawValue),
-                .text(timeline.purchase.original.rawValue), .text(timeline.accountToken),
-                .bytes(timeline.stored),
-            ])
+            timelines.map { app, timeline in
+                [
+                    .text(app.rawValue), .text(timeline.purchase.environment.rawValue),
+                    .text(timeline.purchase.original.rawValue), .text(timeline.accountToken),
+                    .bytes(timeline.stored),
+                ]
+            })
     }
+
+    /// For each purchase what is stored of it, or an empty timeline.
+    private func timelines(of purchases: [PurchaseInApp]) throws(StorageFailure) -> [Timeline] {
+        let answers = try connection.rowsEach(
+            Self.selectTimeline, purchases.map { Self.key(of: $0.purchase, in: $0.app) })
+        var timelines: [Timeline] = []
+        timelines.reserveCapacity(purchases.count)
+        for (key, rows) in zip(purchases, answers) {
+            if let row = rows.first {
+                timelines.append(try Timeline(stored: try row.bytes(0), of: key.purchase))
+            } else {
+                timelines.append(Timeline(of: key.purchase, []))
+            }
+        }
+        return timelines
+    }
+
+    private static let selectTimeline =
+        "SELECT timeline FROM purchases WHERE app = $1 AND environment = $2 AND purchase = $3"
 
     package func timeline(
         of purchase: PurchaseID, in app: AppID
     ) throws(StorageFailure) -> Timeline? {
-        let rows = try connection.rows(
-            "SELECT timeline FROM purchases WHERE app = $1 AND environment = $2 AND purchase = $3",
-            Self.key(of: purchase, in: app))
+        let rows = try connection.rows(Self.selectTimeline, Self.key(of: purchase, in: app))
         guard let row = rows.first else { return nil }
         return try Timeline(stored: try row.bytes(0), of: purchase)
     }
@@ -103,4 +132,14 @@ package struct FactWithSource: Hashable, Sendable {
     package var kind: String
     package var source: String
     package var receivedAt: Instant
+}
+
+/// A purchase among those of all apps.
+private struct PurchaseInApp: Hashable, Comparable {
+    var app: AppID
+    var purchase: PurchaseID
+
+    static func < (one: Self, other: Self) -> Bool {
+        one.app == other.app ? one.purchase < other.purchase : one.app.rawValue < other.app.rawValue
+    }
 }

@@ -34,7 +34,7 @@ extension StoreTransaction {
     package func addRebuilt(
         _ facts: [Fact], from document: StoredDocument
     ) throws(StorageFailure) {
-        try insert(facts, into: Self.rebuilt, from: document)
+        try insert([AttestedDocument(document, facts)], into: Self.rebuilt)
     }
 
     /// Puts the rebuilt facts in the place of those in use, and folds every purchase again. The
@@ -45,7 +45,7 @@ extension StoreTransaction {
         try connection.run("INSERT INTO facts SELECT * FROM \(Self.rebuilt)", [])
         try connection.run("DELETE FROM purchases", [])
         try eachRebuiltTimeline { (app, timeline) throws(StorageFailure) in
-            try put(timeline, in: app)
+            try put([(app, timeline)])
         }
     }
 

@@ -4,7 +4,7 @@ import Ledger
 /// writes SQL.
 package struct Store: Sendable {
     package let database: any Database
-    private let commits: GroupCommit
+    let commits: GroupCommit
 
     package init(_ database: any Database) {
         self.database = database
@@ -21,11 +21,7 @@ package struct Store: Sendable {
     package func transaction<Value: Sendable>(
         _ body: @escaping @Sendable (StoreTransaction) throws -> Value
     ) async throws -> Value {
-        let value = try await commits.write { try body(StoreTransaction($0)) }
-        guard let value = value as? Value else {
-            preconditionFailure("A group's commit answered one writer with another's value.")
-        }
-        return value
+        try await commits.write { try body(StoreTransaction($0)) }
     }
 
     /// Runs a closure that only reads, on one consistent state.

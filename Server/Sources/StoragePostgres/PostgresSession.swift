@@ -24,8 +24,8 @@ final class PostgresSession {
     }
 
     let connection: OpaquePointer
-    /// The first failure of the running transaction. It counts even where the closure swallowed it,
-    /// or threw something else in its place.
+    /// The first failure of the running transaction that is not undone. It counts even where the
+    /// closure swallowed it, or threw something else in its place.
     private(set) var failure: StorageFailure?
     private var names: [String: String] = [:]
 
@@ -57,6 +57,9 @@ final class PostgresSession {
             // by an index, only with those that touch the same rows. Small tables would be read
             // whole.
             settings.append("SET enable_seqscan = off")
+            // Rows are found by whole keys, so one plan serves every value. The server would plan
+            // each check of a document's month anew, which takes longer than the check.
+            settings.append("SET plan_cache_mode = force_generic_plan")
             // What we acknowledge must be on disk. Stronger and weaker settings that still wait for
             // the local disk are the operator's choice.
             let found = try simple("SHOW synchronous_commit").rows()
@@ -114,6 +117,8 @@ final class PostgresSession {
         default: throw noted(PostgresFailure.failure(of: pointer, isLost: isLost))
         }
     }
+
+    func forgetFailure() { failure = nil }
 
     func noted(_ new: StorageFailure) -> StorageFailure {
         failure = failure ?? new

@@ -2,8 +2,8 @@ import CLibPQ
 import Storage
 
 extension PostgresSession: Connection {
-    /// Runs of a statement that travel together. So many small answers fit into the buffers of any
-    /// socket: neither side waits for the other to read.
+    /// Runs of a statement that travel together. While it waits to send, libpq reads what comes:
+    /// neither side waits for the other for ever.
     static let pipelineRunsMax = 128
 
     func rows(_ sql: String, _ values: [Value]) throws(StorageFailure) -> [Row] {
@@ -11,23 +11,39 @@ extension PostgresSession: Connection {
     }
 
     func run(_ sql: String, _ values: [Value]) throws(StorageFailure) -> Int {
-        try execute(sql, values).changes
+        let answer = try execute(sql, values)
+        // Back to a savepoint: what failed since is undone, and counts no more.
+        if answer.tag == "ROLLBACK" { forgetFailure() }
+        return answer.changes
+    }
+
+    func rowsEach(_ sql: String, _ sets: [[Value]]) throws(StorageFailure) -> [[Row]] {
+        var answers: [[Row]] = []
+        for answer in try each(sql, sets) { answers.append(try answer.rows()) }
+        return answers
     }
 
     func runEach(_ sql: String, _ sets: [[Value]]) throws(StorageFailure) -> [Int] {
+        try each(sql, sets).map(\.changes)
+    }
+
+    private func each(
+        _ sql: String, _ sets: [[Value]]
+    ) throws(StorageFailure) -> [PostgresAnswer] {
         // One or none is not worth a change of mode.
         guard sets.count > 1 else {
             return try sets.first.map { (values) throws(StorageFailure) in
-                [try run(sql, values)]
+                [try execute(sql, values)]
             } ?? []
         }
         let name = try name(of: sql, for: sets[0])
-        var counts: [Int] = []
+        var answers: [PostgresAnswer] = []
+        answers.reserveCapacity(sets.count)
         for start in stride(from: 0, to: sets.count, by: Self.pipelineRunsMax) {
             let end = min(start + Self.pipelineRunsMax, sets.count)
-            counts += try pipeline(name, sets[start..<end])
+            answers += try pipeline(name, sets[start..<end])
         }
-        return counts
+        return answers
     }
 
     private func execute(
@@ -48,18 +64,18 @@ extension PostgresSession: Connection {
     /// only then may the connection leave the mode.
     private func pipeline(
         _ name: String, _ sets: ArraySlice<[Value]>
-    ) throws(StorageFailure) -> [Int] {
+    ) throws(StorageFailure) -> [PostgresAnswer] {
         guard PQenterPipelineMode(connection) == 1 else { throw noted(lost) }
         defer { PQexitPipelineMode(connection) }
         for values in sets {
             guard send(name, PostgresParameters(values)) else { throw noted(lost) }
         }
         guard PQpipelineSync(connection) == 1 else { throw noted(lost) }
-        var counts: [Int] = []
+        var answers: [PostgresAnswer] = []
         var first: StorageFailure?
         for _ in sets {
             do throws(StorageFailure) {
-                counts.append(try nextAnswer().changes)
+                answers.append(try nextAnswer())
             } catch {
                 first = first ?? error
                 if isLost { break }
@@ -67,7 +83,7 @@ extension PostgresSession: Connection {
         }
         PQclear(PQgetResult(connection))
         if let first { throw first }
-        return counts
+        return answers
     }
 
     private func send(_ name: String, _ parameters: PostgresParameters) -> Bool {

@@ -1,15 +1,32 @@
-import Foundation
-import GRDB
+import Dispatch
 import Storage
+import Synchronization
 
 /// A database in one file: write-ahead log, every commit synced to the disk before it returns.
-package final class SQLiteDatabase: Storage.Database {
-    /// How long a writer waits for another process, in seconds, before it fails.
-    package static let busySeconds = 10.0
-    /// Readers beside the one writer.
-    package static let readersMax = 4
+///
+/// Writes take turns on a thread of their own, since they wait for the disk. A read runs where it
+/// is asked for: to hand some microseconds of work to another thread and back costs more than the
+/// work.
+package final class SQLiteDatabase: Database {
+    /// How long a writer waits for another process before it fails.
+    package static let busyMilliseconds = 10_000
+    /// Readers that are kept for the next read. There are never more than threads that read.
+    package static let readersMax = 16
+    /// A document has about 1600 bytes: of smaller pages a quarter would stay empty.
+    package static let pageBytes = 8192
+    /// Pages that each connection remembers, in KiB.
+    package static let cacheKibibytes = 8192
 
-    private let writer: any DatabaseWriter
+    private struct State {
+        /// Nil once the database is closed.
+        var writer: SQLiteSession?
+        /// Those that nobody is reading with.
+        var readers: [SQLiteSession] = []
+    }
+
+    private let path: String
+    private let state: Mutex<State>
+    private let writing = DispatchQueue(label: "perennial.sqlite")
 
     package let dialect = Dialect.sqlite
 
@@ -17,116 +34,87 @@ package final class SQLiteDatabase: Storage.Database {
     ///
     /// - Throws: ``StorageFailure`` where it cannot be opened or written.
     package init(path: String) throws(StorageFailure) {
-        writer = try Self.mapping {
-            let pool = try DatabasePool(path: path, configuration: Self.configuration)
-            // GRDB's own setting for this journal is NORMAL, which may lose the last commits when
-            // the power fails.
-            try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
-            return pool
-        }
+        self.path = path
+        let writer = try SQLiteSession(
+            path: path,
+            // The pages' size and the journal's mode stay with the file. Synced in full, or the
+            // last commits might be lost when the power fails.
+            settings: ["page_size = \(Self.pageBytes)"] + Self.settings
+                + ["journal_mode = WAL", "synchronous = FULL"])
+        state = Mutex(State(writer: writer))
     }
-
-    private init(_ writer: any DatabaseWriter) { self.writer = writer }
 
     /// A database that is gone when it is let go of, for tests.
     package static func inMemory() throws(StorageFailure) -> SQLiteDatabase {
-        SQLiteDatabase(try mapping { try DatabaseQueue(configuration: configuration) })
+        try SQLiteDatabase(path: inMemoryPath)
     }
 
-    private static var configuration: Configuration {
-        var configuration = Configuration()
-        configuration.busyMode = .timeout(busySeconds)
-        configuration.maximumReaderCount = readersMax
-        configuration.foreignKeysEnabled = true
-        configuration.label = "perennial"
-        return configuration
-    }
+    private static let inMemoryPath = ":memory:"
+
+    private static let settings = [
+        "busy_timeout = \(busyMilliseconds)", "foreign_keys = ON",
+        "cache_size = -\(cacheKibibytes)",
+    ]
 
     package func write<Value: Sendable>(
         _ body: @escaping @Sendable (any Connection) throws -> Value
     ) async throws -> Value {
-        try await writer.write { try body(SQLiteConnection(database: $0)) }
+        try await inTurn(for: .writing, body)
     }
 
     package func read<Value: Sendable>(
         _ body: @escaping @Sendable (any Connection) throws -> Value
     ) async throws -> Value {
-        try await writer.read { try body(SQLiteConnection(database: $0)) }
+        // Such a database has one connection only.
+        guard path != Self.inMemoryPath else { return try await inTurn(for: .reading, body) }
+        return try readHere(body)
     }
 
-    package func close() throws(StorageFailure) {
-        try Self.mapping { try writer.close() }
-    }
-
-    fileprivate static func mapping<Value>(
-        _ body: () throws -> Value
-    ) throws(StorageFailure) -> Value {
-        do {
-            return try body()
-        } catch let error as DatabaseError {
-            throw StorageFailure("SQLite: \(error)", kind: kind(of: error))
-        } catch {
-            throw StorageFailure("SQLite: \(error)")
-        }
-    }
-
-    private static func kind(of error: DatabaseError) -> StorageFailure.Kind {
-        switch error.resultCode {
-        case .SQLITE_BUSY, .SQLITE_LOCKED: .busy
-        case .SQLITE_CONSTRAINT: .constraint
-        case .SQLITE_FULL, .SQLITE_IOERR, .SQLITE_CANTOPEN, .SQLITE_READONLY: .unavailable
-        default: .other
-        }
-    }
-}
-
-private struct SQLiteConnection: Connection {
-    let database: GRDB.Database
-
-    func rows(_ sql: String, _ values: [Value]) throws(StorageFailure) -> [Storage.Row] {
-        try SQLiteDatabase.mapping {
-            let statement = try database.cachedStatement(sql: sql)
-            let cursor = try GRDB.Row.fetchCursor(statement, arguments: Self.arguments(values))
-            var rows: [Storage.Row] = []
-            while let row = try cursor.next() {
-                rows.append(Storage.Row((0..<row.count).map { Self.value(row[$0]) }))
+    private func inTurn<Value: Sendable>(
+        for purpose: SQLiteSession.Purpose,
+        _ body: @escaping @Sendable (any Connection) throws -> Value
+    ) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            writing.async { [self] in
+                continuation.resume(
+                    with: Result {
+                        guard let writer = state.withLock({ $0.writer }) else { throw Self.closed }
+                        return try writer.transaction(for: purpose, body)
+                    })
             }
-            return rows
         }
     }
 
-    func run(_ sql: String, _ values: [Value]) throws(StorageFailure) -> Int {
-        try SQLiteDatabase.mapping {
-            try database.cachedStatement(sql: sql).execute(arguments: Self.arguments(values))
-            return database.changesCount
+    private func readHere<Value>(_ body: (any Connection) throws -> Value) throws -> Value {
+        let reader = try takeReader()
+        defer { giveBack(reader) }
+        return try reader.transaction(for: .reading, body)
+    }
+
+    private func takeReader() throws -> SQLiteSession {
+        let free = try state.withLock { state in
+            guard state.writer != nil else { throw Self.closed }
+            return state.readers.popLast()
+        }
+        return try free ?? SQLiteSession(path: path, settings: Self.settings + ["query_only = ON"])
+    }
+
+    private func giveBack(_ reader: SQLiteSession) {
+        state.withLock { state in
+            guard state.writer != nil, state.readers.count < Self.readersMax else { return }
+            state.readers.append(reader)
         }
     }
 
-    func runEach(_ sql: String, _ sets: [[Value]]) throws(StorageFailure) -> [Int] {
-        var counts: [Int] = []
-        for values in sets { counts.append(try run(sql, values)) }
-        return counts
-    }
+    private static let closed = StorageFailure("SQLite: the database is closed", kind: .unavailable)
 
-    private static func arguments(_ values: [Value]) -> StatementArguments {
-        StatementArguments(
-            values.map { value -> (any DatabaseValueConvertible)? in
-                switch value {
-                case .null: nil
-                case .integer(let number): number
-                case .text(let text): text
-                case .bytes(let bytes): Data(bytes)
-                }
-            })
-    }
-
-    private static func value(_ value: DatabaseValue) -> Value {
-        switch value.storage {
-        case .null: .null
-        case .int64(let number): .integer(number)
-        case .double(let number): .text(String(number))
-        case .string(let text): .text(text)
-        case .blob(let data): .bytes(Array(data))
+    /// Waits for the running write. Harmless to repeat.
+    package func close() {
+        writing.sync {
+            state.withLock { state in
+                state.readers = []
+                state.writer = nil
+            }
         }
     }
 }

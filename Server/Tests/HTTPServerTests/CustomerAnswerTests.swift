@@ -90,4 +90,55 @@ import Testing
         let states = Set(Access.State.allCases.map { AccessState($0).rawValue })
         #expect(states == Set(Access.State.allCases.map(\.rawValue)))
     }
+
+    @Test func `the answer's text is what JSONEncoder makes of it`() throws {
+        for customer in [Self.full, Self.bare, answer([.payment(month())])] {
+            let text = String(decoding: customer.json, as: UTF8.self)
+            #expect(text + "\n" == String(buffer: try Answers.json(customer)))
+        }
+    }
+
+    private static let bare = Customer(
+        customerID: "ben \"b\" \\ \u{1}\u{1F}\n\r\t\u{8}\u{C} /é\u{1F426}", environment: .sandbox,
+        asOf: Timestamp(milliseconds: 0))
+
+    /// Everything that can be there, twice where there can be several, and nulls beside values.
+    private static let full = Customer(
+        customerID: "anna", aliases: ["device-1", "device-2"], environment: .production,
+        asOf: Timestamp(now),
+        entitlements: [
+            "pro": Entitlement(
+                active: true, until: Timestamp(monthEnd), state: .paid, reason: "Paid.",
+                willRenew: true, productID: "pro.monthly", purchaseID: "production:2000001"),
+            "lite": Entitlement(
+                active: false, until: nil, state: .expired, reason: "Over.", willRenew: nil,
+                productID: "lite", purchaseID: "production:2000002"),
+        ],
+        subscriptions: [
+            Subscription(
+                purchaseID: "production:2000001", productID: "pro.monthly",
+                originalTransactionID: "2000001", state: .grace,
+                period: .init(from: Timestamp(monthAgo), until: Timestamp(monthEnd)),
+                willRenew: false, renewsTo: "pro.yearly", graceUntil: Timestamp(monthEnd),
+                price: PerennialContract.Money(milliunits: 9990, currency: "USD"),
+                ownership: .purchased, environment: .production),
+            Subscription(
+                purchaseID: "sandbox:2000002", productID: "lite", originalTransactionID: "2000002",
+                state: .paid, period: .init(from: Timestamp(monthAgo), until: nil), willRenew: nil,
+                renewsTo: nil, graceUntil: nil, price: nil, ownership: .familyShared,
+                environment: .sandbox),
+        ],
+        nonRenewing: [
+            NonRenewing(
+                productID: "term", from: Timestamp(monthAgo), until: Timestamp(monthEnd),
+                daysRemaining: 20),
+            NonRenewing(
+                productID: "term", from: Timestamp(monthAgo), until: nil, daysRemaining: nil),
+        ],
+        oneTime: [
+            OneTimePurchase(
+                productID: "book", purchasedAt: Timestamp(monthAgo), revokedAt: Timestamp(now)),
+            OneTimePurchase(productID: "gems", purchasedAt: Timestamp(monthAgo), revokedAt: nil),
+        ],
+        wallets: ["gems": Wallet(balance: 40), "coins": Wallet(balance: -1)])
 }

@@ -20,7 +20,7 @@ import Testing
             let key = try await first.engine.createKey(app: "rage", kind: .secret, name: "")
             _ = try await first.engine.alias(
                 "device-7", to: "anna", app: "rage", environment: .production)
-            try first.database.close()
+            first.database.close()
             let count = try await Migration(
                 from: folder + "/first.sqlite", to: folder + "/second.sqlite"
             ).run()
@@ -30,7 +30,7 @@ import Testing
             let anna = try await second.engine.customer(
                 "anna", app: "rage", environment: .production)
             #expect(anna.aliases == ["device-7"])
-            try second.database.close()
+            second.database.close()
         }
     }
 
@@ -38,7 +38,7 @@ import Testing
         try await TemporaryFolder.with { folder in
             let first = try await assembly(folder + "/first.sqlite")
             _ = try await first.engine.createKey(app: "rage", kind: .app, name: "")
-            try first.database.close()
+            first.database.close()
             let migration = Migration(
                 from: folder + "/first.sqlite", to: folder + "/second.sqlite")
             _ = try await migration.run()

@@ -40,7 +40,7 @@ import Testing
             }
             _ = try await assembly.engine.createKey(app: "rage", kind: .app, name: "")
             try await ServeRules.checkKeys(of: assembly)
-            try assembly.database.close()
+            assembly.database.close()
         }
     }
 
@@ -53,7 +53,7 @@ import Testing
             let near = try #require(throws: StartFailure.self) { try assembly.app(named: "bird") }
             #expect(near.remedy == "Did you mean birds?")
             #expect(throws: StartFailure.self) { try assembly.app(named: nil) }
-            try assembly.database.close()
+            assembly.database.close()
         }
     }
 

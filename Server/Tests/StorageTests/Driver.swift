@@ -36,6 +36,6 @@ enum Driver: CaseIterable {
         let store = Store(database)
         try await store.migrate(at: 0)
         try await body(store)
-        try database.close()
+        database.close()
     }
 }

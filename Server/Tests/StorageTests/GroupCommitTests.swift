@@ -65,6 +65,54 @@ private struct Poisoned: Error {}
     }
 
     @Test(.timeLimit(.minutes(2)), arguments: Driver.allCases)
+    func `documents that come together are kept once each, with their facts`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore { store in
+            let new = await withTaskGroup(of: [Int].self) { group in
+                for number in 0..<Self.writers {
+                    group.addTask { await Self.keep(number / 2, in: store) }
+                }
+                return await group.reduce([], +)
+            }
+            let expected = (0..<Self.writers / 2).filter { $0 % 7 != 0 }
+            #expect(new.sorted() == expected)
+            try await store.reading { tx in
+                for number in 0..<Self.writers / 2 {
+                    let facts = try tx.facts(about: Self.fact(number).purchase, in: app)
+                    let timeline = try tx.timeline(of: Self.fact(number).purchase, in: app)
+                    #expect(facts.map(\.fact) == (number % 7 == 0 ? [] : [Self.fact(number)]))
+                    #expect((timeline?.periods.count ?? 0) == facts.count)
+                }
+            }
+        }
+    }
+
+    private static func fact(_ number: Int) -> Fact {
+        let id = TransactionID(rawValue: "\(number)")
+        return StorageTests.fact(id, about: PurchaseID(id, in: .production))
+    }
+
+    /// The number, where the document was new. Of every seventh the database refuses the id; half
+    /// of the others come as a closure of which the store knows nothing.
+    private static func keep(_ number: Int, in store: Store) async -> [Int] {
+        var document = document(number)
+        if number % 7 == 0 { document.id.removeLast() }
+        let attested = AttestedDocument(document, [fact(number)])
+        do {
+            let isNew =
+                number.isMultiple(of: 2)
+                ? try await store.keep(attested)
+                : try await store.transaction { try $0.keep(attested) }
+            #expect(number % 7 != 0)
+            return isNew ? [number] : []
+        } catch {
+            #expect(number % 7 == 0 && (error as? StorageFailure)?.kind == .constraint, "\(error)")
+            return []
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)), arguments: Driver.allCases)
     func `what the database refuses fails alone too`(driver: Driver) async throws {
         try await driver.withStore { store in
             let purchase = PurchaseID("1000", in: .production)

@@ -68,7 +68,7 @@ import Testing
         }
         #expect(versions.count == Schema.version)
         try await stores[0].keep(1)
-        for store in stores { try store.database.close() }
+        for store in stores { store.database.close() }
         try await PostgresCluster.shared.drop(url)
     }
 }

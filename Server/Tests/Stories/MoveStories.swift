@@ -38,7 +38,7 @@ import Testing
                 let after = try await moved.reading { try $0.timeline(of: id, in: "birds") }
                 #expect(before != nil && before == after)
             }
-            try moved.database.close()
+            moved.database.close()
         }
         try await PostgresCluster.shared.drop(server)
     }

@@ -129,7 +129,7 @@ struct ServerProgram: Sendable {
     func documentCount() async throws -> Int {
         let store = Store(try engine.open(database))
         let count = try await store.reading { try $0.documentCount() }
-        try store.database.close()
+        store.database.close()
         return count
     }
 
@@ -147,7 +147,7 @@ struct ServerProgram: Sendable {
             kept.formUnion(documents.map(\.id))
             position = DocumentPosition(after: last)
         }
-        try store.database.close()
+        store.database.close()
         return payloads.filter { !kept.contains(Array(SHA256.hash(data: Data($0.utf8)))) }
     }
 

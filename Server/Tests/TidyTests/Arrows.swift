@@ -29,7 +29,7 @@ enum Arrows {
         ]),
         "Courier": foundation.union(["Crypto", "AsyncHTTPClient", "NIOCore"]),
         "Storage": foundation.union(locks).union(["Ledger", "Reports"]),
-        "StorageSQLite": foundation.union(system).union(locks).union(["Storage", "GRDB"]),
+        "StorageSQLite": foundation.union(system).union(locks).union(["Storage", "CSQLite"]),
         "StoragePostgres": foundation.union(system).union(locks).union(["Storage", "CLibPQ"]),
         "Engine": foundation.union(locks).union([
             "Ledger", "Intake", "Reports", "AppStoreFormats", "AppStoreTrust", "AppStoreClient",
@@ -48,7 +48,7 @@ enum Arrows {
         // Beside Sources; nobody imports it. Measures parts alone, and the program from outside, so
         // that it needs no Engine.
         "Benchmarks": everything.subtracting(["Engine", "HTTPServer"]).union([
-            "PostgresCluster", "CLibPQ", "GRDBSQLite",
+            "PostgresCluster", "CLibPQ", "CSQLite",
         ]),
     ]
 
@@ -57,7 +57,7 @@ enum Arrows {
         foundation.union(locks).union(system).union(web).union(certificates).union([
             "PerennialContract", "Ledger", "Intake", "Reports", "AppStoreFormats", "AppStoreTrust",
             "AppStoreClient", "Courier", "Storage", "StorageSQLite", "StoragePostgres", "Engine",
-            "Dashboard", "HTTPServer", "Simulator", "AsyncHTTPClient", "GRDB", "ArgumentParser",
+            "Dashboard", "HTTPServer", "Simulator", "AsyncHTTPClient", "ArgumentParser",
             "Configuration", "ServiceLifecycle", "UnixSignals", "Yams", "NIOPosix", "NIOHTTP1",
             "SystemPackage",
         ])

@@ -62,7 +62,7 @@ struct CheckReport {
         } catch {
             fail("\(error)")
         }
-        try assembly.database.close()
+        assembly.database.close()
     }
 
     private mutating func fail(_ text: String) {

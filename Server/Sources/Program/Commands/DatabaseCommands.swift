@@ -25,7 +25,7 @@ struct ExplainCommand: AsyncParsableCommand {
                     "Customer \(customer) cannot be explained: \(failure).",
                     remedy: "Name a customer by an id that the app uses.")
             }
-            try assembly.database.close()
+            assembly.database.close()
         }
     }
 }
@@ -46,7 +46,7 @@ struct RebuildCommand: AsyncParsableCommand {
             let report = try await assembly.engine.rebuild(verifyOnly: verify) { done, total in
                 Outcome.toStandardError("\(done) of \(total) documents")
             }
-            try assembly.database.close()
+            assembly.database.close()
             for line in Self.lines(of: report, verify: verify) { print(line) }
             if !report.isClean { throw ExitCode(1) }
         }
@@ -81,7 +81,7 @@ struct KeysCreateCommand: AsyncParsableCommand {
             let assembly = try await options.assembly()
             let app = try assembly.app(named: app)
             print(try await assembly.engine.createKey(app: app, kind: kind, name: name))
-            try assembly.database.close()
+            assembly.database.close()
         }
     }
 }

@@ -46,8 +46,8 @@ struct Migration {
             outcome = .failure(error)
         }
         do {
-            try source.database.close()
-            try target.database.close()
+            source.database.close()
+            target.database.close()
             return try outcome.get()
         } catch {
             throw StartFailure(

@@ -58,7 +58,7 @@ struct ServeCommand: AsyncParsableCommand {
         ]
         if let clock { services.insert(clock, at: 0) }
         try await ServiceGroup(together: services, stopsOnSignals: true, logger: logger).run()
-        try assembly.database.close()
+        assembly.database.close()
     }
 }
 

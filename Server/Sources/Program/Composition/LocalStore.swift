@@ -67,7 +67,7 @@ package struct LocalStore: Sendable {
             outcome = .failure(error)
         }
         try await client.shutdown()
-        try assembly.database.close()
+        assembly.database.close()
         return try outcome.get()
     }
 }

@@ -1,0 +1,30 @@
+import Foundation
+
+// Searched and compared by the C library, which looks at many bytes at once.
+
+extension [UInt8] {
+    /// The first place of a byte, from an offset on.
+    func firstIndex(of byte: UInt8, from offset: Int) -> Int? {
+        withUnsafeBytes { buffer in
+            guard offset < buffer.count, let start = buffer.baseAddress else { return nil }
+            let found = memchr(start + offset, Int32(byte), buffer.count - offset)
+            return found.map { UnsafeRawPointer($0) - start }
+        }
+    }
+
+    /// Whether the bytes are the same: what `==` says, many times faster.
+    package func isSame(as other: [UInt8]) -> Bool { self[...].isSame(as: other[...]) }
+}
+
+extension ArraySlice<UInt8> {
+    /// Whether the bytes are the same: what `==` says, many times faster.
+    package func isSame(as other: Self) -> Bool {
+        guard count == other.count else { return false }
+        return withUnsafeBytes { mine in
+            other.withUnsafeBytes { others in
+                guard let one = mine.baseAddress, let two = others.baseAddress else { return true }
+                return memcmp(one, two, mine.count) == 0
+            }
+        }
+    }
+}

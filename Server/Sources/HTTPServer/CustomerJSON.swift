@@ -1,0 +1,110 @@
+import PerennialContract
+
+// A customer as JSON, each object's members in the order of their keys. What `JSONEncoder` makes
+// of the same value is the measure: a test compares the two.
+
+extension Customer {
+    var json: [UInt8] {
+        var text = JSONText()
+        write(to: &text)
+        return text.bytes
+    }
+
+    private func write(to text: inout JSONText) {
+        text.object { text in
+            text.key("aliases")
+            text.array(aliases) { $0.string($1) }
+            text.member("as_of", asOf.description)
+            text.member("customer_id", customerID)
+            text.key("entitlements")
+            text.object { text in
+                for (name, entitlement) in entitlements.sorted(by: { $0.key < $1.key }) {
+                    text.key(name)
+                    entitlement.write(to: &text)
+                }
+            }
+            text.member("environment", environment.rawValue)
+            text.key("non_renewing")
+            text.array(nonRenewing) { $1.write(to: &$0) }
+            text.key("one_time")
+            text.array(oneTime) { $1.write(to: &$0) }
+            text.key("subscriptions")
+            text.array(subscriptions) { $1.write(to: &$0) }
+            text.key("wallets")
+            text.object { text in
+                for (name, wallet) in wallets.sorted(by: { $0.key < $1.key }) {
+                    text.key(name)
+                    text.object { $0.member("balance", wallet.balance) }
+                }
+            }
+        }
+    }
+}
+
+extension Entitlement {
+    fileprivate func write(to text: inout JSONText) {
+        text.object { text in
+            text.member("active", active)
+            text.member("product_id", productID)
+            text.member("purchase_id", purchaseID)
+            text.member("reason", reason)
+            text.member("state", state.rawValue)
+            text.member("until", until?.description)
+            text.member("will_renew", willRenew)
+        }
+    }
+}
+
+extension NonRenewing {
+    fileprivate func write(to text: inout JSONText) {
+        text.object { text in
+            text.member("days_remaining", daysRemaining.map(Int64.init))
+            text.member("from", from.description)
+            text.member("product_id", productID)
+            text.member("until", until?.description)
+        }
+    }
+}
+
+extension OneTimePurchase {
+    fileprivate func write(to text: inout JSONText) {
+        text.object { text in
+            text.member("product_id", productID)
+            text.member("purchased_at", purchasedAt.description)
+            text.member("revoked_at", revokedAt?.description)
+        }
+    }
+}
+
+extension Subscription {
+    fileprivate func write(to text: inout JSONText) {
+        text.object { text in
+            text.member("environment", environment.rawValue)
+            text.member("grace_until", graceUntil?.description)
+            text.member("original_transaction_id", originalTransactionID)
+            text.member("ownership", ownership.rawValue)
+            text.key("period")
+            text.object { text in
+                text.member("from", period.from.description)
+                text.member("until", period.until?.description)
+            }
+            text.key("price")
+            if let price { price.write(to: &text) } else { text.null() }
+            text.member("product_id", productID)
+            text.member("purchase_id", purchaseID)
+            text.member("renews_to", renewsTo)
+            text.member("state", state.rawValue)
+            text.member("store", store.rawValue)
+            text.member("will_renew", willRenew)
+        }
+    }
+}
+
+extension Money {
+    fileprivate func write(to text: inout JSONText) {
+        text.object { text in
+            text.member("amount", amount)
+            text.member("currency", currency)
+        }
+    }
+}

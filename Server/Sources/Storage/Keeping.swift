@@ -1,0 +1,41 @@
+import Ledger
+
+/// A document, and the facts that it attests: kept together.
+package struct AttestedDocument: Hashable, Sendable {
+    package var document: StoredDocument
+    package var facts: [Fact]
+
+    package init(_ document: StoredDocument, _ facts: [Fact]) {
+        self.document = document
+        self.facts = facts
+    }
+}
+
+extension StoreTransaction {
+    /// Keeps a document with its facts. False where it was kept before: then its facts are there
+    /// too.
+    package func keep(_ attested: AttestedDocument) throws(StorageFailure) -> Bool {
+        try keep([attested])[0]
+    }
+
+    /// Keeps documents with their facts, each table's rows in one go. For each, false where it was
+    /// kept before, or stands twice among them.
+    func keep(_ attested: [AttestedDocument]) throws(StorageFailure) -> [Bool] {
+        let isNew = try add(attested.map(\.document))
+        try add(zip(attested, isNew).filter(\.1).map(\.0))
+        return isNew
+    }
+}
+
+extension Store {
+    /// Keeps a document with its facts; returns when they are on disk. False where it was kept
+    /// before. Harmless to repeat.
+    ///
+    /// Documents that come at the same time share one commit, and their statements: see
+    /// ``transaction(_:)``.
+    ///
+    /// - Throws: ``StorageFailure``; of kind `busy` where too many wait.
+    package func keep(_ attested: AttestedDocument) async throws -> Bool {
+        try await commits.keep(attested)
+    }
+}
