@@ -46,6 +46,8 @@ struct Deliveries: Sendable {
     static let v1RetryHours: [Int64] = [6, 24, 48]
     /// Notifications kept to be looked at; the oldest goes first.
     static let keptMax = 20_000
+    /// How long one that is to be overtaken waits for the next: an hour.
+    static let heldMillisecondsMax: Int64 = 3_600_000
     /// How often a burst repeats a notification.
     static let burst = 6
 
@@ -66,7 +68,8 @@ struct Deliveries: Sendable {
     private var count = 0
     private var oldest = 0
     private var queue = DueQueue<Due>()
-    private var held: Int?
+    /// Waits for the next one to overtake it, but not for ever: the last of a life has no next.
+    private var held: (number: Int, until: AppStoreDate)?
     let stopsRetryingAt400: Bool
 
     init(stopsRetryingAt400: Bool) { self.stopsRetryingAt400 = stopsRetryingAt400 }
@@ -82,7 +85,7 @@ struct Deliveries: Sendable {
 
     private var inOrder: [SentNotification] { (oldest..<count).compactMap { kept[$0] } }
 
-    var nextDue: AppStoreDate? { queue.first?.due }
+    var nextDue: AppStoreDate? { [queue.first?.due, held?.until].compactMap(\.self).min() }
 
     /// Takes a notification in. Without a URL nothing is ever due.
     mutating func add(
@@ -105,7 +108,8 @@ struct Deliveries: Sendable {
             queue.add(first, due: AppStoreDate(milliseconds: now.milliseconds + milliseconds))
         case .reordered:
             if held == nil {
-                held = number
+                let until = AppStoreDate(milliseconds: now.milliseconds + Self.heldMillisecondsMax)
+                held = (number, until)
                 return
             }
             queue.add(first, due: now)
@@ -134,14 +138,18 @@ struct Deliveries: Sendable {
 
     /// Two that are held would wait for one another: the second goes, and the first follows it.
     private mutating func release(after number: Int, at now: AppStoreDate) {
-        guard let held, held != number else { return }
-        queue.add(Due(number: held, attempt: 1), due: now)
+        guard let held, held.number != number else { return }
+        queue.add(Due(number: held.number, attempt: 1), due: now)
         self.held = nil
     }
 
     /// The attempt that is due by a moment, if any, with what to post. Its outcome is to be told to
     /// ``note(_:of:at:)``.
     mutating func takeNext(by now: AppStoreDate) -> (Due, SentNotification)? {
+        if let held, held.until <= now {
+            queue.add(Due(number: held.number, attempt: 1), due: held.until)
+            self.held = nil
+        }
         while let due = nextDue, due <= now, let next = queue.removeFirst() {
             if let notification = kept[next.number] { return (next, notification) }
         }
