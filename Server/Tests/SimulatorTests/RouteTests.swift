@@ -6,7 +6,7 @@ import Testing
 @testable import Simulator
 
 @Suite struct RouteTests {
-    private struct Client {
+    struct Client {
         let client: any TestClientProtocol
 
         func text(_ path: String, _ body: String? = nil) async throws -> (Int, String) {
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    private func withClient(
+    func withClient(
         _ stage: Stage, _ test: @escaping @Sendable (Client) async throws -> Void
     ) async throws {
         let app = Application(router: stage.simulator.router())
