@@ -10,13 +10,13 @@ extension SimulatorRoute {
         },
         post("/_sim/devices/{id}/purchases", "Buys a product.", PurchaseOrder.fields) {
             simulator, call in
-            let id = try call.parameter("id")
+            let device = try call.parameter("id")
             let outcome = try await simulator.order(
-                PurchaseOrder(call.body), on: id, at: call.body.time("at"))
+                PurchaseOrder(call.body), on: device, at: call.body.time("at"))
             guard case .purchased = outcome else { return .json(outcome.json) }
-            let receipt = JSON.string(try await simulator.receipt(on: id))
-            return .json(
-                .object((outcome.json.members ?? []) + [JSON.Member("app_receipt", receipt)]))
+            let receipt = JSON.string(try await simulator.receipt(on: device))
+            let members = outcome.json.members ?? []
+            return .json(.object(members + [.init("app_receipt", receipt)]))
         },
         post("/_sim/devices/{id}/restore", "What a device sends after restoring purchases.", []) {
             simulator, call in

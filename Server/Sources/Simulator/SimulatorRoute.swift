@@ -73,7 +73,7 @@ struct SimulatorRoute: Sendable {
 
     /// Everything the simulator answers.
     static let all =
-        worldRoutes + productRoutes + faultRoutes + scenarioRoutes + deviceRoutes + purchaseRoutes
+        worldRoutes + faultRoutes + scenarioRoutes + productRoutes + deviceRoutes + purchaseRoutes
         + subscriptionRoutes + bookRoutes + announcementRoutes + serverAPIRoutes + ocspRoutes
         + receiptRoutes + verifyReceiptRoutes
 }

@@ -51,7 +51,7 @@ import Testing
     @Test func `each verb reads its body and shows what it did`() async throws {
         let stage = try Stage()
         try await stage.buy("pro.monthly")
-        try await RouteTests().withClient(stage) { client in
+        try await stage.withClient { client in
             for call in Self.calls {
                 let path = "/_sim/subscriptions/anna:pro.monthly/\(call.verb)"
                 let answer = try await client.json(path, call.body)
@@ -80,7 +80,7 @@ import Testing
     func `a body that says nothing sensible is refused`(verb: String, body: String) async throws {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").originalTransactionID
-        try await RouteTests().withClient(stage) { client in
+        try await stage.withClient { client in
             let path = "/_sim/subscriptions/\(id)/\(verb)"
             let problem = try await client.json(path, body, status: 400)
             #expect(problem["code"] == "bad_request")
@@ -97,7 +97,7 @@ import Testing
             #"{"type":"EXTERNAL_PURCHASE_TOKEN","subtype":"CREATED","token_type":"SERVICES"}"#,
             #"{"type":"RESCIND_CONSENT","account":"anna"}"#,
         ]
-        try await RouteTests().withClient(stage) { client in
+        try await stage.withClient { client in
             for body in bodies { _ = try await client.json("/_sim/notifications", body) }
             let unknown = #"{"type":"RESCIND_CONSENT","account":"zoe"}"#
             _ = try await client.json("/_sim/notifications", unknown, status: 404)
@@ -114,7 +114,7 @@ import Testing
 
     @Test func `a world is reset with habits and a pace, and says so`() async throws {
         let stage = try Stage()
-        try await RouteTests().withClient(stage) { client in
+        try await stage.withClient { client in
             let body = #"{"habits":{"expired_never_sent":true},"sandbox_renewal_minutes":60}"#
             _ = try await client.json("/_sim/reset", body)
             let habits = try await client.json("/_sim/habits")["habits"]?.array ?? []
@@ -137,7 +137,7 @@ import Testing
     ])
     func `a device in the sandbox has its own pace`(field: String, end: String) async throws {
         let stage = try Stage()
-        try await RouteTests().withClient(stage) { client in
+        try await stage.withClient { client in
             let body = #"{"account":"anna","environment":"sandbox",\#(field)}"#
             _ = try await client.json("/_sim/devices", body)
         }
