@@ -16,6 +16,7 @@ struct World: Sendable {
         /// A subscription moves; its place among the chains.
         case chain(Int)
         case refundDecision(transactionID: String)
+        case consumptionReminder(transactionID: String)
         case massExtension(requestID: String)
         /// A purchase whose family is to be given its part: before anything else happens.
         case sharing(purchase: String)
@@ -128,6 +129,7 @@ struct World: Sendable {
         switch event {
         case .chain(let place): subscriptions.due(at: place) == due
         case .refundDecision(let id): refundRequests[id]?.decides == due
+        case .consumptionReminder(let id): refundRequests[id]?.asksAgain == due
         case .massExtension(let id): massExtensions[id]?.completed == nil
         case .sharing: true
         }
@@ -143,6 +145,7 @@ struct World: Sendable {
             keep(subscription)
             return notices
         case .refundDecision(let id): return decideRefund(of: id, at: now)
+        case .consumptionReminder(let id): return askAgain(id, at: now)
         case .massExtension(let id): return finishMassExtension(id, at: now)
         case .sharing(let purchase): return share(purchase, at: now)
         }

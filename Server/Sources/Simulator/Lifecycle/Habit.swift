@@ -11,6 +11,7 @@ package enum Habit: String, Hashable, Sendable, CaseIterable {
     case cancellationInRetryToldAlone = "cancellation_in_retry_told_alone"
     case refundKeepsRenewalOn = "refund_keeps_renewal_on"
     case declinedRefundRestoresRenewal = "declined_refund_restores_renewal"
+    case consumptionAskedAgain = "consumption_asked_again"
     case summaryBeforeExtensions = "summary_before_extensions"
     case commitmentCancellationUntold = "commitment_cancellation_untold"
     case oneTimeChargeInSandboxOnly = "one_time_charge_in_sandbox_only"
@@ -38,6 +39,8 @@ package enum Habit: String, Hashable, Sendable, CaseIterable {
         case .refundKeepsRenewalOn: "After a refund the next period is charged all the same."
         case .declinedRefundRestoresRenewal:
             "Renewal, switched off by a refund request, is switched on when that is declined."
+        case .consumptionAskedAgain:
+            "CONSUMPTION_REQUEST is repeated, as a new notification, until the app answers."
         case .summaryBeforeExtensions: "The SUMMARY of a mass extension comes before its parts."
         case .commitmentCancellationUntold:
             "Switching renewal off within a commitment sends nothing."
