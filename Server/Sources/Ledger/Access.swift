@@ -8,8 +8,8 @@ package struct Access: Hashable, Sendable {
     package var reason: Reason
     /// Nil where the store has not told us.
     package var willRenew: Bool?
-    /// The product that has perhaps taken ``product``'s place: chosen by the customer, and not heard
-    /// of. As long as that is not known, both are open.
+    /// The product that has perhaps taken ``product``'s place: chosen by the customer, and not
+    /// heard of. As long as that is not known, both are open.
     package var alternative: ProductID?
 
     package enum State: String, Hashable, Sendable, CaseIterable {
