@@ -115,9 +115,7 @@ package actor AppStoreSimulator {
 
     /// Changes what goes wrong from now on.
     @discardableResult
-    package func setFaults<Value, Failure>(
-        _ change: (inout Faults) throws(Failure) -> Value
-    ) throws(Failure) -> Value {
+    package func setFaults<Value>(_ change: (inout Faults) throws -> Value) rethrows -> Value {
         try change(&faults)
     }
 

@@ -5,76 +5,125 @@ package struct ScenarioRun: Sendable {
     package let scenario: Scenario
     package let account: String
     package let deviceID: String
-    /// What was done, and when.
-    package internal(set) var steps: [(at: AppStoreDate, what: String)] = []
+    package let steps: [Step]
     /// Everything the customer's notifications said, in order.
-    package internal(set) var notices: [Notice] = []
-    package internal(set) var books: Books
+    package let notices: [Notice]
+    package let books: Books
+
+    /// What was done, and when.
+    package struct Step: Hashable, Sendable {
+        package let at: AppStoreDate
+        package let what: String
+    }
 }
 
 extension AppStoreSimulator {
     /// Plays a story from the present on; the clock moves as the story needs. Each run has an
     /// account of its own.
     package func play(_ scenario: Scenario) async throws -> ScenarioRun {
+        let account = nextAccount(of: scenario)
+        let device = "\(account)-1"
+        try await arrival(of: account)(self)
+        var told: [ScenarioRun.Step] = []
+        for step in scenario.steps {
+            switch deed(for: step, account, device) {
+            case .failure(let problem): throw problem
+            case .success(let (deed, what)):
+                try await deed(self)
+                told.append(ScenarioRun.Step(at: clock.now, what: what))
+                note("scenario", [("account", .string(account)), ("step", .string(what))])
+            }
+        }
+        return run(of: scenario, account, device, told)
+    }
+
+    @inline(never)
+    private func arrival(of account: String) -> Deed {
+        { simulator in try await simulator.addDevice(account: account) }
+    }
+
+    private func nextAccount(of scenario: Scenario) -> String {
         var number = 1
         while world.accounts[
             Account.Key(name: "\(scenario.name)-\(number)", environment: .production)] != nil
         {
             number += 1
         }
-        let account = "\(scenario.name)-\(number)"
-        let device = try await addDevice(account: account)
-        var run = ScenarioRun(
-            scenario: scenario, account: account, deviceID: device, books: try truth(of: account))
-        for step in scenario.steps {
-            let what = try await carryOut(step, account, device)
-            run.steps.append((clock.now, what))
-            note(
-                "scenario", [("account", .string(account)), ("step", .string(what))])
-        }
-        run.notices = notifications.map(\.notice).filter { $0.account == account }
-        run.books = try truth(of: account)
-        return run
+        return "\(scenario.name)-\(number)"
     }
 
-    /// Does one step, and says what it was.
-    private func carryOut(
+    @inline(never)
+    private func run(
+        of scenario: Scenario, _ account: String, _ device: String, _ steps: [ScenarioRun.Step]
+    ) -> ScenarioRun {
+        let books: Books
+        do { books = try truth(of: account) } catch {
+            preconditionFailure("The account of a scenario that was played is known: \(error)")
+        }
+        return ScenarioRun(
+            scenario: scenario, account: account, deviceID: device, steps: steps,
+            notices: notifications.map(\.notice).filter { $0.account == account }, books: books)
+    }
+
+    /// A step as the world stands, ready to be done. A closure, as the routes are: on one function
+    /// with all of these calls the optimizer of Swift 6.3 crashes.
+    private typealias Deed = @Sendable (AppStoreSimulator) async throws -> Void
+
+    /// What a step comes to, and how it is told. Faults are armed at once.
+    @inline(never)
+    private func deed(
+        for step: Scenario.Step, _ account: String, _ device: String
+    ) -> Result<(Deed, String), any Error> {
+        Result { try plan(step, account, device) }
+    }
+
+    private func plan(
         _ step: Scenario.Step, _ account: String, _ device: String
-    ) async throws -> String {
+    ) throws -> (Deed, String) {
         switch step {
         case .buy(let wish):
             let product = try product(wish, account)
             // A trial is taken where the story is about one.
             let offer = wish == .withTrial ? nil : PurchaseOrder.noOffer
-            _ = try await purchase(PurchaseOrder(product.id, offerID: offer), on: device)
-            return "buys \(product.id)"
-        case .act(let act):
-            try await change(chain(of: account), act)
-            return act.name
+            let order = PurchaseOrder(product.id, offerID: offer)
+            return ({ try await $0.purchase(order, on: device) }, "buys \(product.id)")
+        case .act(let act): return (try deed(act, account), act.name)
         case .change(let wish):
             let product = try product(wish, account)
-            try await change(chain(of: account), .changeProduct(product.id))
-            return "changes to \(product.id)"
+            return (
+                try deed(.changeProduct(product.id), account), "changes to \(product.id)"
+            )
         case .raisePrice(let needsConsent):
-            let chain = try chain(of: account)
-            let price = try world.subscription(chain).nextProduct.price * 2
-            try await change(chain, .raisePrice(.init(price: price, needsConsent: needsConsent)))
-            return "the price rises to \(price) thousandths"
+            let price = try world.subscription(chain(of: account)).nextProduct.price * 2
+            let order = PriceRise.Order(price: price, needsConsent: needsConsent)
+            return (
+                try deed(.raisePrice(order), account), "the price rises to \(price) thousandths"
+            )
         case .wait(let text):
             guard let duration = ISODuration(text) else {
                 preconditionFailure("The duration \(text) of a scenario of ours is none.")
             }
-            try await advance(by: duration)
-            return "\(text) pass"
-        case .outage(let days):
-            let until = world.calendar.moment(clock.now, plus: .days(Int(days)))
-            let outage = Outage(from: clock.now, until: until)
-            setFaults { $0.notificationOutage = outage }
-            return "no notifications for \(days) days"
-        case .strike(let fault):
-            try setFaults { faults throws(StoreProblem) in try faults.notifications.order([fault]) }
-            return "the next notification meets \(fault.rawValue)"
+            return ({ try await $0.advance(by: duration) }, "\(text) pass")
+        case .outage(let days): return ({ _ in }, beginOutage(days: days))
+        case .strike(let fault): return ({ _ in }, try order(fault))
         }
+    }
+
+    private func deed(_ act: SubscriptionAct, _ account: String) throws -> Deed {
+        let chain = try chain(of: account)
+        return { simulator in try await simulator.change(chain, act) }
+    }
+
+    private func beginOutage(days: Int64) -> String {
+        let until = world.calendar.moment(clock.now, plus: .days(Int(days)))
+        let outage = Outage(from: clock.now, until: until)
+        setFaults { $0.notificationOutage = outage }
+        return "no notifications for \(days) days"
+    }
+
+    private func order(_ fault: NotificationFault) throws -> String {
+        try setFaults { try $0.notifications.order([fault]) }
+        return "the next notification meets \(fault.rawValue)"
     }
 
     private func chain(of account: String) throws(StoreProblem) -> String {
