@@ -10,7 +10,10 @@ extension SimulatorRoute {
         },
         post("/_sim/faults", "What goes wrong from now on, by chance or once.", faultFields) {
             simulator, call in
-            .json(try await simulator.setFaults(call.body))
+            try await simulator.setFaults { faults throws(StoreProblem) in
+                try faults.read(call.body, at: simulator.clock.now)
+            }
+            return .json(await simulator.faults.json)
         },
     ]
 
@@ -30,13 +33,6 @@ extension SimulatorRoute {
 
     private static func names<Kind: FaultKind>(_ kind: Kind.Type) -> String {
         Kind.allCases.map(\.rawValue).joined(separator: ", ")
-    }
-}
-
-extension AppStoreSimulator {
-    fileprivate func setFaults(_ body: RequestBody) throws -> JSON {
-        try setFaults { try $0.read(body, at: clock.now) }
-        return faults.json
     }
 }
 

@@ -5,125 +5,105 @@ package struct ScenarioRun: Sendable {
     package let scenario: Scenario
     package let account: String
     package let deviceID: String
-    package let steps: [Step]
-    /// Everything the customer's notifications said, in order.
-    package let notices: [Notice]
-    package let books: Books
-
     /// What was done, and when.
-    package struct Step: Hashable, Sendable {
-        package let at: AppStoreDate
-        package let what: String
-    }
+    package internal(set) var steps: [(at: AppStoreDate, what: String)] = []
+    /// Everything the customer's notifications said, in order.
+    package internal(set) var notices: [Notice] = []
+    package internal(set) var books: Books
 }
 
 extension AppStoreSimulator {
     /// Plays a story from the present on; the clock moves as the story needs. Each run has an
     /// account of its own.
     package func play(_ scenario: Scenario) async throws -> ScenarioRun {
-        let account = nextAccount(of: scenario)
-        let device = "\(account)-1"
-        try await arrival(of: account)(self)
-        var told: [ScenarioRun.Step] = []
-        for step in scenario.steps {
-            switch deed(for: step, account, device) {
-            case .failure(let problem): throw problem
-            case .success(let (deed, what)):
-                try await deed(self)
-                told.append(ScenarioRun.Step(at: clock.now, what: what))
-                note("scenario", [("account", .string(account)), ("step", .string(what))])
-            }
-        }
-        return run(of: scenario, account, device, told)
-    }
-
-    @inline(never)
-    private func arrival(of account: String) -> Deed {
-        { simulator in try await simulator.addDevice(account: account) }
-    }
-
-    private func nextAccount(of scenario: Scenario) -> String {
         var number = 1
         while world.accounts[
             Account.Key(name: "\(scenario.name)-\(number)", environment: .production)] != nil
         {
             number += 1
         }
-        return "\(scenario.name)-\(number)"
-    }
-
-    @inline(never)
-    private func run(
-        of scenario: Scenario, _ account: String, _ device: String, _ steps: [ScenarioRun.Step]
-    ) -> ScenarioRun {
-        let books: Books
-        do { books = try truth(of: account) } catch {
-            preconditionFailure("The account of a scenario that was played is known: \(error)")
+        let account = "\(scenario.name)-\(number)"
+        let device = try await addDevice(account: account)
+        var run = ScenarioRun(
+            scenario: scenario, account: account, deviceID: device, books: try truth(of: account))
+        for step in scenario.steps {
+            let what = try await carryOut(step, account, device)
+            run.steps.append((clock.now, what))
+            note(
+                "scenario", [("account", .string(account)), ("step", .string(what))])
         }
-        return ScenarioRun(
-            scenario: scenario, account: account, deviceID: device, steps: steps,
-            notices: notifications.map(\.notice).filter { $0.account == account }, books: books)
+        run.notices = notifications.map(\.notice).filter { $0.account == account }
+        run.books = try truth(of: account)
+        return run
     }
 
-    /// A step as the world stands, ready to be done. A closure, as the routes are: on one function
-    /// with all of these calls the optimizer of Swift 6.3 crashes.
-    private typealias Deed = @Sendable (AppStoreSimulator) async throws -> Void
-
-    /// What a step comes to, and how it is told. Faults are armed at once.
-    @inline(never)
-    private func deed(
-        for step: Scenario.Step, _ account: String, _ device: String
-    ) -> Result<(Deed, String), any Error> {
-        Result { try plan(step, account, device) }
-    }
-
-    private func plan(
+    /// Does one step, and says what it was.
+    private func carryOut(
         _ step: Scenario.Step, _ account: String, _ device: String
-    ) throws -> (Deed, String) {
+    ) async throws -> String {
         switch step {
         case .buy(let wish):
-            let product = try product(wish, account)
-            // A trial is taken where the story is about one.
-            let offer = wish == .withTrial ? nil : PurchaseOrder.noOffer
-            let order = PurchaseOrder(product.id, offerID: offer)
-            return ({ try await $0.purchase(order, on: device) }, "buys \(product.id)")
-        case .act(let act): return (try deed(act, account), act.name)
+            let order = try order(wish, account)
+            _ = try await purchase(order, on: device)
+            return "buys \(order.productID)"
+        case .act(let act): return try await perform(act, for: account)
         case .change(let wish):
-            let product = try product(wish, account)
-            return (
-                try deed(.changeProduct(product.id), account), "changes to \(product.id)"
-            )
+            return try await perform(changeOfProduct(wish, account), for: account)
         case .raisePrice(let needsConsent):
-            let price = try world.subscription(chain(of: account)).nextProduct.price * 2
-            let order = PriceRise.Order(price: price, needsConsent: needsConsent)
-            return (
-                try deed(.raisePrice(order), account), "the price rises to \(price) thousandths"
-            )
+            return try await perform(priceRise(needsConsent, account), for: account)
         case .wait(let text):
-            guard let duration = ISODuration(text) else {
-                preconditionFailure("The duration \(text) of a scenario of ours is none.")
-            }
-            return ({ try await $0.advance(by: duration) }, "\(text) pass")
-        case .outage(let days): return ({ _ in }, beginOutage(days: days))
-        case .strike(let fault): return ({ _ in }, try order(fault))
+            try await advance(by: duration(text))
+            return "\(text) pass"
+        case .outage(let days):
+            let until = world.calendar.moment(clock.now, plus: .days(Int(days)))
+            let outage = Outage(from: clock.now, until: until)
+            setFaults { $0.notificationOutage = outage }
+            return "no notifications for \(days) days"
+        case .strike(let fault):
+            try strike(next: fault)
+            return "the next notification meets \(fault.rawValue)"
         }
     }
 
-    private func deed(_ act: SubscriptionAct, _ account: String) throws -> Deed {
+    private func perform(_ act: SubscriptionAct, for account: String) async throws -> String {
         let chain = try chain(of: account)
-        return { simulator in try await simulator.change(chain, act) }
+        try await change(chain, act)
+        return act.name
     }
 
-    private func beginOutage(days: Int64) -> String {
-        let until = world.calendar.moment(clock.now, plus: .days(Int(days)))
-        let outage = Outage(from: clock.now, until: until)
-        setFaults { $0.notificationOutage = outage }
-        return "no notifications for \(days) days"
+    // Apart from what waits: the compiler cannot optimise a function that waits and has errors of
+    // these types in it.
+
+    private func order(
+        _ wish: Scenario.Wish, _ account: String
+    ) throws(StoreProblem) -> PurchaseOrder {
+        // A trial is taken where the story is about one.
+        let offer = wish == .withTrial ? nil : PurchaseOrder.noOffer
+        return PurchaseOrder(try product(wish, account).id, offerID: offer)
     }
 
-    private func order(_ fault: NotificationFault) throws -> String {
-        try setFaults { try $0.notifications.order([fault]) }
-        return "the next notification meets \(fault.rawValue)"
+    private func changeOfProduct(
+        _ wish: Scenario.Wish, _ account: String
+    ) throws(StoreProblem) -> SubscriptionAct {
+        .changeProduct(try product(wish, account).id)
+    }
+
+    private func priceRise(
+        _ needsConsent: Bool, _ account: String
+    ) throws(StoreProblem) -> SubscriptionAct {
+        let price = try world.subscription(chain(of: account)).nextProduct.price
+        return .raisePrice(.init(price: price * 2, needsConsent: needsConsent))
+    }
+
+    private func duration(_ text: String) -> ISODuration {
+        guard let duration = ISODuration(text) else {
+            preconditionFailure("The duration \(text) of a scenario of ours is none.")
+        }
+        return duration
+    }
+
+    private func strike(next fault: NotificationFault) throws(StoreProblem) {
+        try setFaults { faults throws(StoreProblem) in try faults.notifications.order([fault]) }
     }
 
     private func chain(of account: String) throws(StoreProblem) -> String {
@@ -194,7 +174,7 @@ extension SubscriptionAct {
         case .reverseRefund: "reverse-refund"
         case .requestRefund(_, let decision, _):
             decision.map { "request-refund, \($0.rawValue)" } ?? "request-refund"
-        case .raisePrice: "raise-price"
+        case .raisePrice(let rise): "raise-price to \(rise.price) thousandths"
         case .consent: "consent"
         case .decline: "decline"
         case .extend: "extend"
