@@ -16,8 +16,6 @@ let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummi
 let hummingbirdTesting = Target.Dependency.product(
     name: "HummingbirdTesting", package: "hummingbird")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
-let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
-let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let serviceLifecycle = Target.Dependency.product(
     name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let x509 = Target.Dependency.product(name: "X509", package: "swift-certificates")
@@ -55,7 +53,6 @@ let package = Package(
             traits: ["CommandLineArguments", "YAML"]),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
-        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
@@ -85,8 +82,8 @@ let package = Package(
             dependencies: [
                 "AppStoreFormats", "AppStoreTrust", "Engine", "HTTPServer", "Ledger", "Simulator",
                 "Storage", "StoragePostgres", "StorageSQLite",
-                contract, argumentParser, configuration, httpClient, hummingbird, logging, nioCore,
-                nioPosix, serviceLifecycle, yams,
+                contract, argumentParser, configuration, httpClient, hummingbird, logging,
+                serviceLifecycle, yams,
             ],
             swiftSettings: strict),
         .executableTarget(

@@ -13,7 +13,7 @@ import Testing
         withToken: Bool = true
     ) async throws -> TestResponse {
         var headers = HTTPFields()
-        // The face compares with the machine's time, or the virtual: these tests sign by the latter.
+        // The face compares with the machine's time or the virtual: here tests sign by the latter.
         let token = try Token(at: stage.simulator.clock.milliseconds / 1000).signed()
         if withToken { headers[.authorization] = "Bearer " + token }
         let sent = headers
@@ -89,6 +89,21 @@ import Testing
         let answer = try await execute(
             stage, .post, "/inApps/v1/notifications/history", body: body)
         #expect(answer.status == .contentTooLarge)
+    }
+
+    @Test func `a token for calls by hand is accepted`() async throws {
+        let stage = try Stage()
+        let id = try await stage.buy("pro.monthly").transactionID
+        let given = try await execute(stage, .get, "/_sim/api-token?only=token", withToken: false)
+        let token = "Bearer " + String(buffer: given.body)
+        let app = Application(router: stage.simulator.router())
+        let status = try await app.test(.router) { client in
+            try await client.execute(
+                uri: "/inApps/v1/transactions/\(id)", method: .get,
+                headers: [.authorization: token]
+            ) { $0.status }
+        }
+        #expect(status == .ok)
     }
 
     @Test func `the control plane gives the key and the numbers that tests need`() async throws {
