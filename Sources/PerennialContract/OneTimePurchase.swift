@@ -26,7 +26,7 @@ public struct OneTimePurchase: Hashable, Sendable, Codable {
 }
 
 /// A term that does not renew. How long it lasts is the app's to say, not the store's: nil where
-/// nobody said.
+/// nobody said. One that was taken back ended there.
 public struct NonRenewing: Hashable, Sendable, Codable {
     public var productID: String
     public var from: Timestamp

@@ -13,6 +13,8 @@ public struct Subscription: Hashable, Sendable, Codable {
     public var graceUntil: Timestamp?
     /// Nil where the store does not say, as for what a family member paid.
     public var price: Money?
+    /// Set where the customer has promised months and pays them one by one.
+    public var commitment: Commitment?
     public var ownership: Ownership
     public var store: StoreName
     public var environment: StoreEnvironment
@@ -39,10 +41,44 @@ public struct Subscription: Hashable, Sendable, Codable {
         }
     }
 
+    /// Where the period stands within the months that were promised.
+    public struct Commitment: Hashable, Sendable, Codable {
+        /// From 1.
+        public var month: Int
+        public var months: Int
+        /// When the promise ends.
+        public var until: Timestamp?
+        /// Whether another promise follows; nil where the store has not said.
+        public var renews: Bool?
+
+        public init(month: Int, months: Int, until: Timestamp?, renews: Bool?) {
+            self.month = month
+            self.months = months
+            self.until = until
+            self.renews = renews
+        }
+
+        enum CodingKeys: String, CodingKey, CaseIterable {
+            case month
+            case months
+            case until
+            case renews
+        }
+
+        public func encode(to encoder: any Encoder) throws {
+            var members = encoder.container(keyedBy: CodingKeys.self)
+            try members.encode(month, forKey: .month)
+            try members.encode(months, forKey: .months)
+            try members.encode(until, forKey: .until)
+            try members.encode(renews, forKey: .renews)
+        }
+    }
+
     public init(
         purchaseID: String, productID: String, originalTransactionID: String, state: AccessState,
         period: Period, willRenew: Bool?, renewsTo: String?, graceUntil: Timestamp?, price: Money?,
-        ownership: Ownership, store: StoreName = .appStore, environment: StoreEnvironment
+        commitment: Commitment? = nil, ownership: Ownership, store: StoreName = .appStore,
+        environment: StoreEnvironment
     ) {
         self.purchaseID = purchaseID
         self.productID = productID
@@ -53,6 +89,7 @@ public struct Subscription: Hashable, Sendable, Codable {
         self.renewsTo = renewsTo
         self.graceUntil = graceUntil
         self.price = price
+        self.commitment = commitment
         self.ownership = ownership
         self.store = store
         self.environment = environment
@@ -68,6 +105,7 @@ public struct Subscription: Hashable, Sendable, Codable {
         case renewsTo = "renews_to"
         case graceUntil = "grace_until"
         case price
+        case commitment
         case ownership
         case store
         case environment
@@ -85,6 +123,7 @@ public struct Subscription: Hashable, Sendable, Codable {
         try members.encode(renewsTo, forKey: .renewsTo)
         try members.encode(graceUntil, forKey: .graceUntil)
         try members.encode(price, forKey: .price)
+        try members.encode(commitment, forKey: .commitment)
         try members.encode(ownership, forKey: .ownership)
         try members.encode(store, forKey: .store)
         try members.encode(environment, forKey: .environment)

@@ -23,8 +23,10 @@ import Testing
                 originalTransactionID: "2000001", state: .paid,
                 period: .init(from: Timestamp(milliseconds: 1_795_694_400_000), until: until),
                 willRenew: true, renewsTo: "pro.monthly", graceUntil: nil,
-                price: Money(milliunits: 9990, currency: "USD"), ownership: .purchased,
-                environment: .production)
+                price: Money(milliunits: 9990, currency: "USD"),
+                commitment: .init(
+                    month: 2, months: 12, until: Timestamp(milliseconds: 1_824_508_800_000),
+                    renews: false), ownership: .purchased, environment: .production)
         ],
         nonRenewing: [
             NonRenewing(

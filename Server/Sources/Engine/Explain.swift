@@ -58,11 +58,29 @@ private enum Explanation {
         var line =
             "  \(period.from.minute) – \(period.end?.minute ?? "for ever")  \(period.product)"
         line += "  \(payment.terms.rawValue)"
+        if let offer = payment.offer { line += "  \(text(of: offer))" }
+        if payment.quantity > 1 { line += "  \(payment.quantity) of them" }
         if let price = payment.price { line += "  \(price.text)" }
-        if let revocation = payment.revocation {
-            line += "  taken back on \(revocation.at.minute) (\(revocation.kind.rawValue))"
+        if let promise = payment.commitment {
+            line += "  month \(promise.month) of \(promise.months)"
+        }
+        if payment.ownership != .purchased { line += "  \(payment.ownership.rawValue)" }
+        return line + fate(of: period)
+    }
+
+    private static func text(of offer: Offer) -> String {
+        "\(offer.kind.rawValue) offer" + (offer.id.map { " \($0)" } ?? "")
+    }
+
+    private static func fate(of period: Timeline.Period) -> String {
+        var line = ""
+        if let revocation = period.payment.revocation {
+            line += "  taken back on \(revocation.at.minute) (\(revocation.kind.rawValue)"
+            if let part = revocation.percentage { line += ", \(Double(part) / 1000) %" }
+            line += ")"
         }
         if period.isReplaced { line += "  replaced by the next" }
+        if period.isVoid { line += "  paid ahead, and upgraded before it began" }
         return line
     }
 
@@ -73,6 +91,9 @@ private enum Explanation {
         if value.isRetrying { line += ", trying to collect" }
         if let grace = value.graceUntil { line += ", grace until \(grace.minute)" }
         if let ending = value.ending { line += ", ending: \(ending.rawValue)" }
+        if let offer = value.offer { line += ", with \(text(of: offer))" }
+        if let rise = value.priceRise { line += ", higher price: \(rise.rawValue)" }
+        if value.commitmentRenews == false { line += ", no promise after this" }
         return line
     }
 

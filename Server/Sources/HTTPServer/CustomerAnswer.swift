@@ -15,7 +15,7 @@ extension Customer {
                 }),
             subscriptions: state.purchases.compactMap { Subscription($0, at: state.asOf) },
             nonRenewing: timelines.flatMap { $0.payments(of: [.nonRenewing]) }
-                .map { NonRenewing($0) },
+                .map { NonRenewing($0, at: state.asOf) },
             oneTime: timelines.flatMap { $0.payments(of: [.nonConsumable, .consumable]) }
                 .map { OneTimePurchase($0) })
     }
@@ -52,6 +52,9 @@ extension Subscription {
             renewsTo: renewal?.willRenew == true ? renewal?.renewsTo?.rawValue : nil,
             graceUntil: access.state == .grace ? access.until.map { Timestamp($0) } : nil,
             price: period.payment.price.map { Money($0) },
+            commitment: period.payment.commitment.map {
+                Commitment($0, renews: access.isOver ? false : renewal?.commitmentRenews)
+            },
             ownership: Ownership(period.payment.ownership),
             environment: StoreEnvironment(purchase.environment))
     }
@@ -60,6 +63,19 @@ extension Subscription {
 extension Subscription.Period {
     fileprivate init(_ period: Timeline.Period) {
         self.init(from: Timestamp(period.from), until: period.end.map { Timestamp($0) })
+    }
+}
+
+extension Access {
+    /// Whether nothing follows.
+    fileprivate var isOver: Bool { state == .expired || state == .refunded || state == .revoked }
+}
+
+extension Subscription.Commitment {
+    fileprivate init(_ commitment: Ledger.Commitment, renews: Bool?) {
+        self.init(
+            month: commitment.month, months: commitment.months,
+            until: commitment.until.map { Timestamp($0) }, renews: renews)
     }
 }
 
@@ -73,11 +89,12 @@ extension OneTimePurchase {
 
 extension NonRenewing {
     // The store does not say how long such a term lasts, and the configuration cannot yet: the end
-    // is not known.
-    fileprivate init(_ payment: Payment) {
+    // is not known, unless the term was taken back.
+    fileprivate init(_ payment: Payment, at now: Instant) {
+        let end = payment.revocation.map { max(payment.from, $0.at) }
         self.init(
-            productID: payment.product.rawValue, from: Timestamp(payment.from), until: nil,
-            daysRemaining: nil)
+            productID: payment.product.rawValue, from: Timestamp(payment.from),
+            until: end.map { Timestamp($0) }, daysRemaining: end.flatMap { $0 <= now ? 0 : nil })
     }
 }
 

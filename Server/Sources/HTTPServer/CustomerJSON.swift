@@ -79,6 +79,8 @@ extension OneTimePurchase {
 extension Subscription {
     fileprivate func write(to text: inout JSONText) {
         text.object { text in
+            text.key("commitment")
+            if let commitment { commitment.write(to: &text) } else { text.null() }
             text.member("environment", environment.rawValue)
             text.member("grace_until", graceUntil?.description)
             text.member("original_transaction_id", originalTransactionID)
@@ -96,6 +98,17 @@ extension Subscription {
             text.member("state", state.rawValue)
             text.member("store", store.rawValue)
             text.member("will_renew", willRenew)
+        }
+    }
+}
+
+extension Subscription.Commitment {
+    fileprivate func write(to text: inout JSONText) {
+        text.object { text in
+            text.member("month", Int64(month))
+            text.member("months", Int64(months))
+            text.member("renews", renews)
+            text.member("until", until?.description)
         }
     }
 }

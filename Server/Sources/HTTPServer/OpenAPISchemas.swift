@@ -100,8 +100,8 @@ extension OpenAPI {
               "Subscription": {
                 "type": "object",
                 "required": ["purchase_id", "product_id", "original_transaction_id", "state", \
-        "period", "will_renew", "renews_to", "grace_until", "price", "ownership", "store", \
-        "environment"],
+        "period", "will_renew", "renews_to", "grace_until", "price", "commitment", "ownership", \
+        "store", "environment"],
                 "properties": {
                   "purchase_id": { "type": "string" },
                   "product_id": { "type": "string" },
@@ -116,9 +116,25 @@ extension OpenAPI {
                   "price": {
                     "anyOf": [{ "$ref": "#/components/schemas/Money" }, { "type": "null" }]
                   },
+                  "commitment": {
+                    "anyOf": [{ "$ref": "#/components/schemas/Commitment" }, { "type": "null" }]
+                  },
                   "ownership": { "type": "string", "examples": ["purchased", "family_shared"] },
                   "store": { "type": "string", "examples": ["app_store"] },
                   "environment": { "$ref": "#/components/schemas/StoreEnvironment" }
+                }
+              },
+              "Commitment": {
+                "type": "object",
+                "description": "Where the period stands within the months that were promised.",
+                "required": ["month", "months", "until", "renews"],
+                "properties": {
+                  "month": { "type": "integer", "description": "From 1." },
+                  "months": { "type": "integer" },
+                  "until": {
+                    "anyOf": [{ "$ref": "#/components/schemas/Timestamp" }, { "type": "null" }]
+                  },
+                  "renews": { "type": ["boolean", "null"] }
                 }
               },
               "Period": {

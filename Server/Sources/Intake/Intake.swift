@@ -23,7 +23,8 @@ package enum Intake {
             kind: kind(of: transaction.type),
             from: instant(try required(transaction.purchaseDate, "purchaseDate")),
             until: transaction.expiresDate.map(instant), terms: terms(of: transaction),
-            offer: transaction.offerIdentifier,
+            offer: offer(transaction.offerType, transaction.offerIdentifier),
+            commitment: commitment(of: transaction), quantity: quantity(of: transaction),
             price: money(transaction.price, transaction.currency),
             ownership: ownership(of: transaction.inAppOwnershipType),
             isRenewal: transaction.transactionReason == .renewal,
@@ -46,13 +47,17 @@ package enum Intake {
         let environment = try environment(renewal.environment)
         let status = try required(renewal.autoRenewStatus, "autoRenewStatus")
         let meant = Renewal(
-            willRenew: status == .on,
+            // A status that we do not know is no word of an end.
+            willRenew: status != .off,
             renewsTo: renewal.autoRenewProductId.map(ProductID.init(rawValue:)),
             isRetrying: renewal.isInBillingRetryPeriod ?? false,
             graceUntil: renewal.gracePeriodExpiresDate.map(instant),
             ending: renewal.expirationIntent.map(ending),
             renewsAt: renewal.renewalDate.map(instant),
-            price: money(renewal.renewalPrice, renewal.currency))
+            price: money(renewal.renewalPrice, renewal.currency),
+            offer: offer(renewal.offerType, renewal.offerIdentifier),
+            commitmentRenews: renewal.commitmentInfo?.commitmentAutoRenewStatus.map { $0 != .off },
+            priceRise: renewal.priceIncreaseStatus.flatMap(priceRise))
         return Fact(
             about: PurchaseID(TransactionID(rawValue: original), in: environment),
             attestedAt: instant(signedAt), .renewal(meant))
@@ -110,6 +115,42 @@ extension Intake {
         guard let offer = transaction.offerType else { return .full }
         let isTrial = offer == .introductory && transaction.offerDiscountType == .freeTrial
         return isTrial ? .trial : .offer
+    }
+
+    private static func offer(_ type: OfferType?, _ id: String?) -> Offer? {
+        type.map { type in
+            switch type {
+            case .introductory: Offer(.introductory, id: id)
+            case .promotional: Offer(.promotional, id: id)
+            case .code: Offer(.code, id: id)
+            case .winBack: Offer(.winBack, id: id)
+            case .retention: Offer(.retention, id: id)
+            default: Offer(.unknown, id: id)
+            }
+        }
+    }
+
+    private static func commitment(of transaction: TransactionPayload) -> Commitment? {
+        guard let told = transaction.commitmentInfo,
+            let month = told.billingPeriodNumber.flatMap({ Int(exactly: $0) }),
+            let months = told.totalBillingPeriods.flatMap({ Int(exactly: $0) })
+        else { return nil }
+        return Commitment(
+            month: month, months: months, until: told.commitmentExpiresDate.map(instant),
+            price: money(told.commitmentPrice, transaction.currency))
+    }
+
+    /// One where the store says nothing, or nothing that makes sense.
+    private static func quantity(of transaction: TransactionPayload) -> Int {
+        max(1, transaction.quantity.flatMap { Int(exactly: $0) } ?? 1)
+    }
+
+    private static func priceRise(_ status: PriceIncreaseStatus) -> Renewal.PriceRise? {
+        switch status {
+        case .notAnswered: .waiting
+        case .agreed: .agreed
+        default: nil
+        }
     }
 
     private static func ownership(of type: OwnershipType?) -> Ownership {

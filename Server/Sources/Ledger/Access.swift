@@ -8,6 +8,9 @@ package struct Access: Hashable, Sendable {
     package var reason: Reason
     /// Nil where the store has not told us.
     package var willRenew: Bool?
+    /// The product that has perhaps taken ``product``'s place: chosen by the customer, and not heard
+    /// of. As long as that is not known, both are open.
+    package var alternative: ProductID?
 
     package enum State: String, Hashable, Sendable, CaseIterable {
         case paid, trial, offer, grace, unconfirmed, granted, owned
@@ -40,6 +43,8 @@ package struct AccessRules: Hashable, Sendable {
 extension Timeline {
     /// How long the store goes on trying to collect.
     package static let retryMax = Duration.days(60)
+    /// The same of months that the customer has promised to pay.
+    package static let committedRetryMax = Duration.days(90)
     /// How far the store's clock may be ahead of ours without a payer being shut out.
     package static let clockSkewMax = Duration.seconds(300)
 
@@ -58,7 +63,7 @@ extension Timeline {
     /// The period that decides at a moment: the one that covers it, else the one that began last.
     /// Nil where none has begun that gives access.
     package func period(at now: Instant) -> Period? {
-        let candidates = periods.filter { $0.payment.opensByItself }
+        let candidates = periods.filter { $0.payment.opensByItself && !$0.isVoid }
         return candidates.last { $0.covers(now) }
             ?? candidates.last { $0.covers(now + Self.clockSkewMax) && $0.from > now }
             ?? candidates.last { $0.from <= now }
@@ -67,9 +72,35 @@ extension Timeline {
     private func answer(
         _ period: Period, _ state: Access.State, until: Instant?, _ reason: Reason
     ) -> Access {
-        Access(
+        let isSubscription = period.payment.kind == .autoRenewable
+        return Access(
             purchase: purchase, product: period.product, state: state, until: until, reason: reason,
-            willRenew: period.payment.kind == .autoRenewable ? renewal?.value.willRenew : false)
+            willRenew: isSubscription ? renewal?.value.willRenew : false)
+    }
+
+    /// What is over for good: nothing follows, whatever the store's switch says.
+    private func ended(
+        _ period: Period, at end: Instant, _ ending: Renewal.Ending?
+    ) -> Access {
+        var access = answer(period, .expired, until: end, .ended(at: end, ending))
+        access.willRenew = false
+        return access
+    }
+
+    private func unconfirmed(_ period: Period, until: Instant, _ reason: Reason) -> Access {
+        var access = answer(period, .unconfirmed, until: until, reason)
+        if let news = news(about: period), let next = news.value.renewsTo, next != period.product {
+            access.alternative = next
+        }
+        return access
+    }
+
+    /// What the store last said of renewal, where that is about the end of a period: said since it
+    /// began, or, of a period charged ahead, naming its end.
+    private func news(about period: Period) -> Attested<Renewal>? {
+        guard let renewal else { return nil }
+        let namesIt = renewal.value.renewsAt.map { $0 == period.payment.until } ?? false
+        return renewal.at >= period.from || namesIt ? renewal : nil
     }
 
     private func open(_ period: Period, at now: Instant) -> Access {
@@ -77,13 +108,15 @@ extension Timeline {
             return answer(period, .owned, until: nil, .owned(since: period.from))
         }
         if period.payment.isUpgraded && !period.isReplaced {
-            return answer(period, .unconfirmed, until: until, .upgradedToUnknown(until: until))
+            return unconfirmed(period, until: until, .upgradedToUnknown(until: until))
         }
         let renewing = renewal?.value.willRenew
         switch period.payment.terms {
         case .full: return answer(period, .paid, until: until, .paid(until: until, renewing))
         case .trial: return answer(period, .trial, until: until, .trial(until: until, renewing))
-        case .offer: return answer(period, .offer, until: until, .offer(until: until, renewing))
+        case .offer:
+            let kind = period.payment.offer?.kind ?? .unknown
+            return answer(period, .offer, until: until, .offer(kind, until: until, renewing))
         }
     }
 
@@ -91,7 +124,8 @@ extension Timeline {
     /// can be charged early.
     private func paidUntil(_ period: Period) -> Instant? {
         guard var until = period.openUntil else { return nil }
-        for next in periods where next.from == until && next.product == period.product {
+        for next in periods
+        where next.from == until && next.product == period.product && !next.isVoid {
             guard let end = next.openUntil, end > until else { continue }
             until = end
         }
@@ -100,13 +134,17 @@ extension Timeline {
 
     private func lapsed(_ period: Period, at now: Instant, rules: AccessRules) -> Access {
         let end = period.openUntil ?? period.from
-        if let revocation = period.payment.revocation, revocation.at <= now {
+        if let revocation = period.payment.revocation, revocation.at <= now,
+            !period.payment.isUpgraded
+        {
             switch revocation.kind {
-            case .refund: return answer(period, .refunded, until: end, .refunded(at: end))
+            case .refund:
+                let reason = Reason.refunded(at: end, revocation.percentage)
+                return answer(period, .refunded, until: end, reason)
             case .sharingEnded: return answer(period, .revoked, until: end, .sharingEnded(at: end))
             }
         }
-        guard let news = renewal, news.at >= period.from else {
+        guard let news = news(about: period) else {
             return silent(period, since: end, at: now, rules: rules)
         }
         return lapsed(period, since: end, told: news, at: now, rules: rules)
@@ -118,25 +156,26 @@ extension Timeline {
     ) -> Access {
         let renewal = news.value
         guard renewal.willRenew || renewal.isRetrying else {
-            return answer(period, .expired, until: end, .ended(at: end, renewal.ending))
+            return ended(period, at: end, renewal.ending)
         }
         if let grace = renewal.graceUntil, grace > end {
             if now < grace { return answer(period, .grace, until: grace, .grace(until: grace)) }
             return retrying(period, since: grace, at: now)
         }
         if renewal.isRetrying { return retrying(period, since: end, at: now) }
-        if renewal.ending != nil {
-            return answer(period, .expired, until: end, .ended(at: end, renewal.ending))
-        }
-        if news.at >= end, let next = renewal.renewsAt, next > end, now < next {
-            return answer(period, .unconfirmed, until: next, .unconfirmed(since: end, until: next))
+        if renewal.ending != nil { return ended(period, at: end, renewal.ending) }
+        // The store has put the renewal off, or has renewed, and the payment is not heard of.
+        if let next = renewal.renewsAt, next > end, now < next {
+            return unconfirmed(period, until: next, .unconfirmed(since: end, until: next))
         }
         return silent(period, since: end, at: now, rules: rules)
     }
 
     private func retrying(_ period: Period, since: Instant, at now: Instant) -> Access {
-        guard let end = period.openUntil, now < end + Self.retryMax else {
-            return answer(period, .expired, until: since, .ended(at: since, .billing))
+        let isCommitted = period.payment.commitment != nil
+        let length = isCommitted ? Self.committedRetryMax : Self.retryMax
+        guard let end = period.openUntil, now < end + length else {
+            return ended(period, at: since, .billing)
         }
         return answer(period, .retry, until: since, .retrying(since: since))
     }
@@ -148,16 +187,20 @@ extension Timeline {
     ) -> Access {
         let held = end + rules.unconfirmedHold
         if now < held {
-            return answer(period, .unconfirmed, until: held, .unconfirmed(since: end, until: held))
+            return unconfirmed(period, until: held, .unconfirmed(since: end, until: held))
         }
-        return answer(period, .expired, until: end, .neverConfirmed(end: end, held: held))
+        var access = answer(period, .expired, until: end, .neverConfirmed(end: end, held: held))
+        // What was said before the end is no longer worth telling.
+        access.willRenew = nil
+        return access
     }
 }
 
 extension Timeline.Period {
     /// The end that counts for access: earlier where the payment was taken back. Nil: none.
     package var openUntil: Instant? {
-        guard let revocation = payment.revocation else { return end }
+        // An upgrade gives money back too, and takes nothing away: the next period begins there.
+        guard let revocation = payment.revocation, !payment.isUpgraded else { return end }
         return max(payment.from, min(revocation.at, end ?? revocation.at))
     }
 
@@ -167,14 +210,14 @@ extension Timeline.Period {
 }
 
 extension Payment {
-    /// Subscriptions give access by their periods, non-consumables for ever. Consumables fill
-    /// wallets, and the length of non-renewing terms is the app's, not the store's: neither opens
-    /// anything by itself.
+    /// Subscriptions give access by their periods, and so does what we do not know but has an end;
+    /// non-consumables for ever. Consumables fill wallets, and the length of non-renewing terms is
+    /// the app's, not the store's: neither opens anything by itself.
     var opensByItself: Bool {
         switch kind {
-        case .autoRenewable: until != nil
+        case .autoRenewable, .unknown: until != nil
         case .nonConsumable: true
-        case .nonRenewing, .consumable, .unknown: false
+        case .nonRenewing, .consumable: false
         }
     }
 }

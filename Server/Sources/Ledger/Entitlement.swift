@@ -22,7 +22,14 @@ extension Timeline {
     ) -> Access? {
         guard let access = access(at: now, rules: rules) else { return nil }
         if products.contains(access.product) { return access }
-        let left = periods.last { products.contains($0.product) && $0.from <= now }
+        if let other = access.alternative, products.contains(other) {
+            var perhaps = access
+            perhaps.product = other
+            return perhaps
+        }
+        let left = periods.last {
+            products.contains($0.product) && $0.from <= now && !$0.isVoid
+        }
         guard let left, let end = left.openUntil, end <= now else { return nil }
         return Access(
             purchase: purchase, product: left.product, state: .expired, until: end,

@@ -31,7 +31,11 @@ package struct Payment: Hashable, Sendable {
     /// Nil for what does not end by itself.
     package var until: Instant?
     package var terms: Terms
-    package var offer: String?
+    package var offer: Offer?
+    /// Where the customer pays month by month what was promised for longer.
+    package var commitment: Commitment?
+    /// How many were bought at once; more than one only of consumables.
+    package var quantity: Int
     package var price: Money?
     package var ownership: Ownership
     package var isRenewal: Bool
@@ -46,7 +50,8 @@ package struct Payment: Hashable, Sendable {
     package init(
         transaction: TransactionID, line: String? = nil, product: ProductID,
         kind: ProductKind = .autoRenewable, from: Instant, until: Instant?, terms: Terms = .full,
-        offer: String? = nil, price: Money? = nil, ownership: Ownership = .purchased,
+        offer: Offer? = nil, commitment: Commitment? = nil, quantity: Int = 1,
+        price: Money? = nil, ownership: Ownership = .purchased,
         isRenewal: Bool = false, isUpgraded: Bool = false, revocation: Revocation? = nil,
         accountToken: String? = nil, group: String? = nil, storefront: String? = nil
     ) {
@@ -58,6 +63,8 @@ package struct Payment: Hashable, Sendable {
         self.until = until
         self.terms = terms
         self.offer = offer
+        self.commitment = commitment
+        self.quantity = quantity
         self.price = price
         self.ownership = ownership
         self.isRenewal = isRenewal
@@ -125,6 +132,18 @@ package struct Renewal: Hashable, Sendable {
     package var ending: Ending?
     package var renewsAt: Instant?
     package var price: Money?
+    /// Of the next period.
+    package var offer: Offer?
+    /// Whether another promise follows the months that are promised now; nil without a promise.
+    package var commitmentRenews: Bool?
+    /// Where the customer was told of a higher price.
+    package var priceRise: PriceRise?
+
+    package enum PriceRise: String, Hashable, Sendable, CaseIterable {
+        /// The customer has to agree, and has not yet.
+        case waiting
+        case agreed
+    }
 
     /// Why there will be no next period.
     package enum Ending: String, Hashable, Sendable, CaseIterable {
@@ -138,7 +157,8 @@ package struct Renewal: Hashable, Sendable {
     package init(
         willRenew: Bool, renewsTo: ProductID? = nil, isRetrying: Bool = false,
         graceUntil: Instant? = nil, ending: Ending? = nil, renewsAt: Instant? = nil,
-        price: Money? = nil
+        price: Money? = nil, offer: Offer? = nil, commitmentRenews: Bool? = nil,
+        priceRise: PriceRise? = nil
     ) {
         self.willRenew = willRenew
         self.renewsTo = renewsTo
@@ -147,5 +167,8 @@ package struct Renewal: Hashable, Sendable {
         self.ending = ending
         self.renewsAt = renewsAt
         self.price = price
+        self.offer = offer
+        self.commitmentRenews = commitmentRenews
+        self.priceRise = priceRise
     }
 }

@@ -2,7 +2,7 @@
 package enum Reason: Hashable, Sendable {
     case paid(until: Instant, Bool?)
     case trial(until: Instant, Bool?)
-    case offer(until: Instant, Bool?)
+    case offer(Offer.Kind, until: Instant, Bool?)
     case owned(since: Instant)
     case grace(until: Instant)
     case unconfirmed(since: Instant, until: Instant)
@@ -10,7 +10,8 @@ package enum Reason: Hashable, Sendable {
     case retrying(since: Instant)
     case ended(at: Instant, Renewal.Ending?)
     case neverConfirmed(end: Instant, held: Instant)
-    case refunded(at: Instant)
+    /// In thousandths of a percent, where the store says how much.
+    case refunded(at: Instant, Int64?)
     case sharingEnded(at: Instant)
     case changed(to: ProductID, at: Instant)
 
@@ -19,8 +20,8 @@ package enum Reason: Hashable, Sendable {
         case .paid(let until, let renews): "Paid until \(until.minute)\(Self.then(renews))."
         case .trial(let until, let renews):
             "Free trial until \(until.minute)\(Self.then(renews))."
-        case .offer(let until, let renews):
-            "On an offer until \(until.minute)\(Self.then(renews))."
+        case .offer(let kind, let until, let renews):
+            "On \(Self.offer(kind)) until \(until.minute)\(Self.then(renews))."
         case .owned(let since): "Bought on \(since.minute), to keep."
         case .grace(let until):
             "The App Store could not collect the renewal and grants a grace period until "
@@ -38,7 +39,7 @@ package enum Reason: Hashable, Sendable {
         case .neverConfirmed(let end, let held):
             "The period ended on \(end.minute), was held open until \(held.minute), and the App "
                 + "Store never confirmed a renewal."
-        case .refunded(let at): "Refunded on \(at.minute)."
+        case .refunded(let at, let share): "Refunded\(Self.part(share)) on \(at.minute)."
         case .sharingEnded(let at): "No longer shared by the family since \(at.minute)."
         case .changed(let product, let at): "Changed to \(product) on \(at.minute)."
         }
@@ -52,13 +53,32 @@ package enum Reason: Hashable, Sendable {
         }
     }
 
+    private static func offer(_ kind: Offer.Kind) -> String {
+        switch kind {
+        case .introductory: "an introductory offer"
+        case .promotional: "a promotional offer"
+        case .code: "an offer code"
+        case .winBack: "a win-back offer"
+        case .retention: "a retention offer"
+        case .unknown: "an offer"
+        }
+    }
+
+    /// ` in part (25.5 %)`; nothing where all was given back, or it is not said.
+    private static func part(_ thousandths: Int64?) -> String {
+        guard let thousandths, thousandths < 100_000 else { return "" }
+        let (percent, rest) = thousandths.quotientAndRemainder(dividingBy: 1000)
+        return " in part (\(percent)\(rest == 0 ? "" : ".\(rest / 100)") %)"
+    }
+
     private static func cause(_ ending: Renewal.Ending?) -> String {
         switch ending {
         case .cancelled: "Cancelled by the customer, and ended"
         case .billing: "Ended because the App Store could not collect the renewal,"
         case .priceNotAgreed: "Ended because a higher price was not agreed to,"
         case .productUnavailable: "Ended because the product is no longer sold,"
-        case .other, nil: "Ended"
+        case .other: "Ended"
+        case nil: "Ended, as renewal was switched off,"
         }
     }
 }

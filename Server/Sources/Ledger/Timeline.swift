@@ -30,6 +30,8 @@ package struct Timeline: Hashable, Sendable {
         package var end: Instant?
         /// The period that follows has begun before this one's own end.
         package var isReplaced: Bool
+        /// It was paid ahead, and an upgrade took its place before it began: it never counts.
+        package var isVoid = false
 
         package init(payment: Payment, attestedAt: Instant, end: Instant?, isReplaced: Bool) {
             self.payment = payment
@@ -100,13 +102,33 @@ package struct Timeline: Hashable, Sendable {
     /// Puts the periods in order, and closes each where the next one takes its place.
     private mutating func settle() {
         periods.sort { $0.precedes($1) }
+        var last: Int?
         for index in periods.indices {
-            let own = periods[index].payment.until
-            let next = index + 1 < periods.count ? periods[index + 1].from : nil
-            let isReplaced = next.map { next in own.map { next < $0 } ?? true } ?? false
-            periods[index].isReplaced = isReplaced
-            periods[index].end = isReplaced ? next : own
+            let payment = periods[index].payment
+            periods[index].end = payment.until
+            periods[index].isReplaced = false
+            periods[index].isVoid = last.map { isVoid(payment, at: index, after: $0) } ?? false
+            guard !periods[index].isVoid else { continue }
+            if let last, periods[last].end.map({ payment.from < $0 }) ?? true {
+                periods[last].end = payment.from
+                periods[last].isReplaced = true
+            }
+            last = index
         }
+    }
+
+    /// Whether a renewal, charged ahead of its time, was given back because the customer bought
+    /// another product before it began.
+    ///
+    /// A renewal begins where the period before it ends. If that falls within the period of a
+    /// purchase of another product, it was charged before that purchase. The store marks it as
+    /// upgraded, but does not say so of its own accord.
+    private func isVoid(_ renewal: Payment, at index: Int, after last: Int) -> Bool {
+        let purchase = periods[last].payment
+        guard renewal.isRenewal, !purchase.isRenewal, renewal.product != purchase.product,
+            let end = purchase.until, renewal.from < end
+        else { return false }
+        return periods[..<last].contains { $0.payment.until == renewal.from }
     }
 }
 
@@ -143,7 +165,7 @@ extension Payment: Ordered {
             revocation.map { "1 \($0.at) \($0.kind.rawValue) \($0.percentage ?? -1)" } ?? "0",
             isUpgraded ? "1" : "0", until?.description ?? "", from.description,
             transaction.rawValue, product.rawValue, line ?? "", kind.rawValue, terms.rawValue,
-            offer ?? "", price.map { "\($0.milliunits) \($0.currency)" } ?? "", ownership.rawValue,
+            offer.text, commitment.text, "\(quantity)", price.text, ownership.rawValue,
             isRenewal ? "1" : "0", accountToken ?? "", group ?? "", storefront ?? "",
         ]
     }
@@ -154,7 +176,24 @@ extension Renewal: Ordered {
         [
             willRenew ? "0" : "1", isRetrying ? "1" : "0", graceUntil?.description ?? "",
             ending?.rawValue ?? "", renewsTo?.rawValue ?? "", renewsAt?.description ?? "",
-            price.map { "\($0.milliunits) \($0.currency)" } ?? "",
+            price.text, offer.text, commitmentRenews.map { $0 ? "0" : "1" } ?? "",
+            priceRise?.rawValue ?? "",
         ]
+    }
+}
+
+// Of what a payment and a renewal both have.
+
+extension Money? {
+    fileprivate var text: String { map { "\($0.milliunits) \($0.currency)" } ?? "" }
+}
+
+extension Offer? {
+    fileprivate var text: String { map { "\($0.kind.rawValue) \($0.id ?? "")" } ?? "" }
+}
+
+extension Commitment? {
+    fileprivate var text: String {
+        map { "\($0.month) \($0.months) \($0.until?.description ?? "") \($0.price.text)" } ?? ""
     }
 }

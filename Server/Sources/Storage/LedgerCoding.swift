@@ -2,7 +2,7 @@ import Ledger
 
 // Ledger's values as bytes. One layout, with its version first: a rebuild makes all of them again.
 
-private let layout: Int64 = 1
+private let layout: Int64 = 2
 
 extension ByteWriter {
     fileprivate mutating func write(_ instant: Instant) { write(instant.milliseconds) }
@@ -10,6 +10,18 @@ extension ByteWriter {
     fileprivate mutating func write(_ money: Money) {
         write(money.milliunits)
         write(money.currency)
+    }
+
+    fileprivate mutating func write(_ offer: Offer) {
+        write(offer.kind.rawValue)
+        write(offer.id) { $0.write($1) }
+    }
+
+    fileprivate mutating func write(_ commitment: Commitment) {
+        write(Int64(commitment.month))
+        write(Int64(commitment.months))
+        write(commitment.until) { $0.write($1) }
+        write(commitment.price) { $0.write($1) }
     }
 
     fileprivate mutating func write(_ payment: Payment) {
@@ -21,6 +33,8 @@ extension ByteWriter {
         write(payment.until) { $0.write($1) }
         write(payment.terms.rawValue)
         write(payment.offer) { $0.write($1) }
+        write(payment.commitment) { $0.write($1) }
+        write(Int64(payment.quantity))
         write(payment.price) { $0.write($1) }
         write(payment.ownership.rawValue)
         write(payment.isRenewal)
@@ -43,6 +57,9 @@ extension ByteWriter {
         write(renewal.ending) { $0.write($1.rawValue) }
         write(renewal.renewsAt) { $0.write($1) }
         write(renewal.price) { $0.write($1) }
+        write(renewal.offer) { $0.write($1) }
+        write(renewal.commitmentRenews) { $0.write($1) }
+        write(renewal.priceRise) { $0.write($1.rawValue) }
     }
 }
 
@@ -73,12 +90,35 @@ extension ByteReader {
         try optional { (r) throws(StorageFailure) in try r.money() }
     }
 
+    fileprivate mutating func optionalOffer() throws(StorageFailure) -> Offer? {
+        try optional { (r) throws(StorageFailure) in
+            Offer(try r.named(), id: try r.optionalText())
+        }
+    }
+
+    /// A whole number of things.
+    fileprivate mutating func count() throws(StorageFailure) -> Int {
+        let number = try number()
+        guard let count = Int(exactly: number) else {
+            throw StorageFailure("a stored count is \(number)")
+        }
+        return count
+    }
+
+    fileprivate mutating func commitment() throws(StorageFailure) -> Commitment {
+        Commitment(
+            month: try count(), months: try count(), until: try optionalInstant(),
+            price: try optionalMoney())
+    }
+
     fileprivate mutating func payment() throws(StorageFailure) -> Payment {
         Payment(
             transaction: TransactionID(rawValue: try text()), line: try optionalText(),
             product: ProductID(rawValue: try text()), kind: try named(), from: try instant(),
-            until: try optionalInstant(), terms: try named(), offer: try optionalText(),
-            price: try optionalMoney(), ownership: try named(), isRenewal: try flag(),
+            until: try optionalInstant(), terms: try named(), offer: try optionalOffer(),
+            commitment: try optional { (r) throws(StorageFailure) in try r.commitment() },
+            quantity: try count(), price: try optionalMoney(), ownership: try named(),
+            isRenewal: try flag(),
             isUpgraded: try flag(),
             revocation: try optional { (r) throws(StorageFailure) in try r.revocation() },
             accountToken: try optionalText(), group: try optionalText(),
@@ -90,7 +130,10 @@ extension ByteReader {
             willRenew: try flag(), renewsTo: try optionalText().map(ProductID.init(rawValue:)),
             isRetrying: try flag(), graceUntil: try optionalInstant(),
             ending: try optional { (r) throws(StorageFailure) in try r.named() },
-            renewsAt: try optionalInstant(), price: try optionalMoney())
+            renewsAt: try optionalInstant(), price: try optionalMoney(),
+            offer: try optionalOffer(),
+            commitmentRenews: try optional { (r) throws(StorageFailure) in try r.flag() },
+            priceRise: try optional { (r) throws(StorageFailure) in try r.named() })
     }
 
     fileprivate mutating func checkLayout() throws(StorageFailure) {

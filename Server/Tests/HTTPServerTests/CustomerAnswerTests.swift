@@ -86,6 +86,26 @@ import Testing
         #expect(season.nonRenewing.count == 1 && season.oneTime.isEmpty)
     }
 
+    @Test func `a term that was taken back has ended there`() {
+        let refund = Revocation(at: Self.now - .days(1), kind: .refund)
+        let season = answer([.payment(month(refund, kind: .nonRenewing))])
+        #expect(season.nonRenewing.first?.until == Timestamp(refund.at))
+        #expect(season.nonRenewing.first?.daysRemaining == 0)
+        let kept = answer([.payment(month(kind: .nonRenewing))])
+        #expect(kept.nonRenewing.first?.until == nil)
+    }
+
+    @Test func `a promised month says where it stands, and whether another promise follows`() {
+        var payment = month()
+        payment.commitment = Commitment(month: 2, months: 12, until: Self.monthEnd + .days(300))
+        let off = Renewal(willRenew: true, commitmentRenews: false)
+        let commitment = answer([.payment(payment), .renewal(off)]).subscriptions.first?.commitment
+        let expected = Subscription.Commitment(
+            month: 2, months: 12, until: Timestamp(Self.monthEnd + .days(300)), renews: false)
+        #expect(commitment == expected)
+        #expect(answer([.payment(month())]).subscriptions.first?.commitment == nil)
+    }
+
     @Test func `every state and every ownership has its word`() {
         let states = Set(Access.State.allCases.map { AccessState($0).rawValue })
         #expect(states == Set(Access.State.allCases.map(\.rawValue)))
@@ -121,6 +141,8 @@ import Testing
                 period: .init(from: Timestamp(monthAgo), until: Timestamp(monthEnd)),
                 willRenew: false, renewsTo: "pro.yearly", graceUntil: Timestamp(monthEnd),
                 price: PerennialContract.Money(milliunits: 9990, currency: "USD"),
+                commitment: .init(
+                    month: 2, months: 12, until: Timestamp(monthEnd), renews: true),
                 ownership: .purchased, environment: .production),
             Subscription(
                 purchaseID: "sandbox:2000002", productID: "lite", originalTransactionID: "2000002",

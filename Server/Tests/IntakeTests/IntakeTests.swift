@@ -144,6 +144,62 @@ private func renewal(_ fields: JSON) throws -> Renewal {
         #expect(!renewal.willRenew)
     }
 
+    @Test(arguments: [
+        (Int64(1), Offer.Kind.introductory), (2, .promotional), (3, .code), (4, .winBack),
+        (5, .retention), (99, .unknown),
+    ])
+    func `every kind of offer has its word, also one nobody knows`(
+        type: Int64, kind: Offer.Kind
+    ) throws {
+        let attested = try payment(["offerType": .integer(type), "offerIdentifier": "spring"])
+        #expect(attested.offer == Offer(kind, id: "spring"))
+        let next = try renewal([
+            "originalTransactionId": "1", "environment": "Production", "autoRenewStatus": 1,
+            "offerType": .integer(type),
+        ])
+        #expect(next.offer == Offer(kind))
+        #expect(try payment().offer == nil)
+    }
+
+    @Test func `a promised month attests where it stands, and what follows the promise`() throws {
+        let month = try payment([
+            "commitmentInfo": [
+                "billingPeriodNumber": 2, "totalBillingPeriods": 12, "commitmentPrice": 99_960,
+                "commitmentExpiresDate": 1_731_536_000_000,
+            ]
+        ])
+        let expected = Commitment(
+            month: 2, months: 12, until: Instant(milliseconds: 1_731_536_000_000),
+            price: Money(milliunits: 99_960, currency: "USD"))
+        #expect(month.commitment == expected)
+        let renewal = try renewal([
+            "originalTransactionId": "1", "environment": "Production", "autoRenewStatus": 1,
+            "commitmentInfo": ["commitmentAutoRenewStatus": 0],
+        ])
+        #expect(renewal.willRenew && renewal.commitmentRenews == false)
+    }
+
+    @Test(arguments: [(Int64(0), Renewal.PriceRise?.some(.waiting)), (1, .agreed), (7, nil)])
+    func `a higher price waits, or is agreed`(status: Int64, rise: Renewal.PriceRise?) throws {
+        let renewal = try renewal([
+            "originalTransactionId": "1", "environment": "Production", "autoRenewStatus": 1,
+            "priceIncreaseStatus": .integer(status),
+        ])
+        #expect(renewal.priceRise == rise)
+    }
+
+    @Test func `a renewal status nobody knows is no word of an end`() throws {
+        let renewal = try renewal([
+            "originalTransactionId": "1", "environment": "Production", "autoRenewStatus": 7,
+        ])
+        #expect(renewal.willRenew)
+    }
+
+    @Test(arguments: [(JSON.integer(3), 3), (.null, 1), (0, 1), (.integer(-4), 1)])
+    func `as many as were bought, and at least one`(quantity: JSON, count: Int) throws {
+        #expect(try payment(["quantity": quantity]).quantity == count)
+    }
+
     @Test func `without a renewal status nothing is said`() throws {
         #expect(throws: IntakeFailure.self) {
             _ = try renewal(["originalTransactionId": "1", "environment": "Production"])

@@ -8,11 +8,13 @@ private let minute = Duration.seconds(60)
 
 /// anna's month, with what else is said of it.
 private func timeline(
-    terms: Terms = .full, revokedAt: Instant? = nil, isUpgraded: Bool = false,
+    terms: Terms = .full, offer: Offer.Kind? = nil, commitment: Commitment? = nil,
+    kind: ProductKind = .autoRenewable, revokedAt: Instant? = nil, isUpgraded: Bool = false,
     renewal: (Renewal, at: Instant)? = nil, more: [Fact] = []
 ) -> Timeline {
     let payment = Payment(
-        transaction: "1", line: "a", product: "pro.monthly", from: start, until: end, terms: terms,
+        transaction: "1", line: "a", product: "pro.monthly", kind: kind, from: start, until: end,
+        terms: terms, offer: offer.map { Offer($0) }, commitment: commitment,
         isUpgraded: isUpgraded, revocation: revokedAt.map { Revocation(at: $0, kind: .refund) })
     var facts = more + [Fact(about: purchase, attestedAt: start, .payment(payment))]
     if let renewal {
@@ -138,9 +140,69 @@ private let grace = Renewal(
                 isUpgraded: true, more: [renewed(from: start + .days(9), product: "premium")]),
             now: start + .days(9), state: .paid, until: start + .days(39)),
         Row(
+            claim: "upgraded and given back, the new product not heard of: held open",
+            timeline: timeline(revokedAt: start + .days(1), isUpgraded: true),
+            now: start + .days(2), state: .unconfirmed, until: end),
+        Row(
+            claim: "a renewal charged ahead, and an upgrade before it began: the upgrade is open",
+            timeline: timeline(more: [renewed(from: end), upgradedEarly]), now: end + .days(1),
+            state: .paid, until: end + .days(29)),
+        Row(
+            claim: "the same where the store says that the renewal was upgraded",
+            timeline: timeline(more: [givenBack, upgradedEarly]), now: end + .days(29),
+            state: .unconfirmed, until: end + .days(30)),
+        Row(
+            claim: "cancelled before the period began, which was charged ahead",
+            timeline: timeline(
+                renewal: (
+                    Renewal(willRenew: false, renewsAt: end + .days(30)), end - .hours(1)
+                ), more: [renewed(from: end)]), now: end + .days(30), state: .expired,
+            until: end + .days(30)),
+        Row(
+            claim: "put off, and the longer period not heard of: held until the date of renewal",
+            timeline: timeline(
+                renewal: (Renewal(willRenew: true, renewsAt: end + .days(9)), start + .days(3))),
+            now: end + .days(8), state: .unconfirmed, until: end + .days(9)),
+        Row(
+            claim: "a promised month is tried again for ninety days",
+            timeline: timeline(
+                commitment: Commitment(month: 2, months: 12), renewal: (retrying, end)),
+            now: end + .days(89), state: .retry, until: end),
+        Row(
+            claim: "and no longer",
+            timeline: timeline(
+                commitment: Commitment(month: 2, months: 12), renewal: (retrying, end)),
+            now: end + .days(90), state: .expired, until: end),
+        Row(
+            claim: "grace without the flag of retry", timeline: timeline(renewal: (unflagged, end)),
+            now: end + .days(15), state: .grace, until: end + .days(16)),
+        Row(
+            claim: "what we do not know is open by its period", timeline: timeline(kind: .unknown),
+            now: end - minute, state: .paid, until: end),
+        Row(
             claim: "a clock somewhat behind the store's shuts nobody out", timeline: timeline(),
             now: start - minute, state: .paid, until: end),
     ]
+
+    private static let unflagged = Renewal(
+        willRenew: true, graceUntil: end + .days(16), ending: .billing)
+
+    /// Bought a day before the first month ended, when the renewal was charged already.
+    private static let upgradedEarly = Fact(
+        about: purchase, attestedAt: end - .days(1),
+        .payment(
+            Payment(
+                transaction: "3", line: "c", product: "premium", from: end - .days(1),
+                until: end + .days(29))))
+
+    private static let givenBack: Fact = {
+        var fact = renewed(from: end)
+        guard case .payment(var payment) = fact.statement else { return fact }
+        payment.isUpgraded = true
+        payment.revocation = Revocation(at: end - .days(1), kind: .refund, percentage: 100_000)
+        fact.statement = .payment(payment)
+        return fact
+    }()
 
     private static let revokedRenewal: Fact = {
         var payment = Payment(
@@ -189,6 +251,31 @@ private let grace = Renewal(
         #expect(open.isOpen)
         let shut = try #require(timeline().access(at: end + .hours(1), rules: rules))
         #expect(!shut.isOpen)
+    }
+
+    @Test func `what has ended does not renew, whatever the switch says`() throws {
+        let ended = Renewal(willRenew: true, ending: .billing)
+        let access = try #require(timeline(renewal: (ended, end)).access(at: end))
+        #expect(access.state == .expired)
+        #expect(access.willRenew == false)
+    }
+
+    @Test(arguments: [
+        (Int64?.none, "Refunded on 2023-11-17 22:13 UTC."),
+        (100_000, "Refunded on 2023-11-17 22:13 UTC."),
+        (50_000, "Refunded in part (50 %) on 2023-11-17 22:13 UTC."),
+        (25_500, "Refunded in part (25.5 %) on 2023-11-17 22:13 UTC."),
+    ])
+    func `a refund of a part says how much`(share: Int64?, sentence: String) {
+        #expect(Reason.refunded(at: start + .days(3), share).sentence == sentence)
+    }
+
+    @Test func `an offer says what it is`() throws {
+        let sentences = try Offer.Kind.allCases.map { kind in
+            try #require(timeline(terms: .offer, offer: kind).access(at: start)).reason.sentence
+        }
+        #expect(Set(sentences).count == sentences.count)
+        #expect(sentences.allSatisfy { $0.hasPrefix("On a") && $0.hasSuffix(" UTC.") })
     }
 
     @Test func `every reason is one sentence`() throws {
@@ -251,6 +338,44 @@ private let grace = Renewal(
         #expect(left.reason.sentence.hasPrefix("Changed to premium on "))
         let now = try #require(access(["premium"], [moved], at: start + .days(10)))
         #expect(now.isOpen)
+    }
+}
+
+@Suite struct ChangeDueTests {
+    private static let downgraded = Renewal(willRenew: true, renewsTo: "plus")
+
+    private func isOpen(_ product: ProductID, _ timeline: Timeline, at now: Instant) -> Bool? {
+        Entitlement.access(through: [product], of: [timeline], at: now, rules: AccessRules())
+            .map(\.isOpen)
+    }
+
+    @Test func `while it is not known whether a change of product began, both are open`() {
+        let due = timeline(renewal: (Self.downgraded, start + .days(3)))
+        #expect(isOpen("plus", due, at: end - minute) == nil)
+        for product: ProductID in ["plus", "pro.monthly"] {
+            #expect(isOpen(product, due, at: end) == true)
+        }
+        #expect(isOpen("pro.monthly", due, at: end + .hours(24)) == false)
+        #expect(isOpen("plus", due, at: end + .hours(24)) == nil)
+    }
+
+    @Test func `as soon as it is known only the new one is`() {
+        let renewal = renewed(from: end, product: "plus")
+        let known = timeline(renewal: (Self.downgraded, start + .days(3)), more: [renewal])
+        #expect(isOpen("plus", known, at: end + .hours(1)) == true)
+        #expect(isOpen("pro.monthly", known, at: end + .hours(1)) == false)
+    }
+
+    @Test func `a choice of an earlier period opens nothing`() {
+        let old = timeline(renewal: (Self.downgraded, start - .days(3)))
+        #expect(isOpen("plus", old, at: end) == nil)
+    }
+
+    @Test func `an upgrade that is known by the old payment alone opens the product chosen`() {
+        let upgraded = timeline(
+            isUpgraded: true,
+            renewal: (Renewal(willRenew: true, renewsTo: "premium"), start + .days(3)))
+        #expect(isOpen("premium", upgraded, at: start + .days(4)) == true)
     }
 }
 

@@ -16,9 +16,9 @@ struct Dice: RandomNumberGenerator {
     }
 }
 
-/// Facts about one purchase as a life might leave them: renewals, upgrades, refunds that are
-/// reversed, the same period under two numbers, everything attested several times, some of it in
-/// the same millisecond.
+/// Facts about one purchase as a life might leave them: renewals, some of them charged ahead of an
+/// upgrade, refunds that are reversed, the same period under two numbers, everything attested
+/// several times, some of it in the same millisecond.
 enum RandomLife {
     static let purchase = PurchaseID("1000", in: .production)
 
@@ -29,6 +29,10 @@ enum RandomLife {
             let until = start + .days(30)
             let isUpgrade = Int.random(in: 0..<5, using: &dice) == 0
             facts += snapshots(number, from: start, until: until, &dice)
+            // Its renewal was charged already, when the next product was bought.
+            if isUpgrade, Bool.random(using: &dice) {
+                facts += snapshots(100 + number, from: until, until: until + .days(30), &dice)
+            }
             facts += (0..<Int.random(in: 0...2, using: &dice)).map { _ in
                 renewal(at: moment(between: start, and: until, &dice), end: until, &dice)
             }
@@ -52,6 +56,11 @@ enum RandomLife {
                         line: "line-\(number)",
                         product: number % 3 == 2 ? "pro.yearly" : "pro.monthly",
                         from: from, until: until, terms: number == 0 ? .trial : .full,
+                        offer: Bool.random(using: &dice) ? Offer(.code, id: "spring") : nil,
+                        commitment: number % 2 == 1 && isAlias
+                            ? Commitment(month: number, months: 12, until: until) : nil,
+                        quantity: Int.random(in: 1...2, using: &dice),
+                        isRenewal: Bool.random(using: &dice),
                         isUpgraded: Int.random(in: 0..<6, using: &dice) == 0,
                         revocation: isRevoked ? Revocation(at: attested, kind: .refund) : nil)))
         }
@@ -65,7 +74,10 @@ enum RandomLife {
                 Renewal(
                     willRenew: Bool.random(using: &dice), isRetrying: isRetrying,
                     graceUntil: isRetrying && Bool.random(using: &dice) ? end + .days(16) : nil,
-                    ending: Renewal.Ending.allCases.randomElement(using: &dice))))
+                    ending: Renewal.Ending.allCases.randomElement(using: &dice),
+                    offer: Bool.random(using: &dice) ? Offer(.winBack) : nil,
+                    commitmentRenews: Bool.random(using: &dice),
+                    priceRise: Renewal.PriceRise.allCases.randomElement(using: &dice))))
     }
 
     /// One of few moments, so that several facts are often attested in the same millisecond.

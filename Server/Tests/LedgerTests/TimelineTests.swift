@@ -76,6 +76,26 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
         #expect(Timeline(of: purchase, facts).periods[0].end == start + .days(30))
     }
 
+    @Test func `a renewal within the period of an upgrade was charged before it, and never counts`()
+    {
+        var ahead = payment("2", from: start + .days(30))
+        ahead.isRenewal = true
+        let facts = [
+            fact(payment("1"), at: start), fact(ahead, at: start + .days(29)),
+            fact(
+                payment("3", product: "premium", from: start + .days(29)), at: start + .days(29)),
+        ]
+        let timeline = Timeline(of: purchase, facts)
+        #expect(timeline.periods.map(\.payment.transaction) == ["1", "3", "2"])
+        #expect(timeline.periods.map(\.isVoid) == [false, false, true])
+        #expect(timeline.periods.map(\.isReplaced) == [true, false, false])
+        // Where it follows on nothing, or is of the same product, it is like any other.
+        ahead.product = "premium"
+        let same = timeline.adding([fact(ahead, at: start + .days(30))])
+        #expect(same.periods.map(\.isVoid) == [false, false, false])
+        #expect(Timeline(of: purchase, facts.dropFirst()).periods.allSatisfy { !$0.isVoid })
+    }
+
     @Test func `of two periods that begin together the upgraded one comes first`() {
         let facts = [
             fact(payment("5", product: "premium"), at: start),

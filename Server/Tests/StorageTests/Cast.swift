@@ -22,7 +22,10 @@ func fact(
 ) -> Fact {
     let payment = Payment(
         transaction: transaction, line: "l-\(transaction)", product: "pro.monthly", from: now,
-        until: now + .days(30), terms: .offer, offer: "spring",
+        until: now + .days(30), terms: .offer, offer: Offer(.code, id: "spring"),
+        commitment: Commitment(
+            month: 3, months: 12, until: now + .days(300),
+            price: Money(milliunits: 99_960, currency: "JPY")), quantity: 2,
         price: Money(milliunits: -1, currency: "JPY"), ownership: .familyShared, isRenewal: true,
         isUpgraded: true,
         revocation: Revocation(at: now + .days(2), kind: .sharingEnded, percentage: 50_000),
@@ -36,7 +39,8 @@ let renewal = Fact(
         Renewal(
             willRenew: true, renewsTo: "plus", isRetrying: true, graceUntil: now + .days(46),
             ending: .priceNotAgreed, renewsAt: now + .days(30),
-            price: Money(milliunits: 4990, currency: "EUR"))))
+            price: Money(milliunits: 4990, currency: "EUR"), offer: Offer(.winBack),
+            commitmentRenews: false, priceRise: .waiting)))
 
 extension Store {
     /// Keeps a document that attests one payment, and folds it in, as the engine does.

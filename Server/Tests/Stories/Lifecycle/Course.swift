@@ -1,0 +1,210 @@
+import AppStoreFormats
+import Engine
+import Ledger
+import Testing
+
+@testable import Simulator
+
+/// What is done, one thing after another, to play one turn of the table in docs/turns.md.
+struct Course: Sendable, CustomTestStringConvertible {
+    /// One thing done to what anna bought last, or time gone by.
+    enum Step: Sendable {
+        /// Without an introductory offer.
+        case buys(String)
+        case orders(PurchaseOrder)
+        /// Orders what somebody has to say a word about first, and says it.
+        case ordersPending(PurchaseOrder, PendingVerb)
+        case does(SubscriptionAct)
+        /// To the transaction bought last, which need not be a subscription's.
+        case transaction(TransactionAct)
+        case waits(String)
+        case massExtension(MassExtension)
+        /// Anna and ben are a family from now on.
+        case household
+        case announces(@Sendable (inout World, AppStoreDate) throws(StoreProblem) -> Notice)
+    }
+
+    let name: String
+    /// Turns that the store marks as taken.
+    var rows: [LifecycleRow] = []
+    var environment = SimulatedEnvironment.production
+    var set: @Sendable (inout SimulatorSettings) -> Void = { _ in }
+    let steps: [Step]
+
+    var testDescription: String { name }
+}
+
+/// Plays a course: does what it says, lets the app post what is new on a device, and holds the
+/// server's answers against the books on both sides of every end.
+struct CourseRun {
+    let shop: DirectShop
+    /// What the server calls an account.
+    let customer: @Sendable (String) -> CustomerID
+    /// The app posts. Else all that the server knows comes by notification.
+    let posts: Bool
+    /// A hold of access, where the store keeps the end to itself, counts as the truth.
+    var allowsHold = false
+    var accounts = ["anna"]
+    private var posted: Set<String> = []
+    private var bought: PurchaseAnswer?
+
+    /// Where the app posts, an account is the customer of the same name.
+    init(_ shop: DirectShop, allowsHold: Bool = false) {
+        self.shop = shop
+        self.allowsHold = allowsHold
+        posts = true
+        customer = { CustomerID(rawValue: $0) }
+    }
+
+    /// Where it does not, the customer is found by the token of anna's device.
+    init(_ shop: DirectShop, token: String) {
+        self.shop = shop
+        posts = false
+        customer = { _ in CustomerID(rawValue: token) }
+    }
+
+    static let token = "0a0a0a0a-1111-4222-8333-444444444444"
+    /// After the last step.
+    private static let aftermath = "P70D"
+
+    mutating func play(_ course: Course) async throws {
+        let family = course.steps.contains { if case .household = $0 { true } else { false } }
+        try await shop.store.addDevice(
+            account: "anna", environment: course.environment, appAccountToken: Self.token,
+            family: family ? "f" : nil)
+        for (number, step) in course.steps.enumerated() {
+            try await take(step, "step \(number)")
+            try await check("after step \(number)")
+        }
+        try await pass(Self.aftermath, "aftermath")
+        let sent = await shop.store.notifications
+        #expect(sent.allSatisfy { $0.attempts.last?.answer.isSuccess == true })
+        for row in course.rows {
+            #expect(sent.contains { $0.notice.row == row }, "\(row) was not played")
+        }
+    }
+
+    private mutating func take(_ step: Course.Step, _ place: String) async throws {
+        let store = shop.store
+        switch step {
+        case .buys(let product):
+            bought = try await store.purchase(
+                PurchaseOrder(product, offerID: PurchaseOrder.noOffer), on: "anna-1")
+        case .orders(let order): bought = try await store.purchase(order, on: "anna-1")
+        case .ordersPending(let order, let verb):
+            try await store.order(order, on: "anna-1")
+            try await check(place)
+            let pending = try #require(try await store.truth(of: "anna").pending.first)
+            bought = try await store.settle(pending: pending.id, verb)
+        case .does(let act):
+            try await store.change(try #require(bought).originalTransactionID, act)
+        case .transaction(let act):
+            try await store.change(transaction: try #require(bought).transactionID, act)
+        case .waits(let duration): try await pass(duration, place)
+        case .massExtension(let wish): try await store.massExtend(wish)
+        case .household:
+            try await store.addDevice(account: "ben", family: "f")
+            if posts { accounts.append("ben") }
+        case .announces(let notice): _ = try await store.announce(notice)
+        }
+    }
+
+    // MARK: Time
+
+    private static let stopsMax = 200
+
+    /// Lets time pass, with a stop on both sides of every end that the books tell of.
+    private mutating func pass(_ duration: String, _ place: String) async throws {
+        let length = try #require(ISODuration(duration))
+        let clock = shop.store.clock
+        let target = await shop.store.world.calendar.moment(clock.now, plus: length)
+        for _ in 0..<Self.stopsMax {
+            let here = clock.now
+            guard let end = try await nextEnd(after: here, until: target) else { break }
+            let before = AppStoreDate(milliseconds: end.milliseconds - 1)
+            for stop in [before, end] where stop > here {
+                try await shop.store.advance(to: stop)
+                try await check(place)
+            }
+        }
+        try await shop.store.advance(to: target)
+        try await check(place)
+    }
+
+    private func nextEnd(
+        after here: AppStoreDate, until target: AppStoreDate
+    ) async throws -> AppStoreDate? {
+        var ends: [AppStoreDate] = []
+        for account in accounts {
+            for purchase in try await shop.store.truth(of: account).purchases {
+                ends += [purchase.until, purchase.graceUntil, purchase.period?.upperBound]
+                    .compactMap(\.self)
+            }
+        }
+        return ends.filter { $0 > here && $0 <= target }.min()
+    }
+
+    // MARK: Verdicts
+
+    mutating func check(_ place: String) async throws {
+        for account in accounts {
+            if posts { try await post(account) }
+            try await compare(account, place)
+        }
+    }
+
+    /// Posts one document of each purchase that is new on the account's device.
+    private mutating func post(_ account: String) async throws {
+        let device = account + "-1"
+        for booked in try await shop.store.truth(of: account).purchases
+        where !posted.contains(booked.originalTransactionID) {
+            let signed = try await shop.store.transactions(on: device).first {
+                try TransactionPayload(parsing: CompactJWS($0)?.payload ?? [])
+                    .originalTransactionId == booked.originalTransactionID
+            }
+            _ = try await shop.engine.record(
+                PurchaseEvidence(signedTransactions: [try #require(signed)]),
+                of: customer(account), app: DirectShop.app)
+            posted.insert(booked.originalTransactionID)
+        }
+    }
+
+    private func compare(_ account: String, _ place: String) async throws {
+        let now = Instant(milliseconds: shop.store.clock.milliseconds)
+        let books = try await shop.store.truth(of: account).purchases
+        let truth = Set(books.map { Holding($0) })
+        var answer: Set<Holding> = []
+        var open: Set<String> = []
+        for environment in Ledger.Environment.allCases {
+            let state = try await shop.engine.customer(
+                customer(account), app: DirectShop.app, environment: environment)
+            answer.formUnion(state.purchases.compactMap { Holding($0, at: now) })
+            open.formUnion(
+                state.entitlements.filter { $0.value.isOpen }.map { $0.key.rawValue })
+        }
+        let (settled, isHeld) = settled(answer, truth)
+        #expect(settled == truth, "\(account), \(place), at \(now)")
+        if !isHeld { #expect(open == Self.open(books), "\(account), \(place), at \(now)") }
+    }
+
+    /// The answer, with the truth in the place of what is held open where that is allowed.
+    private func settled(
+        _ answer: Set<Holding>, _ truth: Set<Holding>
+    ) -> (Set<Holding>, isHeld: Bool) {
+        guard allowsHold else { return (answer, false) }
+        var isHeld = false
+        let settled = answer.map { ours in
+            let theirs = truth.first { $0.original == ours.original && !$0.isOpen }
+            guard ours.state == "unconfirmed", let theirs else { return ours }
+            isHeld = true
+            return theirs
+        }
+        return (Set(settled), isHeld)
+    }
+
+    /// Products that are open by the books, and open something by themselves.
+    private static func open(_ books: [BookedPurchase]) -> Set<String> {
+        let open = books.filter { $0.isOpen && ($0.period != nil || $0.productID == "atlas") }
+        return Set(open.map(\.productID))
+    }
+}

@@ -1,0 +1,122 @@
+import AppStoreFormats
+
+@testable import Simulator
+
+// What the store does otherwise than documented, and turns that meet.
+
+extension Course {
+    /// What the store does otherwise than documented, each habit played where it shows.
+    static let ofHabits = [
+        habit(
+            .graceWithoutRetryFlag, .buys("tiers.silver"), .does(.failBilling), .waits("P1M")),
+        habit(
+            .expiredNeverSent, .buys("tiers.silver"), .does(.cancel), .waits("P2M"),
+            .buys("tiers.silver")),
+        habit(
+            .productChangeNearTrialEndRenews, .orders(PurchaseOrder("tiers.silver")),
+            .waits("P6DT1H"), .does(.changeProduct("tiers.bronze"))),
+        habit(
+            .lateTrialCancellationRenews, .orders(PurchaseOrder("tiers.silver")),
+            .waits("P6DT1H"), .does(.cancel)),
+        habit(.renewalToldUnderAnotherID, .buys("tiers.silver"), .waits("P2M")),
+        habit(
+            .extensionMakesTransaction, .buys("tiers.silver"),
+            .does(.extend(ExtensionOrder(days: 30)))),
+        habit(.retryEndKeepsRenewalOn, .buys("tiers.silver"), .does(.failBilling), .waits("P4M")),
+        habit(
+            .cancellationInRetryToldAlone, .buys("tiers.silver"), .does(.failBilling),
+            .waits("P36D"), .does(.cancel)),
+        habit(.refundKeepsRenewalOn, .buys("tiers.silver"), .waits("P3D"), .does(.refund())),
+        habit(
+            .declinedRefundRestoresRenewal, .buys("tiers.silver"),
+            .does(.requestRefund(.other, .declined))),
+        habit(.summaryBeforeExtensions, .buys("tiers.silver"), .massExtension(week), .waits("P1D")),
+        habit(.commitmentCancellationUntold, .orders(promise), .does(.cancel), .waits("P12M")),
+        habit(.oneTimeChargeInSandboxOnly, .buys("atlas"), .transaction(.refund())),
+        habit(
+            .consumptionAskedAgain, .buys("seeds"),
+            .transaction(.requestRefund(.fulfillmentIssue)), .waits("P3D")),
+        habit(.familyTransactionsHidePrice, .household, .buys("family.monthly")),
+        habit(.declinedPurchaseArrives, .ordersPending(asked, .decline)),
+        Course(
+            name: Habit.interruptedPurchaseFails.rawValue,
+            set: {
+                $0.habits = [.interruptedPurchaseFails]
+                $0.rules.interruptsPurchases = true
+            }, steps: [.ordersPending(PurchaseOrder("tiers.silver"), .resolve)]),
+        Course(
+            name: Habit.sandboxRenewsSixTimes.rawValue, environment: .sandbox,
+            set: { $0.habits = [.sandboxRenewsSixTimes] },
+            steps: [.buys("tiers.silver"), .waits("PT1H")]),
+    ]
+
+    private static let asked: PurchaseOrder = {
+        var order = PurchaseOrder("tiers.silver")
+        order.choice = .ask
+        return order
+    }()
+
+    private static func habit(_ habit: Habit, _ steps: Step...) -> Course {
+        Course(name: habit.rawValue, set: { $0.habits = [habit] }, steps: steps)
+    }
+
+    /// What would end without a word: the clock has to decide.
+    static let endedUntold = [
+        [.buys("tiers.silver"), .does(.removeFromSale)],
+        [.buys("tiers.silver"), .does(.raisePrice(.init(price: 12_990, needsConsent: true)))],
+        [.buys("tiers.silver"), .does(.failBilling), .waits("P2M")],
+        [.orders(promise), .does(.failBilling), .waits("P1M")],
+    ].enumerated().map { number, steps in
+        Course(
+            name: "ended untold \(number)", set: { $0.habits = [.expiredNeverSent] }, steps: steps)
+    }
+
+    // MARK: Turns that meet
+
+    /// Two turns at once, where answers have gone wrong.
+    static let meetings = [
+        Course(
+            name: "upgraded after the renewal was charged, and before it began",
+            set: { $0.renewsEarlySeconds = 86_400 },
+            steps: [
+                .buys("tiers.silver"), .waits("P30DT8H"), .does(.changeProduct("tiers.gold")),
+                .waits("P2M"), .does(.refund()),
+            ]),
+        Course(
+            name: "cancelled after the renewal was charged, and before it began",
+            set: {
+                $0.renewsEarlySeconds = 86_400
+                $0.habits = [.expiredNeverSent]
+            }, steps: [.buys("tiers.silver"), .waits("P30DT8H"), .does(.cancel)]),
+        Course(
+            name: "a renewal charged ahead is refunded before it began",
+            set: { $0.renewsEarlySeconds = 86_400 },
+            steps: [.buys("tiers.silver"), .waits("P30DT8H"), .does(.refund())]),
+        Course(
+            name: "upgraded twice within a minute, and downgraded",
+            steps: [
+                .buys("tiers.bronze"), .does(.changeProduct("tiers.silver")),
+                .does(.changeProduct("tiers.gold")), .does(.changeProduct("tiers.bronze")),
+            ]),
+        Course(
+            name: "downgraded, and the payment fails",
+            steps: [
+                .buys("tiers.gold"), .does(.changeProduct("tiers.bronze")), .does(.failBilling),
+                .waits("P36D"), .does(.recoverBilling),
+            ]),
+        Course(
+            name: "extended, upgraded, refunded, and the refund reversed",
+            steps: [
+                .buys("tiers.silver"), .does(.extend(ExtensionOrder(days: 10))), .waits("P35D"),
+                .does(.changeProduct("tiers.gold")), .waits("P3D"), .does(.refund(part)),
+                .waits("P3D"), .does(.reverseRefund()),
+            ]),
+        Course(
+            name: "a family through grace, retry and recovery",
+            steps: [
+                .household, .buys("family.monthly"), .does(.failBilling), .waits("P60D"),
+                .does(.recoverBilling), .waits("P3D"), .does(.cancel), .waits("P2M"),
+                .buys("family.monthly"),
+            ]),
+    ]
+}

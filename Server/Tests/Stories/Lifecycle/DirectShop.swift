@@ -1,0 +1,98 @@
+import AppStoreFormats
+import Engine
+import Ledger
+import Logging
+import Simulator
+import Storage
+
+@testable import Program
+
+/// A server and a simulator on one clock that hand each other documents without HTTP between them,
+/// in a shop that sells everything there is: for stories of many turns.
+struct DirectShop: Sendable {
+    let store: AppStoreSimulator
+    let engine: Engine
+    private let settings: SimulatorSettings
+    private let folder: TemporaryFolder
+
+    static let app: AppID = "birds"
+    /// One authority for all: making certificates takes longer than a story.
+    private static let authority = Result { try SigningAuthority() }
+
+    /// Opens a shop, plays the story, and closes it.
+    static func open(
+        _ change: (inout SimulatorSettings) -> Void = { _ in },
+        _ story: (DirectShop) async throws -> Void
+    ) async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        var settings = SimulatorSettings(shop: try FullShop.file(), notificationURL: "direct")
+        change(&settings)
+        let clock = LateClock(settings.now)
+        let server = try await assembly(in: folder, "prompt", settings) { clock.now }
+        let engine = server.engine
+        let store = AppStoreSimulator(
+            settings, authority: try authority.get(), keepsRoot: true,
+            post: { _, body in await Self.post(body, to: engine) })
+        clock.follow(store.clock)
+        let shop = DirectShop(store: store, engine: engine, settings: settings, folder: folder)
+        try await story(shop)
+        server.database.close()
+    }
+
+    /// Lets a second server, which has heard nothing, take in what was sent so far in another way.
+    func withLateServer(
+        _ name: String, _ story: (DirectShop) async throws -> Void
+    ) async throws {
+        let clock = store.clock
+        let server = try await Self.assembly(in: folder, name, settings) {
+            Instant(milliseconds: clock.milliseconds)
+        }
+        try await story(
+            DirectShop(store: store, engine: server.engine, settings: settings, folder: folder))
+        server.database.close()
+    }
+
+    /// All that was sent so far, as it is posted.
+    func bodies() async -> [[UInt8]] {
+        await store.notifications.map { Self.body($0.signedPayload) }
+    }
+
+    private static func body(_ payload: String) -> [UInt8] {
+        let body: JSON = ["signedPayload": .string(payload)]
+        return body.bytes
+    }
+
+    private static func post(_ body: [UInt8], to engine: Engine) async -> PostAnswer {
+        do {
+            _ = try await engine.record(notification: body)
+            return PostAnswer(status: 200)
+        } catch {
+            return PostAnswer(status: 503, error: "\(error)")
+        }
+    }
+
+    private static func assembly(
+        in folder: TemporaryFolder, _ name: String, _ settings: SimulatorSettings,
+        now: @escaping @Sendable () -> Instant
+    ) async throws -> Assembly {
+        try await Assembly(
+            apps: [configuration(selling: settings.shop)],
+            databaseAddress: "\(folder.path)/\(name).sqlite",
+            simulatorRoot: try authority.get().rootDER, now: now,
+            logger: Logger(label: "story") { _ in SwiftLogNoOpLogHandler() })
+    }
+
+    /// Each product gives an entitlement of its own name.
+    private static func configuration(selling shop: StoreKitFile) -> AppConfiguration {
+        let products = shop.products.map(\.id)
+        return AppConfiguration(
+            settings: AppSettings(
+                id: app, bundleID: ExampleShop.bundleID, appAppleID: ExampleShop.appAppleID,
+                isSimulated: true,
+                entitlements: Dictionary(
+                    uniqueKeysWithValues: products.map {
+                        (EntitlementID(rawValue: $0), [ProductID(rawValue: $0)])
+                    })), extraRootPaths: [], extraRoots: [])
+    }
+}

@@ -1,0 +1,81 @@
+import AppStoreFormats
+import Engine
+import Foundation
+import Ledger
+import Testing
+
+@testable import Simulator
+
+/// Many random customers, of whom each takes turns of their own.
+@Suite(.serialized) struct PopulationStories {
+    private static let accounts = 200
+    private static let months = 8
+    /// Moments at which everybody is asked for.
+    private static let samples = 8
+
+    @Test(arguments: seeds())
+    func `everybody's answer is the truth at any time, and again out of a heap of notifications`(
+        seed: UInt64
+    ) async throws {
+        print("population of seed \(seed): set PERENNIAL_SEED to play it again")
+        let set: @Sendable (inout SimulatorSettings) -> Void = { settings in
+            settings.seed = seed
+            settings.renewsEarlySeconds = Int64(seed % 3) * 43_200
+        }
+        try await DirectShop.open(set) { shop in
+            var dice = SplitMix64(seed: seed)
+            await shop.store.setFaults { $0.notifications.odds[.duplicate] = 0.1 }
+            let names = try await shop.store.populate(Self.accounts, within: .months(Self.months))
+            var crowd = Crowd(shop, names)
+            for sample in 1...Self.samples {
+                let days = Self.months * 30 / Self.samples
+                let time = ISODuration(
+                    days: days - 1, milliseconds: Int64.random(in: 0..<172_800_000, using: &dice))
+                try await shop.store.advance(by: time)
+                try await crowd.check("sample \(sample) of seed \(seed)")
+            }
+            let shuffled = await shop.bodies().shuffled(using: &dice)
+            try await shop.withLateServer("late") { late in
+                for body in shuffled { _ = try await late.engine.record(notification: body) }
+                var crowd = Crowd(late, names)
+                try await crowd.check("shuffled, seed \(seed)")
+            }
+        }
+    }
+
+    /// One seed by hand (`PERENNIAL_SEED`), or one that never changes.
+    private static func seeds() -> [UInt64] {
+        [ProcessInfo.processInfo.environment["PERENNIAL_SEED"].flatMap(UInt64.init) ?? 1]
+    }
+}
+
+/// The customers of a population who have come so far, each with an app that posts what is new.
+private struct Crowd {
+    private let names: [String]
+    private var run: CourseRun
+
+    init(_ shop: DirectShop, _ names: [String]) {
+        self.names = names
+        run = CourseRun(shop)
+    }
+
+    mutating func check(_ place: String) async throws {
+        var present: [String] = []
+        for name in names where try await !run.shop.store.books(of: name).isEmpty {
+            present.append(name)
+        }
+        #expect(!present.isEmpty)
+        run.accounts = present
+        try await run.check(place)
+    }
+}
+
+extension AppStoreSimulator {
+    /// Nothing of an account that has not come yet.
+    fileprivate func books(of name: String) throws -> [BookedPurchase] {
+        do { return try truth(of: name).purchases } catch {
+            guard error.code == "unknown_account" else { throw error }
+            return []
+        }
+    }
+}
