@@ -103,7 +103,7 @@ let package = Package(
         tests("AppStoreTrustTests", ["AppStoreTrust", "AppStoreFormats", x509, asn1, crypto]),
         tests(
             "AppStoreClientTests",
-            ["AppStoreClient", "AppStoreFormats", crypto, httpClient, hummingbird]),
+            ["AppStoreClient", "AppStoreFormats", crypto, httpClient, hummingbird, logging]),
         tests("IntakeTests", ["Intake", "Ledger", "AppStoreFormats"]),
         .target(
             name: "PostgresCluster", dependencies: ["Storage", "StoragePostgres", "CLibPQ"],

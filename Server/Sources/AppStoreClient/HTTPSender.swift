@@ -49,45 +49,56 @@ extension HTTPClient.Configuration {
     }
 }
 
+/// From the connection to the last byte of an answer. Apple answers within a tenth of a second as a
+/// rule, and seldom after four seconds.
+package let appStoreTimeoutSeconds: Int64 = 20
+
 /// Carries requests to the stores over HTTP.
 ///
-/// - Parameter client: of the configuration `.appStore`; whoever made it shuts it down.
+/// - Parameters:
+///   - client: of the configuration `.appStore`; whoever made it shuts it down.
+///   - timeout: from the connection to the last byte.
 package func httpSender(
-    _ client: HTTPClient, hosts: AppStoreHosts
+    _ client: HTTPClient, hosts: AppStoreHosts,
+    timeout: Duration = .seconds(appStoreTimeoutSeconds)
 ) -> @Sendable (AppStoreRequest) async throws -> AppStoreResponse {
     { request in
-        try await withinTime {
+        try await within(timeout) {
             let answer = try await client.execute(
                 HTTPClientRequest(request, hosts), deadline: .distantFuture)
-            let body = try await answer.body.collect(upTo: AppStoreResponse.bodyBytesMax)
+            let bytes = try await bytes(of: answer)
             return AppStoreResponse(
                 status: Int(answer.status.code),
-                retryAfter: answer.headers.first(name: "retry-after"),
-                body: Array(body.readableBytesView))
+                retryAfter: answer.headers.first(name: "retry-after"), body: bytes)
         }
     }
 }
 
-/// The same with Apple's hosts, or others, by themselves.
+/// The same with two addresses.
 package func httpSender(
     _ client: HTTPClient, production: String, sandbox: String
 ) -> @Sendable (AppStoreRequest) async throws -> AppStoreResponse {
     httpSender(client, hosts: AppStoreHosts(production: production, sandbox: sandbox))
 }
 
-/// From the connection to the last byte. Apple answers within a tenth of a second as a rule, and
-/// seldom after four seconds.
-private let timeoutSeconds: Int64 = 20
+private func bytes(of answer: HTTPClientResponse) async throws -> [UInt8] {
+    let most = AppStoreResponse.bodyBytesMax
+    do {
+        return Array((try await answer.body.collect(upTo: most)).readableBytesView)
+    } catch is NIOTooManyBytesError {
+        throw AppStoreFailure.unreadable("an answer of over \(most) bytes")
+    }
+}
 
-/// The library's own deadline ends with the head of the answer; this one also holds for its body.
-private func withinTime(
-    _ body: @escaping @Sendable () async throws -> AppStoreResponse
+/// The library's own deadline ends with the head of the answer; this one holds for its body too.
+private func within(
+    _ timeout: Duration, _ body: @escaping @Sendable () async throws -> AppStoreResponse
 ) async throws -> AppStoreResponse {
     try await withThrowingTaskGroup(of: AppStoreResponse.self) { tasks in
         tasks.addTask { try await body() }
         tasks.addTask {
-            try await Task.sleep(for: .seconds(timeoutSeconds))
-            throw AppStoreFailure.unavailable("no answer within \(timeoutSeconds) seconds")
+            try await Task.sleep(for: timeout)
+            throw AppStoreFailure.unavailable("no whole answer within \(timeout)")
         }
         defer { tasks.cancelAll() }
         guard let first = try await tasks.next() else { throw CancellationError() }
