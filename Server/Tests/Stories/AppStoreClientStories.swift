@@ -67,7 +67,7 @@ import Testing
             try await pass("P760D", in: shop)
             let all = try await history(of: id, in: .production, shop)
             #expect(all.ids.count == 25 && Set(all.ids).count == 25 && all.pages == 2)
-            try await pass("P31D", in: shop)
+            try await pass("P20D", in: shop)
             try await shop.simulator.post("/_sim/transactions/\(id)/refund")
             let new = try await history(of: id, after: all.revision, in: .production, shop)
             // The renewal since, and the first one, which is refunded.
