@@ -1,6 +1,4 @@
 import ArgumentParser
-import NIOCore
-import NIOPosix
 
 @main
 struct Perennial: AsyncParsableCommand {
@@ -11,12 +9,4 @@ struct Perennial: AsyncParsableCommand {
             DevCommand.self, ServeCommand.self, SimulateCommand.self, CheckCommand.self,
             ExplainCommand.self, RebuildCommand.self, KeysCommand.self, MigrateCommand.self,
         ])
-
-    // Tasks run on the threads that read and write the sockets: else each request is handed to
-    // another thread and back, which takes longer than most answers. Where the runtime does not
-    // allow it, nothing changes but the speed.
-    static func main() async {
-        NIOSingletons.unsafeTryInstallSingletonPosixEventLoopGroupAsConcurrencyGlobalExecutor()
-        await main(nil)
-    }
 }

@@ -82,4 +82,15 @@ import Testing
         let json: JSON = ["b": [1, .null, true, .decimal("1.50")], "a": "\"\\\n\u{1}é/"]
         #expect(json.text == #"{"b":[1,null,true,1.50],"a":"\"\\\u000a\u0001é/"}"#)
     }
+
+    @Test(arguments: ["\"", "\\", "\n", "\u{1F}", "\u{0}"])
+    func `what must be escaped is escaped wherever it stands in a long text`(mark: String) throws {
+        for place in 0..<100 {
+            let text =
+                String(repeating: "é", count: place) + mark + String(repeating: "x", count: 40)
+            let written = JSON.string(text).bytes
+            #expect(try JSON(parsing: written) == .string(text))
+            #expect(written.dropFirst().dropLast().allSatisfy { $0 >= 0x20 })
+        }
+    }
 }

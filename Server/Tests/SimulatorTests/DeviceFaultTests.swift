@@ -90,8 +90,9 @@ import Testing
         try await stage.simulator.setFaults { try $0.devices.order([fault]) }
         let text = try await stage.buy("pro.monthly").signedTransaction
         let leaf = try Stage.authority.get().certificates[0]
-        let isSigned = CompactJWS(text)?.signature != nil && (try isSigned(text, byLeaf: leaf))
-        #expect(isSigned == [.wrongApp, .wrongEnvironment].contains(fault))
+        let isWhole = CompactJWS(text)?.signature != nil
+        let isTrue = try isWhole && isSigned(text, byLeaf: leaf)
+        #expect(isTrue == [.wrongApp, .wrongEnvironment].contains(fault))
         if fault == .wrongApp {
             #expect(try decode(TransactionPayload.self, text).bundleId == "com.example.other")
         }

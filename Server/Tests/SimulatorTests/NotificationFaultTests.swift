@@ -18,7 +18,7 @@ import Testing
         (NotificationFault.drop, 0, ["DID_RENEW", "DID_RENEW"]),
         (.duplicate, 2, ["SUBSCRIBED", "SUBSCRIBED", "DID_RENEW", "DID_RENEW"]),
         (.burst, 6, Array(repeating: "SUBSCRIBED", count: 6) + ["DID_RENEW", "DID_RENEW"]),
-        (.reorder, 0, ["DID_RENEW", "SUBSCRIBED", "DID_RENEW"]),
+        (.reorder, 0, ["SUBSCRIBED", "DID_RENEW", "DID_RENEW"]),
         (.delay, 0, ["SUBSCRIBED", "DID_RENEW", "DID_RENEW"]),
         (.unknownType, 1, ["SOMETHING_NEW", "DID_RENEW", "DID_RENEW"]),
     ])
@@ -31,6 +31,21 @@ import Testing
         try await stage.advance("P2M")
         #expect(try posted(stage) == types)
         #expect(await stage.simulator.faults.notifications.struck == [fault: 1])
+    }
+
+    @Test func `what is held back goes after the next, or after an hour where none comes`()
+        async throws
+    {
+        for (wait, isOvertaken) in [("PT59M", true), ("PT1H", false)] {
+            let stage = try await stage(next: .reorder)
+            let id = try await stage.buy("pro.monthly").originalTransactionID
+            try await stage.advance(wait)
+            #expect(stage.letterBox.count == (isOvertaken ? 0 : 1))
+            try await stage.simulator.change(id, .cancel)
+            let types = try posted(stage)
+            let change = "DID_CHANGE_RENEWAL_STATUS"
+            #expect(types == (isOvertaken ? [change, "SUBSCRIBED"] : ["SUBSCRIBED", change]))
+        }
     }
 
     @Test func `a renewal is told under another id, with the same order`() async throws {

@@ -4,9 +4,9 @@ every forgery, which it must refuse."""
 import base64
 import json
 
+from appstoreserverlibrary.receipt_utility import ReceiptUtility
 from appstoreserverlibrary.signed_data_verifier import VerificationStatus
 
-from control import Simulator
 from life import with_a_changed_payload
 from rows import ROWS
 from shop import SHOP
@@ -17,9 +17,12 @@ NOON = "2026-01-10T20:00:00Z"
 def run(claims, simulator):
     simulator.reset(seed=7002, now=NOON, shop=SHOP, notification_url=None)
     check_rows(claims, simulator)
+    check_that_no_row_is_missing(claims)
     check_device(claims, simulator)
     check_forgeries(claims, simulator)
     check_revocation(claims, simulator)
+    check_spoiled(claims, simulator)
+    check_receipts(claims, simulator)
 
 
 class Readers:
@@ -65,6 +68,10 @@ def check_rows(claims, simulator):
 
         claims.check(f"row {number}, {name}: every document verifies, offline and online", play)
     simulator.reset(seed=7002, now=NOON, shop=SHOP)
+
+
+def check_that_no_row_is_missing(claims):
+    claims.equal("these are all 57 rows", sorted(ROWS), list(range(1, 58)))
 
 
 def check_device(claims, simulator):
@@ -163,3 +170,39 @@ def check_revocation(claims, simulator):
     claims.check("with none revoked it is accepted online",
                  lambda: simulator.verifier(online=True).verify_and_decode_signed_transaction(jws)
                  and None)
+
+
+def check_spoiled(claims, simulator):
+    """The faults of the simulator that send, beside a notification, one that is not Apple's."""
+    device = simulator.device("emma")
+    for fault in ("forged", "tampered", "truncated", "expired", "wrong_app", "wrong_environment"):
+        simulator.post("/_sim/faults", {"next": {"notifications": fault}})
+        simulator.buy(device, "gems")
+        sent = simulator.get("/_sim/notifications")
+        read = simulator.verifier().verify_and_decode_notification
+        claims.check(f"beside one that is {fault} the true notification is accepted",
+                     lambda: read(sent["notifications"][-1]["signed_payload"]) and None)
+        claims.refused(f"and the one that is {fault} is refused", read,
+                       sent["strays"][-1]["signed_payload"])
+
+
+def check_receipts(claims, simulator):
+    device = simulator.device("finn")
+    bought = simulator.buy(device, "pro")
+    utility = ReceiptUtility()
+    claims.equal("Apple's utility finds the transaction in an app receipt",
+                 lambda: utility.extract_transaction_id_from_app_receipt(bought["app_receipt"]),
+                 bought["transaction_id"])
+    restored = simulator.post(f"/_sim/devices/{device}/restore")["app_receipt"]
+    claims.equal("and in a restored one",
+                 lambda: utility.extract_transaction_id_from_app_receipt(restored),
+                 bought["transaction_id"])
+    old = simulator.get(f"/_sim/transactions/{bought['transaction_id']}/receipt")
+    claims.equal("and in a transaction receipt",
+                 lambda: utility.extract_transaction_id_from_transaction_receipt(
+                     old["transaction_receipt"]), bought["transaction_id"])
+    claims.equal("and the API knows that id",
+                 lambda: simulator.verifier().verify_and_decode_signed_transaction(
+                     simulator.client().get_transaction_info(
+                         utility.extract_transaction_id_from_app_receipt(restored)
+                     ).signedTransactionInfo).productId, "pro")

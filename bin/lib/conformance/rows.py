@@ -20,9 +20,23 @@ class Steps:
             elif step.startswith("P"):
                 simulator.advance(step)
             elif step.startswith("+"):
-                bought = simulator.buy(device, step[1:])
+                bought = simulator.buy(device, **order(step[1:]))
             else:
                 simulator.act(bought["original_transaction_id"], step)
+
+
+def order(words):
+    """`pro` or, with an offer or a plan, `pro:code` and `yearly:MONTHLY`."""
+    product, _, more = words.partition(":")
+    if not more:
+        return {"product": product}
+    return {"product": product, "billing_plan" if more.isupper() else "offer": more}
+
+
+def household(simulator, account, device, bought):
+    """The account and another one become a family."""
+    for name in (account, account + "-child"):
+        simulator.device(name, family=account)
 
 
 def announce(kind, **more):
@@ -95,14 +109,29 @@ ROWS = {
     34: ("price rise declined", Steps("+pro", RISE, "decline", "P1M")),
     35: ("price rise without consent", Steps(
         "+pro", ("raise-price", {"price": "10.99", "consent": False}))),
+    36: ("an offer code first", Steps("+pro:code")),
+    37: ("an offer on an active one", Steps("+pro", "+pro:again")),
+    38: ("an offer that upgrades", Steps("+pro", "+premium:code")),
+    39: ("an offer that downgrades", Steps("+pro", "+plus:code")),
+    40: ("an offer after a lapse", Steps("+pro", "cancel", "P2M", "+pro:back")),
     41: ("the same again", Steps("+pro", "cancel", "P2M", "+pro")),
     42: ("another of the group", Steps("+pro", "cancel", "P2M", "+plus")),
+    43: ("family sharing begins", Steps(household, "+pro")),
+    44: ("family sharing ends", Steps(household, "+pro", "refund")),
     45: ("not for sale", Steps("+pro", "remove-from-sale", "P1M")),
     46: ("another end", Steps("+pro", "expire")),
     47: ("bought once", Steps("+gems", "+lifetime", "+season")),
+    48: ("a family's single purchase", Steps(household, "+lifetime")),
     49: ("bought once and refunded", Steps("+gems", refund_transaction)),
     50: ("consumption asked", Steps("+pro", "request-refund")),
     51: ("external purchase token", Steps(announce("EXTERNAL_PURCHASE_TOKEN"))),
     52: ("consent rescinded", Steps("+pro", announce("RESCIND_CONSENT"))),
+    53: ("Advanced Commerce", Steps(
+        "+pro", ("advanced-commerce", {"type": "MIGRATION"}),
+        ("advanced-commerce", {"type": "METADATA_UPDATE", "display_name": "Birds"}),
+        ("advanced-commerce", {"type": "PRICE_CHANGE", "price": "11.99"}), "P1M")),
+    54: ("a month of twelve promised", Steps("+yearly:MONTHLY", "P1M")),
+    55: ("cancelled among them", Steps("+yearly:MONTHLY", "P1M", "cancel")),
+    56: ("billing fails among them", Steps("+yearly:MONTHLY", "fail-billing", "P1M", "P91D")),
     57: ("test", Steps(announce("TEST"), announce("TEST", environment="sandbox"))),
 }

@@ -32,10 +32,36 @@ def subscription(product, price, level, period="P1M", group="21400001", intro=No
     }
 
 
-def single(product, kind, price):
+HALF_PRICE = {
+    "internalID": "half-price",
+    "paymentMode": "payAsYouGo",
+    "subscriptionPeriod": "P1M",
+    "displayPrice": "2.49",
+}
+OFFERS = {
+    "adHocOffers": [{**HALF_PRICE, "offerID": "again"}],
+    "codeOffers": [
+        {**HALF_PRICE, "referenceName": "code", "eligibility": ["new", "existing", "expired"]}
+    ],
+    "winbackOffers": [{**HALF_PRICE, "offerID": "back", "isEligible": True}],
+}
+PLANS = {
+    "billingPlans": [
+        {"billingPlanType": "BILLED_UPFRONT", "displayPrice": "99.99", "isEnabled": True},
+        {
+            "billingPlanType": "MONTHLY",
+            "displayPrice": "8.33",
+            "commitmentDisplayPrice": "99.96",
+            "isEnabled": True,
+        },
+    ]
+}
+
+
+def single(product, kind, price, shareable=False):
     return {
         "displayPrice": price,
-        "familyShareable": False,
+        "familyShareable": shareable,
         "internalID": product,
         "localizations": [{"description": "", "displayName": product, "locale": "en_US"}],
         "productID": product,
@@ -55,7 +81,7 @@ SHOP = {
     ],
     "products": [
         single("gems", "Consumable", "1.99"),
-        single("lifetime", "NonConsumable", "99.99"),
+        single("lifetime", "NonConsumable", "99.99", shareable=True),
     ],
     "settings": {"_locale": "en_US", "_storefront": "USA"},
     "subscriptionGroups": [
@@ -63,11 +89,11 @@ SHOP = {
             "Birds",
             "21400001",
             [
-                subscription("premium", "19.99", 1),
-                subscription("pro", "9.99", 2),
+                subscription("premium", "19.99", 1, **OFFERS),
+                subscription("pro", "9.99", 2, familyShareable=True, **OFFERS),
                 subscription("other", "8.99", 2),
-                subscription("yearly", "99.99", 2, period="P1Y"),
-                subscription("plus", "4.99", 3),
+                subscription("yearly", "99.99", 2, period="P1Y", **PLANS),
+                subscription("plus", "4.99", 3, **OFFERS),
             ],
         ),
         group(
@@ -100,5 +126,5 @@ SHOP = {
             ],
         ),
     ],
-    "version": {"major": 4, "minor": 0},
+    "version": {"major": 5, "minor": 0},
 }

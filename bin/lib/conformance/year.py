@@ -24,6 +24,7 @@ def run(claims, simulator):
     devices, chains = play(simulator, random.Random(SEED))
     check_documents(claims, simulator)
     check_standing(claims, simulator, chains)
+    check_population(claims, simulator)
 
 
 def play(simulator, dice):
@@ -103,3 +104,12 @@ def check_standing(claims, simulator, chains):
         if found != (truth["open"], truth["will_renew"]):
             different.append((chain, item.rawStatus, renewal.rawAutoRenewStatus, truth))
     claims.equal(f"all {len(chains)} subscriptions stand as the books have them", different, [])
+
+
+def check_population(claims, simulator):
+    """The simulator's own random customers, who also have families, offers and promises."""
+    simulator.reset(seed=SEED, now="2026-01-10T20:00:00Z", shop="full")
+    simulator.post("/_sim/populations", {"accounts": ACCOUNTS, "within": "P1Y"})
+    for _ in range(12):
+        simulator.advance("P1M")
+    check_documents(claims, simulator)

@@ -34,7 +34,7 @@ package enum NotificationFault: String, FaultKind {
         case .drop: "It is never sent."
         case .burst: "It is sent six times at once, whatever the answer."
         case .duplicate: "It is sent twice."
-        case .reorder: "It is held back until after the next one."
+        case .reorder: "It is held back until after the next one, or for an hour."
         case .delay: "It is sent later, by delay_seconds."
         case .otherTransactionID:
             "A renewal is told under another transactionId, with the same webOrderLineItemId."

@@ -43,28 +43,16 @@ extension AppStoreSimulator {
     ) async throws -> String {
         switch step {
         case .buy(let wish):
-            let product = try product(wish, account)
-            // A trial is taken where the story is about one.
-            let offer = wish == .withTrial ? nil : PurchaseOrder.noOffer
-            _ = try await purchase(PurchaseOrder(product.id, offerID: offer), on: device)
-            return "buys \(product.id)"
-        case .act(let act):
-            try await change(chain(of: account), act)
-            return act.name
+            let order = try order(wish, account)
+            _ = try await purchase(order, on: device)
+            return "buys \(order.productID)"
+        case .act(let act): return try await perform(act, for: account)
         case .change(let wish):
-            let product = try product(wish, account)
-            try await change(chain(of: account), .changeProduct(product.id))
-            return "changes to \(product.id)"
+            return try await perform(changeOfProduct(wish, account), for: account)
         case .raisePrice(let needsConsent):
-            let chain = try chain(of: account)
-            let price = try world.subscription(chain).nextProduct.price * 2
-            try await change(chain, .raisePrice(.init(price: price, needsConsent: needsConsent)))
-            return "the price rises to \(price) thousandths"
+            return try await perform(priceRise(needsConsent, account), for: account)
         case .wait(let text):
-            guard let duration = ISODuration(text) else {
-                preconditionFailure("The duration \(text) of a scenario of ours is none.")
-            }
-            try await advance(by: duration)
+            try await advance(by: duration(text))
             return "\(text) pass"
         case .outage(let days):
             let until = world.calendar.moment(clock.now, plus: .days(Int(days)))
@@ -72,9 +60,50 @@ extension AppStoreSimulator {
             setFaults { $0.notificationOutage = outage }
             return "no notifications for \(days) days"
         case .strike(let fault):
-            try setFaults { faults throws(StoreProblem) in try faults.notifications.order([fault]) }
+            try strike(next: fault)
             return "the next notification meets \(fault.rawValue)"
         }
+    }
+
+    private func perform(_ act: SubscriptionAct, for account: String) async throws -> String {
+        let chain = try chain(of: account)
+        try await change(chain, act)
+        return act.name
+    }
+
+    // Apart from what waits: the compiler cannot optimise a function that waits and has errors of
+    // these types in it.
+
+    private func order(
+        _ wish: Scenario.Wish, _ account: String
+    ) throws(StoreProblem) -> PurchaseOrder {
+        // A trial is taken where the story is about one.
+        let offer = wish == .withTrial ? nil : PurchaseOrder.noOffer
+        return PurchaseOrder(try product(wish, account).id, offerID: offer)
+    }
+
+    private func changeOfProduct(
+        _ wish: Scenario.Wish, _ account: String
+    ) throws(StoreProblem) -> SubscriptionAct {
+        .changeProduct(try product(wish, account).id)
+    }
+
+    private func priceRise(
+        _ needsConsent: Bool, _ account: String
+    ) throws(StoreProblem) -> SubscriptionAct {
+        let price = try world.subscription(chain(of: account)).nextProduct.price
+        return .raisePrice(.init(price: price * 2, needsConsent: needsConsent))
+    }
+
+    private func duration(_ text: String) -> ISODuration {
+        guard let duration = ISODuration(text) else {
+            preconditionFailure("The duration \(text) of a scenario of ours is none.")
+        }
+        return duration
+    }
+
+    private func strike(next fault: NotificationFault) throws(StoreProblem) {
+        try setFaults { faults throws(StoreProblem) in try faults.notifications.order([fault]) }
     }
 
     private func chain(of account: String) throws(StoreProblem) -> String {
@@ -145,7 +174,7 @@ extension SubscriptionAct {
         case .reverseRefund: "reverse-refund"
         case .requestRefund(_, let decision, _):
             decision.map { "request-refund, \($0.rawValue)" } ?? "request-refund"
-        case .raisePrice: "raise-price"
+        case .raisePrice(let rise): "raise-price to \(rise.price) thousandths"
         case .consent: "consent"
         case .decline: "decline"
         case .extend: "extend"

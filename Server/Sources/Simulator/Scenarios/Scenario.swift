@@ -136,7 +136,10 @@ extension Scenario {
             [.buy(.monthly), .wait("P5D"), .strike(.drop), .act(.cancel), .wait("P2M")]),
         Self(
             "notifications-out-of-order", "A refund is told before the renewal that it refunds.",
-            [.buy(.monthly), .strike(.reorder), .wait("P32D"), .act(.refund()), .wait("P1D")]),
+            [
+                .buy(.monthly), .strike(.reorder), .wait("P1M"), .wait("PT30M"), .act(.refund()),
+                .wait("P1D"),
+            ]),
         Self(
             "forgery", "A forged notification comes beside a true one.",
             [.buy(.monthly), .strike(.forged), .wait("P32D")]),

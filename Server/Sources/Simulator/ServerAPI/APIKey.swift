@@ -40,6 +40,26 @@ package struct APIKey: Hashable, Sendable {
     /// Its private half, in PEM.
     package static var wellKnownPEM: String { wellKnownPrivateKey.pemRepresentation }
 
+    /// A bearer token that it has signed, good for an hour: for calls by hand.
+    static func wellKnownToken(
+        for bundleID: String, at now: AppStoreDate
+    ) throws(SigningFailure) -> String {
+        let header: JSON = ["alg": "ES256", "kid": .string(wellKnown.id), "typ": "JWT"]
+        let seconds = now.milliseconds / 1000
+        let claims: JSON = [
+            "iss": .string(wellKnown.issuerID), "iat": .integer(seconds),
+            "exp": .integer(seconds + BearerToken.lifetimeSecondsMax),
+            "aud": .string(BearerToken.audience), "bid": .string(bundleID),
+        ]
+        let signed =
+            Base64.url.encode(header.bytes) + [UInt8(ascii: ".")] + Base64.url.encode(claims.bytes)
+        do {
+            let signature = try wellKnownPrivateKey.signature(for: signed).rawRepresentation
+            let all = signed + [UInt8(ascii: ".")] + Base64.url.encode([UInt8](signature))
+            return String(decoding: all, as: UTF8.self)
+        } catch { throw SigningFailure("A bearer token could not be signed: \(error)") }
+    }
+
     private static let wellKnownPrivateKey = firstKey(
         from: Array("The App Store Server API key of the Perennial simulator".utf8))
 

@@ -75,6 +75,12 @@ extension SimulatorRoute {
                 "private_key": .string(APIKey.wellKnownPEM),
             ])
         },
+        get("/_sim/api-token", "A bearer token by that key, good for an hour: for calls by hand.") {
+            simulator, _ in
+            let token = try APIKey.wellKnownToken(
+                for: await simulator.settings.bundleID, at: .machineNow)
+            return .json(["token": .string(token)])
+        },
         get("/_sim/transactions/{id}", "A transaction's numbers, also that of its order.") {
             simulator, call in
             .json(try await simulator.numbers(of: call.parameter("id")))

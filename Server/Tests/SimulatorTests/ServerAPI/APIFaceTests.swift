@@ -91,6 +91,21 @@ import Testing
         #expect(answer.status == .contentTooLarge)
     }
 
+    @Test func `a token for calls by hand is accepted`() async throws {
+        let stage = try Stage()
+        let id = try await stage.buy("pro.monthly").transactionID
+        let given = try await execute(stage, .get, "/_sim/api-token?only=token", withToken: false)
+        let token = "Bearer " + String(buffer: given.body)
+        let app = Application(router: stage.simulator.router())
+        let status = try await app.test(.router) { client in
+            try await client.execute(
+                uri: "/inApps/v1/transactions/\(id)", method: .get,
+                headers: [.authorization: token]
+            ) { $0.status }
+        }
+        #expect(status == .ok)
+    }
+
     @Test func `the control plane gives the key and the numbers that tests need`() async throws {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").transactionID
