@@ -131,7 +131,8 @@ import Testing
             answers: [AppStoreResponse(status: 401), .error(4_040_010)],
             failure: .unauthorized("The App Store does not accept the key KEY1."), calls: 2),
         Places(
-            answers: [AppStoreResponse(status: 500)], failure: .unavailable("status 500"), calls: 1),
+            answers: [AppStoreResponse(status: 500)], failure: .unavailable("status 500"),
+            calls: 1),
         Places(
             answers: [.error(4_040_010), AppStoreResponse(status: 500)],
             failure: .unavailable("status 500"), calls: 2),
