@@ -42,8 +42,8 @@ package actor AppStoreSimulator {
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
     /// - Parameters:
-    ///   - keepsRoot: whether a world that is to be repeatable signs with the given keys, too, since
-    ///     somebody trusts them; else it has keys of its seed.
+    ///   - keepsRoot: whether a world that is to be repeatable signs with the given keys, too,
+    ///     since somebody trusts them; else it has keys of its seed.
     ///   - post: posts a notification's body and says what came back. It is awaited before time
     ///     goes on.
     ///   - quiesce: awaited after each step that posted something, and at the end of each advance:

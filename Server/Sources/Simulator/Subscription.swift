@@ -39,6 +39,8 @@ struct Subscription: Sendable {
     var paymentFails = false
     var runningOffer: RunningOffer?
     var pendingOffer: Shared<PendingOffer>?
+    /// A commitment that begins when the offers are over.
+    var plannedCommitment: Commitment.Terms?
     /// The purchaser's chain, which this one follows; nil of what the account itself has bought.
     private(set) var sharedBy: String?
     var anchor: StoreCalendar.Anchor

@@ -39,6 +39,12 @@ extension World {
     mutating func renew(_ subscription: inout Subscription, from start: AppStoreDate) {
         subscription.renewalCount += 1
         if subscription.commitment != nil, renewCommitment(&subscription, from: start) { return }
+        if let terms = subscription.takePlannedCommitment() {
+            commit(
+                &subscription, to: terms, origin: subscription.latest.origin, reason: .renewal,
+                from: start)
+            return
+        }
         let running = subscription.takeNextOffer()
         subscription.runningOffer = running
         charge(
@@ -85,7 +91,8 @@ extension World {
             originalID: subscription.id, account: subscription.account,
             originallyPurchased: first?.purchased ?? now, storefront: device.storefront,
             appAccountToken: token, ownership: first?.ownership ?? .purchased)
-        if let plan {
+        subscription.plannedCommitment = offer == nil ? nil : plan
+        if let plan, offer == nil {
             commit(&subscription, to: plan, origin: Shared(origin), reason: .purchase, from: now)
         } else {
             charge(

@@ -179,6 +179,9 @@ extension Subscription {
     var nextPrice: Int64 {
         if isWithinCommitment, let commitment { return commitment.terms.monthlyPrice }
         if let nextOffer { return nextOffer.offer.price }
+        if let plannedCommitment, sharedNextProduct.value.id == latest.product.id {
+            return plannedCommitment.monthlyPrice
+        }
         // A rise is shown from when it is announced, agreed or not.
         if let rise = announcedRise, rise.from <= paidUntil { return rise.price }
         return regularPrice(of: sharedNextProduct.value, from: paidUntil)

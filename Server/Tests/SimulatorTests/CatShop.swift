@@ -53,8 +53,12 @@ enum CatShop {
     private static let proYearly = """
         {"productID": "pro.yearly", "displayPrice": "59.99", "groupNumber": 1,
          "recurringSubscriptionPeriod": "P1Y",
-         "introductoryOffer": {"paymentMode": "payUpFront", "displayPrice": "29.99",
-           "subscriptionPeriod": "P6M"},
+         "introductoryOffers": [
+           {"paymentMode": "payUpFront", "displayPrice": "29.99", "subscriptionPeriod": "P6M",
+            "billingPlanType": "BILLED_UPFRONT"},
+           {"paymentMode": "free", "subscriptionPeriod": "P1M", "billingPlanType": "MONTHLY"}],
+         "adHocOffers": [
+           {"offerID": "promo.year", "paymentMode": "free", "subscriptionPeriod": "P1M"}],
          "billingPlans": [
            {"billingPlanType": "BILLED_UPFRONT", "displayPrice": "59.99",
             "commitmentDisplayPrice": "59.99"},

@@ -254,6 +254,27 @@ import Testing
         #expect(try await stage.letters().last?.transaction.offerType == nil)
     }
 
+    @Test func `a trial goes before the commitment of those who pay by the month`() async throws {
+        let stage = try Stage(shop: try CatShop.file())
+        try await stage.simulator.addDevice(account: "anna")
+        var order = PurchaseOrder("pro.yearly")
+        order.billingPlan = .monthly
+        try await stage.simulator.purchase(order, on: "anna-1")
+        try await stage.advance("P2M")
+        let letters = try await stage.letters()
+        #expect(
+            letters.map(\.offerLine) == [
+                "SUBSCRIBED/INITIAL_BUY 1 pro.yearly: 1 FREE_TRIAL P1M 0, then 5990",
+                "DID_RENEW 1 pro.yearly: 5990, then 5990",
+                "DID_RENEW 1 pro.yearly: 5990, then 5990",
+            ])
+        let months = letters.map { $0.transaction.commitmentInfo?.billingPeriodNumber }
+        #expect(months == [nil, 1, 2])
+        await #expect(throws: StoreProblem.self) {
+            try await stage.buy("pro.yearly", offer: "promo.year")
+        }
+    }
+
     @Test func `it is known which offers are for a customer`()
         async throws
     {

@@ -10,7 +10,9 @@ import Testing
     }
 
     private static func product(_ members: String) -> String {
-        #"{"products": [{"productID": "a", "type": "Consumable", "displayPrice": "1", \#(members)}]}"#
+        """
+        {"products": [{"productID": "a", "type": "Consumable", "displayPrice": "1", \(members)}]}
+        """
     }
 
     private static func subscription(_ members: String, id: String = "s") -> String {

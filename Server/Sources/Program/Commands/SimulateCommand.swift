@@ -16,6 +16,8 @@ struct SimulateCommand: AsyncParsableCommand {
     @Option(help: "The port to listen at.") var port = 8090
     @Option(help: "What is sold: a .storekit file of Xcode's, instead of our own.")
     var shop: String?
+    @Option(help: "Say what is odd in a .storekit file, and start nothing.")
+    var lint: String?
     @Option(help: "The app's bundle id.") var bundleID = ExampleShop.bundleID
     @Option(help: "The app's Apple id.") var appAppleID = ExampleShop.appAppleID
     @Option(help: "Where notifications are posted.") var notificationURL: String?
@@ -32,6 +34,7 @@ struct SimulateCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await Outcome.reported {
+            if let lint { return try report(on: lint) }
             var settings = SimulatorSettings(
                 seed: seed, now: try beginning(), shop: try products(), bundleID: bundleID,
                 appAppleID: appAppleID)

@@ -207,6 +207,14 @@ extension Subscription {
         next?.periodsLeft -= 1
         return next
     }
+
+    /// The commitment that begins with the next period, if one does. It does not follow to another
+    /// product.
+    mutating func takePlannedCommitment() -> Commitment.Terms? {
+        guard plannedCommitment != nil, nextOffer == nil else { return nil }
+        defer { plannedCommitment = nil }
+        return sharedNextProduct.value.id == latest.product.id ? plannedCommitment : nil
+    }
 }
 
 extension StoreProblem {

@@ -134,6 +134,10 @@ extension World {
         _ order: PurchaseOrder, _ device: Device, token: String?, at now: AppStoreDate
     ) throws(StoreProblem) -> [Notice] {
         guard let offer = offers.first else { return [] }
+        guard chain.commitment == nil else {
+            throw .wrongState(
+                "The price of a commitment is fixed.", remedy: "Take the offer after its end.")
+        }
         var chain = chain
         var notices: [Notice]
         let wasOff = !chain.renews

@@ -101,8 +101,8 @@ extension ReceiptEnvelope {
 
 extension ReceiptEnvelope {
     /// Reads a file, whoever signed it. Xcode's have lengths that are found by their end, and
-    /// content in pieces (BER); Apple's certificates are not in DER's order. Nil for what is no such
-    /// file.
+    /// content in pieces (BER); Apple's certificates are not in DER's order. Nil for what is no
+    /// such file.
     init?(parsing bytes: [UInt8]) {
         guard bytes.count <= Self.bytesMax, let root = try? BER.parse(bytes),
             let outer = Self.children(of: root), outer.count == 2,

@@ -4,9 +4,9 @@ import Foundation
 /// ECDSA whose one random number comes from the key and the message (RFC 6979): the same document
 /// signed twice is the same bytes.
 ///
-/// The curve's points are swift-crypto's: the point of a number is the public key of the private key
-/// that is that number. Only the arithmetic modulo the order is ours. Hash and order have the same
-/// number of bits, so that nothing is cut off.
+/// The curve's points are swift-crypto's: the point of a number is the public key of the private
+/// key that is that number. Only the arithmetic modulo the order is ours. Hash and order have the
+/// same number of bits, so that nothing is cut off.
 struct RepeatableSignature<Hash: HashFunction>: Sendable {
     /// Draws of a nonce; that the first one is not good has a chance of 2⁻³² at most.
     private static var drawsMax: Int { 16 }

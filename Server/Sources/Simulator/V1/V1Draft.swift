@@ -102,17 +102,25 @@ extension V1Letter {
         guard attempt > 1, let receipt else { return notification.json.bytes }
         var copy = notification
         copy.unifiedReceipt?.latestReceipt = try authority.text(
-            receipt.made(at: now), digest: digest)
+            receipt.copied(attempt, at: now), digest: digest)
         return copy.json.bytes
     }
 }
 
 extension AppReceipt {
-    /// The same receipt, with another date of creation.
-    fileprivate func made(at now: AppStoreDate) -> AppReceipt {
+    private static let opaqueBytes = 54
+
+    /// The same receipt made again: with another date of creation and another opaque value, so that
+    /// also two copies of one moment differ.
+    fileprivate func copied(_ attempt: Int, at now: AppStoreDate) -> AppReceipt {
         var copy = self
-        copy.attributes.removeAll { $0.number == Field.created.rawValue }
-        copy.attributes.append(.date(Field.created, now))
+        let changed = [Field.created.rawValue, Field.opaque7.rawValue]
+        copy.attributes.removeAll { changed.contains($0.number) }
+        let noise = LegacyDevice.noise(
+            "copy", UInt64(attempt), "\(now.milliseconds)", count: Self.opaqueBytes)
+        copy.attributes += [
+            .date(Field.created, now), ReceiptAttribute(Field.opaque7.rawValue, value: noise),
+        ]
         return copy
     }
 }

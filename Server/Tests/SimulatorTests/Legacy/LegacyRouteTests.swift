@@ -130,7 +130,8 @@ import Testing
             _ = try await client.json("/_sim/notifications", #"{"type":"TEST"}"#)
         }
         #expect(stage.letterBox.count == 1)
-        let body = try NotificationBody(parsing: stage.letterBox.bodies[0])
+        let posted = try require(stage.letterBox.bodies.first, "nothing posted")
+        let body = try NotificationBody(parsing: posted)
         let payload = try decode(
             NotificationPayload.self, try require(body.signedPayload, "not signed"))
         #expect(payload.notificationType == .test)

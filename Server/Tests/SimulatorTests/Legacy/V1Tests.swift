@@ -175,7 +175,7 @@ import Testing
         #expect(told.environment?.rawValue == "PROD")
         #expect(told.bundleID == ExampleShop.bundleID && told.autoRenewStatus == true)
         #expect(told.latest == nil && told.latestReceipt == nil)
-        let json = try JSON(parsing: stage.letterBox.bodies[0])
+        let json = try JSON(parsing: require(stage.letterBox.bodies.first, "nothing posted"))
         #expect(json["original_transaction_id"]?.integer != nil)
         #expect(json["deprecation"]?.string != nil)
     }
@@ -188,6 +188,7 @@ import Testing
         try await stage.advance("P3D")
         try await stage.simulator.change(id, .refund())
         let told = try posted(stage)
+        try #require(told.count == 3)
         let now = try moment("2026-01-13T20:00:00Z")
         #expect(told[1].cancelled == now && told[1].webOrderLineItemID != nil)
         #expect(told[1].autoRenewStatusChanged == nil)
@@ -200,7 +201,9 @@ import Testing
         let stage = try stage(.year2020)
         let id = try await stage.buy("pro.monthly").originalTransactionID
         try await stage.simulator.change(id, .refund())
-        let (first, second) = (try posted(stage)[0], try posted(stage)[1])
+        let told = try posted(stage)
+        try #require(told.count == 3)
+        let (first, second) = (told[0], told[1])
         #expect(first.latest?.transactionID == id && first.latestExpired == nil)
         #expect(second.latest == nil && second.latestExpired?.cancelled != nil)
         let text = try require(first.latestReceipt, "no receipt")
@@ -239,6 +242,15 @@ import Testing
             ])
         let receipts = try posted(stage).compactMap(\.unifiedReceipt?.latestReceipt)
         #expect(Set(receipts).count == 4)
+    }
+
+    @Test func `a burst repeats a notification with another receipt in it`() async throws {
+        let stage = try stage()
+        try await stage.simulator.setFaults { try $0.notifications.order([.burst]) }
+        try await stage.buy("pro.monthly")
+        let receipts = try posted(stage).compactMap(\.unifiedReceipt?.latestReceipt)
+        #expect(receipts.count == Deliveries.burst && Set(receipts).count == 2)
+        #expect(try types(stage) == Array(repeating: "INITIAL_BUY", count: Deliveries.burst))
     }
 
     @Test func `both versions can be posted side by side`() async throws {
