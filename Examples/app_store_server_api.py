@@ -1,8 +1,8 @@
 """Apple's own Python library against the simulator: what a backend does, without Apple.
 
-    pip install app-store-server-library==3.1.2
-    perennial simulate --port 8090
-    python Examples/app_store_server_api.py http://127.0.0.1:8090
+pip install app-store-server-library==3.1.2
+perennial simulate --port 8090
+python Examples/app_store_server_api.py http://127.0.0.1:8090
 """
 
 import json
@@ -45,9 +45,7 @@ verifier = SignedDataVerifier(
 
 # 2. Anna subscribes, and a month goes by.
 device = json.loads(simulator("/_sim/devices", {"account": "anna"}))["device_id"]
-bought = json.loads(
-    simulator(f"/_sim/devices/{device}/purchases", {"product_id": "pro.monthly"})
-)
+bought = json.loads(simulator(f"/_sim/devices/{device}/purchases", {"product_id": "pro.monthly"}))
 simulator("/_sim/clock", {"advance": "P1M"})
 
 # 3. What does Apple say?

@@ -16,6 +16,7 @@ let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummi
 let hummingbirdTesting = Target.Dependency.product(
     name: "HummingbirdTesting", package: "hummingbird")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let serviceLifecycle = Target.Dependency.product(
     name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let x509 = Target.Dependency.product(name: "X509", package: "swift-certificates")
@@ -53,6 +54,7 @@ let package = Package(
             traits: ["CommandLineArguments", "YAML"]),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
@@ -62,6 +64,7 @@ let package = Package(
         library("Ledger"),
         library("AppStoreFormats"),
         library("AppStoreTrust", ["AppStoreFormats", x509, asn1, crypto]),
+        library("AppStoreClient", ["AppStoreFormats", crypto, httpClient, nioCore]),
         library("Intake", ["Ledger", "AppStoreFormats"]),
         library("Storage", ["Ledger"]),
         .systemLibrary(
@@ -80,9 +83,9 @@ let package = Package(
         .executableTarget(
             name: "Program",
             dependencies: [
-                "AppStoreFormats", "AppStoreTrust", "Engine", "HTTPServer", "Ledger", "Simulator",
-                "Storage", "StoragePostgres", "StorageSQLite",
-                contract, argumentParser, configuration, httpClient, hummingbird, logging,
+                "AppStoreClient", "AppStoreFormats", "AppStoreTrust", "Engine", "HTTPServer",
+                "Ledger", "Simulator", "Storage", "StoragePostgres", "StorageSQLite",
+                contract, argumentParser, configuration, httpClient, hummingbird, logging, nioCore,
                 serviceLifecycle, yams,
             ],
             swiftSettings: strict),
@@ -97,6 +100,9 @@ let package = Package(
         tests("LedgerTests", ["Ledger"]),
         tests("AppStoreFormatsTests", ["AppStoreFormats"]),
         tests("AppStoreTrustTests", ["AppStoreTrust", "AppStoreFormats", x509, asn1, crypto]),
+        tests(
+            "AppStoreClientTests",
+            ["AppStoreClient", "AppStoreFormats", crypto, httpClient, hummingbird, logging]),
         tests("IntakeTests", ["Intake", "Ledger", "AppStoreFormats"]),
         .target(
             name: "PostgresCluster", dependencies: ["Storage", "StoragePostgres", "CLibPQ"],
@@ -118,12 +124,15 @@ let package = Package(
                 "Simulator", "AppStoreFormats", x509, asn1, crypto, cryptoExtras, hummingbird,
                 hummingbirdTesting,
             ]),
-        tests("ProgramTests", ["Program", "Engine", "Ledger", "Storage", logging]),
+        tests(
+            "ProgramTests",
+            ["Program", "AppStoreClient", "Engine", "Ledger", "Storage", crypto, logging]),
         tests(
             "Stories",
             [
-                "AppStoreFormats", "Engine", "Ledger", "PostgresCluster", "Program", "Simulator",
-                "Storage", "StoragePostgres", "StorageSQLite", crypto, httpClient, logging,
+                "AppStoreClient", "AppStoreFormats", "Engine", "Ledger", "PostgresCluster",
+                "Program", "Simulator", "Storage", "StoragePostgres", "StorageSQLite", crypto,
+                httpClient, logging,
             ]),
         tests("TidyTests", []),
     ] as [Target]).filter(keep),

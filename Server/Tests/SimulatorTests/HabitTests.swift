@@ -32,12 +32,12 @@ import Testing
             told: [bought, off + " 1 pro", "SUBSCRIBED/RESUBSCRIBE 1 pro"]),
         Case(
             habit: .productChangeNearTrialEndRenews,
-            steps: [.buy("trial"), .waits("P6D"), .does(.changeProduct("upfront"))],
+            steps: [.buy("trial"), .waits("P6DT1H"), .does(.changeProduct("upfront"))],
             told: [trial, "DID_RENEW 1 upfront"],
             says: ["tx.purchaseDate": "2026-01-17T20:00:00.000Z"]),
         Case(
             habit: .lateTrialCancellationRenews,
-            steps: [.buy("trial"), .waits("P6D"), .does(.cancel), .waits("P2M")],
+            steps: [.buy("trial"), .waits("P6DT1H"), .does(.cancel), .waits("P2M")],
             told: [trial, off + " 1 trial", "DID_RENEW 1 trial", "EXPIRED/VOLUNTARY 2 trial"]),
         Case(
             habit: .renewalToldUnderAnotherID, steps: [.buy("pro"), .waits("P1M")],

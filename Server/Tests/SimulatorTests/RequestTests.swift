@@ -134,6 +134,11 @@ import Testing
         #expect(summary?.succeededCount == 1 && summary?.failedCount == 1)
         #expect(summary?.storefrontCountryCodes == ["USA"])
         #expect(await stage.simulator.world.massExtensions["outage"]?.succeeded == 1)
+        // The same request again is the same extension.
+        let told = await stage.simulator.notifications.count
+        try await stage.simulator.massExtend(wish)
+        try await stage.advance("PT2H")
+        #expect(await stage.simulator.notifications.count == told)
     }
 
     @Test func `a price only rises, and is answered only where it is asked`() async throws {

@@ -4,6 +4,7 @@ import json
 import threading
 import urllib.error
 import urllib.request
+from datetime import datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from appstoreserverlibrary.api_client import AppStoreServerAPIClient
@@ -48,9 +49,7 @@ class Simulator:
         return self.post("/_sim/clock", {"advance": duration})
 
     def now(self):
-        """Milliseconds since 1970, from the date of a fresh signature's notification."""
-        from datetime import datetime
-
+        """The virtual time, in milliseconds since 1970."""
         text = self.get("/_sim/clock")["now"].replace("Z", "+00:00")
         return round(datetime.fromisoformat(text).timestamp() * 1000)
 

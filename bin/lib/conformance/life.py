@@ -53,7 +53,11 @@ def check_purchase(claims, verifiers, bought, restored):
     claims.equal("a purchase is answered as purchased", bought["result"], "purchased")
     claims.check("the bought transaction verifies and names the purchase", names_the_purchase)
     for claim, verifier, document in [
-        ("the same transaction with a changed payload is refused", ours, with_a_changed_payload(signed)),
+        (
+            "the same transaction with a changed payload is refused",
+            ours,
+            with_a_changed_payload(signed),
+        ),
         ("a production transaction is refused in the sandbox", sandbox, signed),
         ("a transaction of this app is refused for another", foreign, signed),
     ]:
@@ -63,7 +67,8 @@ def check_purchase(claims, verifiers, bought, restored):
     for number, document in enumerate(restored["signed_renewal_infos"], 1):
         claims.check(
             f"restored renewal info {number} verifies and renews the product",
-            lambda d=document: ours.verify_and_decode_renewal_info(d).autoRenewProductId == PRODUCT_ID,
+            lambda d=document: ours.verify_and_decode_renewal_info(d).autoRenewProductId
+            == PRODUCT_ID,
         )
     claims.check(
         "a restore brings a transaction and a renewal info",

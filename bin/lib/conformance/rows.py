@@ -1,5 +1,10 @@
 """Lives that play the rows of the lifecycle's table: what is done, for each row, over HTTP."""
 
+from appstoreserverlibrary.models.ExtendReasonCode import ExtendReasonCode
+from appstoreserverlibrary.models.MassExtendRenewalDateRequest import (
+    MassExtendRenewalDateRequest,
+)
+
 
 class Steps:
     """Steps of one account: products to buy, lengths of time (P1M), and verbs."""
@@ -47,11 +52,6 @@ def announce(kind, **more):
 
 
 def mass_extension(simulator, account, device, bought):
-    from appstoreserverlibrary.models.ExtendReasonCode import ExtendReasonCode
-    from appstoreserverlibrary.models.MassExtendRenewalDateRequest import (
-        MassExtendRenewalDateRequest,
-    )
-
     simulator.client().extend_renewal_date_for_all_active_subscribers(
         MassExtendRenewalDateRequest(
             7, ExtendReasonCode.OTHER, "2a1d7a5e-5f0f-4a40-9d0a-0d3c4d1b8f10", None, "pro"
@@ -85,20 +85,30 @@ ROWS = {
     16: ("cancelled in retry", Steps("+pro", "fail-billing", "P36D", "cancel")),
     17: ("upgrade", Steps("+pro", "P10D", ("change-product", {"product_id": "premium"}))),
     18: ("downgrade chosen", Steps("+pro", ("change-product", {"product_id": "plus"}))),
-    19: ("downgrade reverted", Steps(
-        "+pro", ("change-product", {"product_id": "plus"}),
-        ("change-product", {"product_id": "pro"}))),
-    20: ("downgrade in effect", Steps(
-        "+pro", ("change-product", {"product_id": "plus"}), "P1M")),
-    21: ("crossgrade, same length", Steps(
-        "+pro", "P10D", ("change-product", {"product_id": "other"}))),
-    22: ("crossgrade, other length", Steps(
-        "+pro", ("change-product", {"product_id": "yearly"}), "P1M")),
+    19: (
+        "downgrade reverted",
+        Steps(
+            "+pro",
+            ("change-product", {"product_id": "plus"}),
+            ("change-product", {"product_id": "pro"}),
+        ),
+    ),
+    20: ("downgrade in effect", Steps("+pro", ("change-product", {"product_id": "plus"}), "P1M")),
+    21: (
+        "crossgrade, same length",
+        Steps("+pro", "P10D", ("change-product", {"product_id": "other"})),
+    ),
+    22: (
+        "crossgrade, other length",
+        Steps("+pro", ("change-product", {"product_id": "yearly"}), "P1M"),
+    ),
     23: ("refund", Steps("+pro", "P3D", "refund")),
     24: ("prorated refund", Steps("+pro", ("refund", {"type": "prorated", "percentage": 25.5}))),
     25: ("refund asked for and granted", Steps("+pro", "request-refund", "P2D")),
-    26: ("refund asked for and declined", Steps(
-        "+pro", ("request-refund", {"reason": "LEGAL", "decision": "declined"}))),
+    26: (
+        "refund asked for and declined",
+        Steps("+pro", ("request-refund", {"reason": "LEGAL", "decision": "declined"})),
+    ),
     27: ("refund reversed", Steps("+pro", "refund", "P3D", "reverse-refund")),
     28: ("refund of a past period", Steps("+pro", "P1M", refund_transaction)),
     29: ("extension", Steps("+pro", ("extend", {"days": 30}))),
@@ -107,8 +117,10 @@ ROWS = {
     32: ("price rise agreed", Steps("+pro", RISE, "consent")),
     33: ("price rise not answered", Steps("+pro", RISE, "P1M")),
     34: ("price rise declined", Steps("+pro", RISE, "decline", "P1M")),
-    35: ("price rise without consent", Steps(
-        "+pro", ("raise-price", {"price": "10.99", "consent": False}))),
+    35: (
+        "price rise without consent",
+        Steps("+pro", ("raise-price", {"price": "10.99", "consent": False})),
+    ),
     36: ("an offer code first", Steps("+pro:code")),
     37: ("an offer on an active one", Steps("+pro", "+pro:again")),
     38: ("an offer that upgrades", Steps("+pro", "+premium:code")),
@@ -126,10 +138,16 @@ ROWS = {
     50: ("consumption asked", Steps("+pro", "request-refund")),
     51: ("external purchase token", Steps(announce("EXTERNAL_PURCHASE_TOKEN"))),
     52: ("consent rescinded", Steps("+pro", announce("RESCIND_CONSENT"))),
-    53: ("Advanced Commerce", Steps(
-        "+pro", ("advanced-commerce", {"type": "MIGRATION"}),
-        ("advanced-commerce", {"type": "METADATA_UPDATE", "display_name": "Birds"}),
-        ("advanced-commerce", {"type": "PRICE_CHANGE", "price": "11.99"}), "P1M")),
+    53: (
+        "Advanced Commerce",
+        Steps(
+            "+pro",
+            ("advanced-commerce", {"type": "MIGRATION"}),
+            ("advanced-commerce", {"type": "METADATA_UPDATE", "display_name": "Birds"}),
+            ("advanced-commerce", {"type": "PRICE_CHANGE", "price": "11.99"}),
+            "P1M",
+        ),
+    ),
     54: ("a month of twelve promised", Steps("+yearly:MONTHLY", "P1M")),
     55: ("cancelled among them", Steps("+yearly:MONTHLY", "P1M", "cancel")),
     56: ("billing fails among them", Steps("+yearly:MONTHLY", "fail-billing", "P1M", "P91D")),

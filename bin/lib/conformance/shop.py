@@ -99,18 +99,17 @@ SHOP = {
         group(
             "Songs",
             "21400002",
-            [
-                subscription(
-                    "trial", "9.99", 1, group="21400002", intro=offer("free", "P1W")
-                )
-            ],
+            [subscription("trial", "9.99", 1, group="21400002", intro=offer("free", "P1W"))],
         ),
         group(
             "Nests",
             "21400003",
             [
                 subscription(
-                    "discounted", "9.99", 1, group="21400003",
+                    "discounted",
+                    "9.99",
+                    1,
+                    group="21400003",
                     intro=offer("payAsYouGo", "P1M", count=2),
                 )
             ],
@@ -120,7 +119,10 @@ SHOP = {
             "21400004",
             [
                 subscription(
-                    "upfront", "9.99", 1, group="21400004",
+                    "upfront",
+                    "9.99",
+                    1,
+                    group="21400004",
                     intro=offer("payUpFront", "P3M", price="4.99"),
                 )
             ],

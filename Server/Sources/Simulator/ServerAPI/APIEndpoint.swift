@@ -15,8 +15,12 @@ struct APIEndpoint: Sendable {
     /// Bytes of a body, unless an endpoint says otherwise.
     static let bodyBytesMax = 65_536
 
+    static let inApps = "inApps"
+
     let method: HTTPRequest.Method
-    /// Parameters in braces; after `/inApps/`.
+    /// The folder that the path is in.
+    var root = Self.inApps
+    /// Parameters in braces.
     let path: String
     /// Requests in one second, in production; nil is without a limit.
     var perSecond: Int?
@@ -47,18 +51,20 @@ struct APIEndpoint: Sendable {
         }
     }
 
-    /// The calls of version 1.21, and those of Retention Messaging 1.5. Fixed words stand before
+    /// The calls of version 1.21, those of Retention Messaging 1.5, and of Advanced Commerce. Fixed
+    /// words stand before
     /// parameters in the same place: the first that fits is taken.
     static let all =
         ExtensionEndpoints.all + TransactionEndpoints.all + HistoryEndpoints.all
         + ConsumptionEndpoints.all
-        + NotificationEndpoints.all + MessagingEndpoints.all
+        + NotificationEndpoints.all + MessagingEndpoints.all + AdvancedCommerceEndpoints.all
 
     /// The endpoint of a request with the parameters of its path; nil where there is none.
     static func match(
         _ request: APIRequest
     ) -> (endpoint: APIEndpoint, parameters: [String: String])? {
-        for endpoint in all where endpoint.method == request.method {
+        for endpoint in all where (endpoint.method, endpoint.root) == (request.method, request.root)
+        {
             guard endpoint.isIn(request.environment) else { continue }
             if let parameters = endpoint.parameters(of: request.path) {
                 return (endpoint, parameters)

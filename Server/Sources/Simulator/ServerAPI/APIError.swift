@@ -104,6 +104,21 @@ extension APIError {
         5_000_001, "An unknown error occurred. Please try again.")
 }
 
+// MARK: - Advanced Commerce
+
+extension APIError {
+    static let nullRequestInfo = Self(4_000_079, "Request info is missing.")
+    static let nullRequestReferenceID = Self(4_000_080, "Request reference id is missing.")
+    static let invalidRequestReferenceID = Self(4_000_081, "Invalid request reference id.")
+    static let negativePrice = Self(4_000_086, "Price is negative.")
+    static let descriptionTooLong = Self(4_000_088, "Description is too long.")
+    static let displayNameTooLong = Self(4_000_089, "Display name is too long.")
+    static let repeatedRequestReferenceID = Self(
+        4_000_097, "Request reference id was used before.")
+    static let nullItems = Self(4_000_101, "Items are missing.")
+    static let nullPrice = Self(4_000_109, "Price is missing.")
+}
+
 // MARK: - Retention messaging
 
 extension APIError {

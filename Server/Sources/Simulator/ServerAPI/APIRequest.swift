@@ -6,7 +6,9 @@ import HTTPTypes
 struct APIRequest: Sendable {
     let environment: SimulatedEnvironment
     let method: HTTPRequest.Method
-    /// What follows `/inApps/`, decoded.
+    /// The folder of the API, `inApps` as a rule.
+    var root = APIEndpoint.inApps
+    /// What follows it, decoded.
     let path: [String]
     /// In the order of the request: lists come as repeated names.
     var query: [(name: String, value: String)] = []

@@ -7,28 +7,32 @@ import Hummingbird
 
 extension AppStoreSimulator {
     /// Apple's paths: production at the root, the sandbox below a folder, as there is one host.
-    private static let apiRoots: [(path: String, environment: SimulatedEnvironment)] = [
-        ("/inApps", .production), ("/sandbox/inApps", .sandbox),
+    private static let places: [(prefix: String, environment: SimulatedEnvironment)] = [
+        ("", .production), ("/sandbox", .sandbox),
     ]
 
     nonisolated func addServerAPI(to router: Router<BasicRequestContext>) {
-        for (root, environment) in Self.apiRoots {
-            for method in [HTTPRequest.Method.get, .post, .put, .delete] {
-                router.on("\(root)/**", method: method) { request, _ in
-                    let path = request.uri.path.dropFirst(root.utf8.count)
-                    return try await self.response(to: request, path: path, environment)
+        for (prefix, environment) in Self.places {
+            for root in [APIEndpoint.inApps, AdvancedCommerceEndpoints.root] {
+                for method in [HTTPRequest.Method.get, .post, .put, .delete] {
+                    let path = RouterPath("\(prefix)/\(root)/**")
+                    router.on(path, method: method) { request, _ in
+                        try await self.response(to: request, in: root, of: environment)
+                    }
                 }
             }
         }
     }
 
     private nonisolated func response(
-        to request: Request, path: some StringProtocol, _ environment: SimulatedEnvironment
+        to request: Request, in root: String, of environment: SimulatedEnvironment
     ) async throws -> Response {
-        let parts = path.split(separator: "/").map { $0.removingPercentEncoding ?? String($0) }
+        let parts = request.uri.path.split(separator: "/")
+            .map { $0.removingPercentEncoding ?? String($0) }
         let query = request.uri.queryParameters.map { (String($0.key), String($0.value)) }
         var call = APIRequest(
-            environment: environment, method: request.method, path: parts, query: query,
+            environment: environment, method: request.method, root: root,
+            path: Array(parts.drop { $0 != root }.dropFirst()), query: query,
             authorization: request.headers[.authorization], arrived: .machineNow)
         let limit = APIEndpoint.match(call)?.endpoint.bodyBytesMax ?? APIEndpoint.bodyBytesMax
         guard let buffer = try? await request.body.collect(upTo: limit) else {

@@ -7,6 +7,8 @@ struct ServerAPI: Sendable {
     /// By its token, the UUID of each test notification.
     var testNotifications: [String: TestNotification] = [:]
     var messaging: [SimulatedEnvironment: RetentionMessaging] = [:]
+    /// Requests of Advanced Commerce that were made, by the developer's ids.
+    var references: Set<String> = []
 }
 
 // The request's way: endpoint, faults, token, limit, answer. Every request passes `answer(_:)` and

@@ -5,8 +5,8 @@ import Foundation
 /// signed twice is the same bytes.
 ///
 /// The curve's points are swift-crypto's: the point of a number is the public key of the private
-/// key that is that number. Only the arithmetic modulo the order is ours. Hash and order have the same
-/// number of bits, so that nothing is cut off.
+/// key that is that number. Only the arithmetic modulo the order is ours. Hash and order have the
+/// same number of bits, so that nothing is cut off.
 struct RepeatableSignature<Hash: HashFunction>: Sendable {
     /// Draws of a nonce; that the first one is not good has a chance of 2⁻³² at most.
     private static var drawsMax: Int { 16 }

@@ -13,7 +13,7 @@ import Testing
         withToken: Bool = true
     ) async throws -> TestResponse {
         var headers = HTTPFields()
-        // The face compares with the machine's time or the virtual: here tests sign by the latter.
+        // The face compares with the machine's time or the virtual: these tests sign by the latter.
         let token = try Token(at: stage.simulator.clock.milliseconds / 1000).signed()
         if withToken { headers[.authorization] = "Bearer " + token }
         let sent = headers

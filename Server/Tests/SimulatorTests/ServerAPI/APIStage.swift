@@ -45,6 +45,7 @@ struct Ask: Sendable, CustomTestStringConvertible {
     var query: [(String, String)] = []
     var body: JSON?
     var environment = SimulatedEnvironment.production
+    var root = APIEndpoint.inApps
 
     init(
         _ line: String, _ query: [(String, String)] = [], body: JSON? = nil,
@@ -62,7 +63,7 @@ struct Ask: Sendable, CustomTestStringConvertible {
         let words = line.split(separator: " ")
         var request = APIRequest(
             environment: environment,
-            method: try require(HTTPRequest.Method(String(words[0])), "no method"),
+            method: try require(HTTPRequest.Method(String(words[0])), "no method"), root: root,
             path: words[1].split(separator: "/").map(String.init), query: query,
             arrived: AppStoreDate(milliseconds: Token.arrival * 1000))
         request.authorization = "Bearer " + (try Token().signed())
