@@ -15,7 +15,7 @@ package struct SigningAuthority: Sendable {
     /// Who answers whether the certificates still hold; nil where they do not say where to ask.
     let desk: RevocationDesk?
     /// The header as Apple writes it, encoded once.
-    private let headerSegment: [UInt8]
+    private let head: Head
     /// What signs receipts: they have a root of their own.
     package let receipts: ReceiptAuthority
 
@@ -99,7 +99,7 @@ package struct SigningAuthority: Sendable {
         self.desk = desk
         repeatable = isRepeatable ? RepeatableSignature(key) : nil
         self.certificates = certificates
-        headerSegment = Base64.url.encode(Self.header(certificates, overrides: []).bytes)
+        head = Head(Self.header(certificates, overrides: []))
     }
 
     /// The same keys and certificates, with signatures that are the same each time.
@@ -136,18 +136,22 @@ package struct SigningAuthority: Sendable {
         _ payload: JSON, header overrides: [JSON.Member] = []
     ) throws(SigningFailure) -> String {
         let head =
-            overrides.isEmpty
-            ? headerSegment
-            : Base64.url.encode(Self.header(certificates, overrides: overrides).bytes)
-        let signed = head + [UInt8(ascii: ".")] + Base64.url.encode(payload.bytes)
-        let all = signed + [UInt8(ascii: ".")] + Base64.url.encode(try signature(of: signed))
-        return String(decoding: all, as: UTF8.self)
+            overrides.isEmpty ? head : Head(Self.header(certificates, overrides: overrides))
+        let body = Base64.url.encode(payload.bytes)
+        let tail = Base64.url.encode(try signature(of: head.digest(with: body)))
+        var document: [UInt8] = []
+        document.reserveCapacity(head.bytes.count + body.count + 1 + tail.count)
+        document += head.bytes
+        document += body
+        document.append(UInt8(ascii: "."))
+        document += tail
+        return String(decoding: document, as: UTF8.self)
     }
 
     /// An ES256 signature, r and s one after the other.
-    package func signature(of bytes: [UInt8]) throws(SigningFailure) -> [UInt8] {
-        if let repeatable { return try repeatable(bytes) }
-        do { return [UInt8](try signingKey.signature(for: bytes).rawRepresentation) } catch {
+    private func signature(of digest: SHA256.Digest) throws(SigningFailure) -> [UInt8] {
+        if let repeatable { return try repeatable(digest: digest) }
+        do { return [UInt8](try signingKey.signature(for: digest).rawRepresentation) } catch {
             throw SigningFailure("A payload could not be signed: \(error)")
         }
     }
@@ -176,6 +180,27 @@ package struct SigningAuthority: Sendable {
 
     private static func base64(_ bytes: [UInt8]) -> String {
         String(decoding: Base64.standard.encode(bytes), as: UTF8.self)
+    }
+}
+
+/// The first segment of a JWS and the dot behind it: most of a small document, and the same in all
+/// of one chain, so that it is encoded once, and hashed once.
+private struct Head: Sendable {
+    let bytes: [UInt8]
+    private let hash: SHA256
+
+    init(_ header: JSON) {
+        bytes = Base64.url.encode(header.bytes) + [UInt8(ascii: ".")]
+        var hash = SHA256()
+        hash.update(data: bytes)
+        self.hash = hash
+    }
+
+    /// The hash of what is to be signed: header, dot and payload.
+    func digest(with body: [UInt8]) -> SHA256.Digest {
+        var hash = hash
+        hash.update(data: body)
+        return hash.finalize()
     }
 }
 

@@ -21,18 +21,23 @@ struct SplitMix64: RandomNumberGenerator, Sendable {
     mutating func uuid() -> String {
         let high = next() & 0xFFFF_FFFF_FFFF_0FFF | 0x4000
         let low = next() & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
-        let digits = Array(Self.hex(high) + Self.hex(low))
-        let ends = [8, 12, 16, 20, 32]
-        var start = 0
-        let parts = ends.map { end in
-            defer { start = end }
-            return String(digits[start..<end])
+        return String(unsafeUninitializedCapacity: 36) { text in
+            var count = 0
+            for place in 0..<32 {
+                if place == 8 || place == 12 || place == 16 || place == 20 {
+                    text[count] = UInt8(ascii: "-")
+                    count += 1
+                }
+                text[count] = Self.hexDigit(place < 16 ? high : low, at: place % 16)
+                count += 1
+            }
+            return count
         }
-        return parts.joined(separator: "-")
     }
 
-    private static func hex(_ value: UInt64) -> String {
-        let text = String(value, radix: 16)
-        return String(repeating: "0", count: 16 - text.count) + text
+    /// One of the sixteen digits of a number, the highest at place 0.
+    private static func hexDigit(_ number: UInt64, at place: Int) -> UInt8 {
+        let digit = UInt8(truncatingIfNeeded: number >> UInt64(60 - place * 4)) & 15
+        return digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
     }
 }

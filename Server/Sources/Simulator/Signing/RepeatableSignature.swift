@@ -29,7 +29,12 @@ struct RepeatableSignature<Hash: HashFunction>: Sendable {
 
     /// The signature, r and s one after the other.
     func callAsFunction(_ message: some DataProtocol) throws(SigningFailure) -> [UInt8] {
-        let digest = field.scalar(Array(Hash.hash(data: message)))
+        try self(digest: Hash.hash(data: message))
+    }
+
+    /// The signature of a message that was hashed already.
+    func callAsFunction(digest hash: Hash.Digest) throws(SigningFailure) -> [UInt8] {
+        let digest = field.scalar(Array(hash))
         var nonces = Nonces<Hash>(secret: secretBytes, digest: field.bytes(digest))
         for _ in 0..<Self.drawsMax {
             if let signature = try signature(of: digest, nonce: nonces.next()) { return signature }
