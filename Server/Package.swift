@@ -65,6 +65,7 @@ let package = Package(
         library("Ledger"),
         library("AppStoreFormats"),
         library("AppStoreTrust", ["AppStoreFormats", x509, asn1, crypto]),
+        library("AppStoreClient", ["AppStoreFormats", crypto, httpClient, nioCore]),
         library("Intake", ["Ledger", "AppStoreFormats"]),
         library("Storage", ["Ledger"]),
         .systemLibrary(
@@ -83,8 +84,8 @@ let package = Package(
         .executableTarget(
             name: "Program",
             dependencies: [
-                "AppStoreFormats", "AppStoreTrust", "Engine", "HTTPServer", "Ledger", "Simulator",
-                "Storage", "StoragePostgres", "StorageSQLite",
+                "AppStoreClient", "AppStoreFormats", "AppStoreTrust", "Engine", "HTTPServer",
+                "Ledger", "Simulator", "Storage", "StoragePostgres", "StorageSQLite",
                 contract, argumentParser, configuration, httpClient, hummingbird, logging, nioCore,
                 nioPosix, serviceLifecycle, yams,
             ],
@@ -100,6 +101,9 @@ let package = Package(
         tests("LedgerTests", ["Ledger"]),
         tests("AppStoreFormatsTests", ["AppStoreFormats"]),
         tests("AppStoreTrustTests", ["AppStoreTrust", "AppStoreFormats", x509, asn1, crypto]),
+        tests(
+            "AppStoreClientTests",
+            ["AppStoreClient", "AppStoreFormats", crypto, httpClient, hummingbird, logging]),
         tests("IntakeTests", ["Intake", "Ledger", "AppStoreFormats"]),
         .target(
             name: "PostgresCluster", dependencies: ["Storage", "StoragePostgres", "CLibPQ"],
@@ -125,8 +129,9 @@ let package = Package(
         tests(
             "Stories",
             [
-                "AppStoreFormats", "Engine", "Ledger", "PostgresCluster", "Program", "Simulator",
-                "Storage", "StoragePostgres", "StorageSQLite", crypto, httpClient, logging,
+                "AppStoreClient", "AppStoreFormats", "Engine", "Ledger", "PostgresCluster",
+                "Program", "Simulator", "Storage", "StoragePostgres", "StorageSQLite", crypto,
+                httpClient, logging,
             ]),
         tests("TidyTests", []),
     ] as [Target]).filter(keep),

@@ -2,8 +2,8 @@ import ArgumentParser
 import Hummingbird
 import Logging
 
-/// The limit that the customer's route is held against: the same library, the same one line in the
-/// log, a body of the same size, and no work.
+/// The limit that routes are held against: the same library, the same one line in the log, bodies
+/// of the same size, and no work.
 struct ConstantServer: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "constant-server", abstract: "Answer every customer with the same JSON.")
@@ -25,6 +25,11 @@ struct ConstantServer: AsyncParsableCommand {
             Response(
                 status: .ok, headers: [.contentType: "application/json"],
                 body: ResponseBody(byteBuffer: answer))
+        }
+        // The least that a notification can cost: its body is read, and something is answered.
+        router.post("/apple/notifications") { request, _ in
+            _ = try await request.body.collect(upTo: NotificationBench.bodyBytesMax)
+            return "{}"
         }
         try await Application(
             router: router, configuration: .init(address: .hostname("127.0.0.1", port: port)),

@@ -4,6 +4,7 @@ import PostgresCluster
 /// Notifications over HTTP into a durable database, against the one verification that each needs.
 struct NotificationBench {
     static let connections = 32
+    static let bodyBytesMax = 262_144
     private static let verifications = 1500
 
     let bench: BenchFolder
@@ -58,7 +59,11 @@ struct NotificationBench {
         let clock = try programs.simulate()
         let server = try programs.serve(database, clock: clock)
         let load = try Load(port: server.port, connections: Self.connections)
+        let idle = try programs.constantServer(bytes: 0)
+        defer { idle.stop() }
+        let idleLoad = try Load(port: idle.port, connections: Self.connections)
         var (ratios, ours, limits): ([Double], [Double], [Double]) = ([], [], [])
+        var routes: [Double] = []
         var (bytes, payloadBytes) = (0, 0)
         for period in 0..<DocumentMaker.periods {
             let documents = try (0..<subscriptions).map {
@@ -67,10 +72,8 @@ struct NotificationBench {
             let requests = documents.map(HTTPRequestBytes.notification)
             let raw = try documents.prefix(64).map { try RawSignature(Array($0.utf8)) }
             let limit = try RawSignature.seconds(of: raw, count: Self.verifications)
-            let before = try Effort.of(process: server.id)
-            try load.exchange(requests.count) { requests[$0] }
-            let effort = try Effort.of(process: server.id) - before
-            let each = effort / Double(requests.count)
+            let each = try effort(of: server, requests, load)
+            routes.append(try effort(of: idle, requests, idleLoad))
             ratios.append(each / limit)
             ours.append(each)
             limits.append(limit)
@@ -81,10 +84,20 @@ struct NotificationBench {
         let result = Measured(
             line: line, value: ratios.median,
             behind: "\(ours.median.microseconds) ÷ \(limits.median.microseconds), "
-                + "notifications of \(bytes) bytes, \(Self.connections) connections")
+                + "notifications of \(bytes) bytes, \(Self.connections) connections; "
+                + "a route that only reads them: \(routes.median.microseconds)")
         server.stop()
         clock.stop()
         return (result, payloadBytes)
+    }
+
+    /// Processor time of a server for each of some requests.
+    private func effort(
+        of server: RunningProgram, _ requests: [[UInt8]], _ load: Load
+    ) throws -> Double {
+        let before = try Effort.of(process: server.id)
+        try load.exchange(requests.count) { requests[$0] }
+        return (try Effort.of(process: server.id) - before) / Double(requests.count)
     }
 
     /// Bytes of the database at rest.

@@ -102,15 +102,42 @@ extension JSON {
 
     private static func write(string: String, to out: inout [UInt8]) {
         out.append(UInt8(ascii: "\""))
-        for byte in string.utf8 {
-            switch byte {
+        var string = string
+        string.withUTF8 { write($0, to: &out) }
+        out.append(UInt8(ascii: "\""))
+    }
+
+    /// Bytes between two that must be escaped are copied at once: of most texts that is all.
+    private static func write(_ text: UnsafeBufferPointer<UInt8>, to out: inout [UInt8]) {
+        var written = 0
+        while let index = firstToEscape(of: text, from: written) {
+            out.append(contentsOf: text[written..<index])
+            switch text[index] {
             case UInt8(ascii: "\""): out.append(contentsOf: #"\""#.utf8)
             case UInt8(ascii: "\\"): out.append(contentsOf: #"\\"#.utf8)
-            case 0..<0x20: out.append(contentsOf: escape(control: byte))
-            default: out.append(byte)
+            case let byte: out.append(contentsOf: escape(control: byte))
             }
+            written = index + 1
         }
-        out.append(UInt8(ascii: "\""))
+        out.append(contentsOf: text[written...])
+    }
+
+    private static func firstToEscape(
+        of text: UnsafeBufferPointer<UInt8>, from start: Int
+    ) -> Int? {
+        let width = SIMD32<UInt8>.scalarCount
+        var index = start
+        let bytes = UnsafeRawBufferPointer(text)
+        while index + width <= text.count {
+            let block = bytes.loadUnaligned(fromByteOffset: index, as: SIMD32<UInt8>.self)
+            let marks =
+                (block .== UInt8(ascii: "\"")) .| (block .== UInt8(ascii: "\\")) .| (block .< 0x20)
+            if any(marks) { break }
+            index += width
+        }
+        return text[index...].firstIndex { byte in
+            byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") || byte < 0x20
+        }
     }
 
     private static func escape(control byte: UInt8) -> [UInt8] {

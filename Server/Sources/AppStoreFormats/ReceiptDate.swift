@@ -22,10 +22,9 @@ package enum ReceiptDate {
         return "\(day) \(time) America/Los_Angeles"
     }
 
-    /// Reads all of these, milliseconds too, and what Xcode writes: an offset with or without a
+    /// Reads all of these but bare milliseconds, and what Xcode writes: an offset with or without a
     /// colon. Nil for anything else.
     package static func moment(_ text: String) -> AppStoreDate? {
-        if let milliseconds = Int64(text) { return AppStoreDate(milliseconds: milliseconds) }
         let pattern =
             #/
             (\d{4})-(\d\d)-(\d\d)[T\ ](\d\d):(\d\d):(\d\d)

@@ -32,6 +32,7 @@ extension StoreKitFile {
 /// Reads on after a failure, and collects them.
 private struct StoreKitFileReading {
     var failures: [StoreKitFileFailure] = []
+    private static let monthsOfCommitment: Int64 = 12
 
     mutating func file(_ json: JSON) -> StoreKitFile {
         guard json.members != nil else {
@@ -156,13 +157,17 @@ private struct StoreKitFileReading {
         var plans: [StoreKitBillingPlan] = []
         for plan in json["billingPlans"]?.array ?? [] {
             let place = "a billing plan of \(place)"
-            guard let type = text("billingPlanType", of: plan, at: place),
-                let price = self.price("displayPrice", of: plan, at: place),
-                let whole = self.price("commitmentDisplayPrice", of: plan, at: place)
+            guard let name = text("billingPlanType", of: plan, at: place),
+                let price = self.price("displayPrice", of: plan, at: place)
             else { continue }
+            let type = BillingPlanType(rawValue: name)
+            var whole = type == .monthly ? Self.monthsOfCommitment * price : price
+            if plan["commitmentDisplayPrice"] != nil {
+                whole = self.price("commitmentDisplayPrice", of: plan, at: place) ?? whole
+            }
             plans.append(
                 StoreKitBillingPlan(
-                    type: BillingPlanType(rawValue: type), price: price, commitmentPrice: whole,
+                    type: type, price: price, commitmentPrice: whole,
                     isEnabled: plan["isEnabled"]?.bool ?? true))
         }
         return plans

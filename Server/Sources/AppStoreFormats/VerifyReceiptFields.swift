@@ -91,6 +91,11 @@ extension Fields {
         field(pacific, &local)
         value =
             number.map { AppStoreDate(milliseconds: $0) }
-            ?? [text, local].compactMap { $0.flatMap(ReceiptDate.moment) }.first
+            ?? [text, local].compactMap { $0.flatMap(Self.moment) }.first
+    }
+
+    /// Some publish milliseconds under the key of a readable date.
+    private static func moment(_ text: String) -> AppStoreDate? {
+        Int64(text).map { AppStoreDate(milliseconds: $0) } ?? ReceiptDate.moment(text)
     }
 }

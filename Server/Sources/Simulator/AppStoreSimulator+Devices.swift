@@ -21,29 +21,23 @@ package struct RestoredPurchases: Hashable, Sendable {
 extension AppStoreSimulator {
     /// All transactions of a device's account, oldest first, as they stand now.
     package func transactions(on deviceID: String) throws -> [String] {
-        try sign(world.transactions(of: world.device(deviceID).account))
+        let account = try world.device(deviceID).account
+        return try show(world.transactions(of: account), as: .transactions, of: account)
     }
 
     /// The transactions that entitle to something now: as in StoreKit, without consumables.
     package func entitlements(on deviceID: String) throws -> [String] {
         let account = try world.device(deviceID).account
         let now = clock.now
-        return try sign(world.transactions(of: account).filter { world.entitles($0, at: now) })
+        let open = world.transactions(of: account).filter { world.entitles($0, at: now) }
+        return try show(open, as: .entitlements, of: account)
     }
 
     package func statuses(on deviceID: String) throws -> [SignedStatus] {
         let account = try world.device(deviceID).account
-        var statuses: [SignedStatus] = []
-        for subscription in world.chains(of: account) {
-            let transaction = world.payload(of: subscription.latest, at: clock.now)
-            let renewal = world.renewalPayload(of: subscription, at: clock.now)
-            statuses.append(
-                SignedStatus(
-                    originalTransactionID: subscription.id, status: subscription.status,
-                    signedTransaction: try authority.sign(transaction.json),
-                    signedRenewalInfo: try authority.sign(renewal.json)))
-        }
-        return statuses
+        let faults = strike(.statuses, of: account, shows: [])
+        if faults.contains(.emptyRead) { return [] }
+        return try world.chains(of: account).map { try show($0, faults) }
     }
 
     /// What a device sends to a server after restoring. Harmless to repeat; every signature is new.
@@ -51,8 +45,10 @@ extension AppStoreSimulator {
         let account = try world.device(deviceID).account
         let kept = world.transactions(of: account).filter { $0.product.type != .consumable }
         return RestoredPurchases(
-            signedTransactions: try sign(kept),
-            signedRenewalInfos: try statuses(on: deviceID).map(\.signedRenewalInfo))
+            signedTransactions: try show(kept, as: .transactions, of: account),
+            signedRenewalInfos: try world.chains(of: account).map { chain in
+                try authority.sign(world.renewalPayload(of: chain, at: clock.now).json)
+            })
     }
 
     /// The signed statement that a device's account has the app.
@@ -64,12 +60,6 @@ extension AppStoreSimulator {
 
     package func storefront(of deviceID: String) throws(StoreProblem) -> Storefront {
         try world.device(deviceID).storefront
-    }
-
-    private func sign(_ transactions: [StoreTransaction]) throws -> [String] {
-        try transactions.map { transaction in
-            try authority.sign(world.payload(of: transaction, at: clock.now).json)
-        }
     }
 }
 

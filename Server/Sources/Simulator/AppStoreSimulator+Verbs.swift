@@ -44,6 +44,7 @@ extension AppStoreSimulator {
     ///
     /// - Throws: also where the purchase waits, is cancelled or fails; see
     ///   ``order(_:on:at:)``.
+    @discardableResult
     package func purchase(
         _ order: PurchaseOrder, on deviceID: String, at moment: AppStoreDate? = nil
     ) async throws -> PurchaseAnswer {

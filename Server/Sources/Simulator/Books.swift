@@ -6,11 +6,16 @@ package struct Books: Hashable, Sendable {
     package var account: String
     package var now: AppStoreDate
     package var purchases: [BookedPurchase]
+    /// Orders that wait for somebody, oldest first.
+    package var pending: [BookedOrder] = []
+    /// The account's family, where it is in one.
+    package var family: BookedFamily?
 
     package var json: JSON {
         [
             "account": .string(account), "now": .string(RFC3339.text(now)),
-            "purchases": .array(purchases.map(\.json)),
+            "purchases": .array(purchases.map(\.json)), "pending": .array(pending.map(\.json)),
+            "family": family?.json ?? .null,
         ]
     }
 }
@@ -88,12 +93,14 @@ extension World {
         }
         guard !known.isEmpty else { throw .unknownAccount(name) }
         let purchases = known.flatMap { account in
-            let chains = account.chains.values.compactMap { subscriptions[$0] }
-                .sorted { $0.id < $1.id }
+            let chains = chains(of: account.key).sorted { $0.id < $1.id }
             let rest = account.oneTimePurchases.compactMap { oneTimePurchases[$0] }
             return chains.map { book($0, at: now) } + rest.map { book($0) }
         }
-        return Books(account: name, now: now, purchases: purchases)
+        return Books(
+            account: name, now: now, purchases: purchases,
+            pending: known.flatMap { bookedOrders(of: $0.key) },
+            family: known.compactMap { $0.family.flatMap { families[$0]?.booked } }.first)
     }
 
     /// The verdict on one purchase, by its original transaction id or any transaction id.

@@ -8,21 +8,15 @@ extension SimulatorRoute {
             simulator, call in
             .json(["device_id": .string(try await simulator.addDevice(call.body))])
         },
-        post("/_sim/devices/{id}/purchases", "Buys a product.", purchaseFields) {
+        post("/_sim/devices/{id}/purchases", "Buys a product.", PurchaseOrder.fields) {
             simulator, call in
-            let body = call.body
-            let order = PurchaseOrder(
-                try body.requiredString("product_id"), offerID: try body.string("offer"),
-                quantity: try body.integer("quantity") ?? 1,
-                appAccountToken: try body.string("app_account_token"))
-            let bought = try await simulator.purchase(
-                order, on: call.parameter("id"), at: body.time("at"))
-            return .json([
-                "result": "purchased", "signed_transaction": .string(bought.signedTransaction),
-                "transaction_id": .string(bought.transactionID),
-                "original_transaction_id": .string(bought.originalTransactionID),
-                "app_receipt": .string(try await simulator.receipt(on: call.parameter("id"))),
-            ])
+            let device = try call.parameter("id")
+            let outcome = try await simulator.order(
+                PurchaseOrder(call.body), on: device, at: call.body.time("at"))
+            guard case .purchased = outcome else { return .json(outcome.json) }
+            let receipt = JSON.string(try await simulator.receipt(on: device))
+            let members = outcome.json.members ?? []
+            return .json(.object(members + [.init("app_receipt", receipt)]))
         },
         post("/_sim/devices/{id}/restore", "What a device sends after restoring purchases.", []) {
             simulator, call in
@@ -41,6 +35,25 @@ extension SimulatorRoute {
             simulator, call in
             let signed = try await simulator.entitlements(on: call.parameter("id"))
             return .json(["signed_transactions": texts(signed)])
+        },
+        get("/_sim/devices/{id}/unfinished", "What the app has not finished yet.") {
+            simulator, call in
+            let signed = try await simulator.unfinished(on: call.parameter("id"))
+            return .json(["signed_transactions": texts(signed)])
+        },
+        get(
+            "/_sim/devices/{id}/updates", "What happens from now on, as server-sent events.",
+            query: ["limit"]
+        ) { simulator, call in
+            .events(try await simulator.updates(on: call.parameter("id"), limit: limit(call)))
+        },
+        post(
+            "/_sim/devices/{id}/transactions/{transaction_id}/finish",
+            "The app has finished a transaction.", []
+        ) { simulator, call in
+            try await simulator.finish(
+                call.parameter("transaction_id"), on: call.parameter("id"))
+            return .json(["result": "finished"])
         },
         get("/_sim/devices/{id}/statuses", "The subscriptions and where they stand.") {
             simulator, call in
@@ -66,17 +79,20 @@ extension SimulatorRoute {
         Field("environment", "string", "production (default) or sandbox."),
         Field("storefront", "string", "ISO 3166-1 alpha-3; the shop's own, else USA."),
         Field("app_account_token", "string", "A UUID for all purchases of this device."),
+        Field("family", "string", "The family that the account joins."),
+        Field("ask_to_buy", "boolean", "Whether the account's purchases wait for a parent."),
         Field("testflight", "boolean", "In the sandbox: everything renews daily, six times."),
         Field("renewal_minutes", "integer", "In the sandbox a month is 3, 5, 15, 30 or 60."),
     ]
 
-    private static let purchaseFields = [
-        Field("product_id", "string", "What to buy."),
-        Field("offer", "string", "An offer's identifier; none leaves out the introductory one."),
-        Field("quantity", "integer", "1 to 10."),
-        Field("app_account_token", "string", "A UUID of the app's choosing."),
-        Field("at", "string", "A later time, to which the clock then moves."),
-    ]
+    /// Events until a stream ends by itself; nil for no end.
+    private static func limit(_ call: Call) throws(StoreProblem) -> Int? {
+        guard let text = call.query["limit"] else { return nil }
+        guard let limit = Int(text), limit > 0 else {
+            throw RequestBody.wrong("limit", "a number from 1")
+        }
+        return limit
+    }
 
     static func texts(_ texts: [String]) -> JSON { .array(texts.map { .string($0) }) }
 }
@@ -102,13 +118,11 @@ extension AppStoreSimulator {
         guard allowed, name.count <= Self.nameLengthMax else {
             throw RequestBody.wrong("account", "a name of letters, digits and ._@+-")
         }
-        let word = try body.string("environment") ?? SimulatedEnvironment.production.rawValue
-        guard let environment = SimulatedEnvironment(rawValue: word) else {
-            throw RequestBody.wrong("environment", "production or sandbox")
-        }
+        let environment = try SimulatorRoute.environment(body)
         return try await addDevice(
             account: name, environment: environment, storefront: body.string("storefront"),
             appAccountToken: body.string("app_account_token"),
-            pace: environment == .sandbox ? SimulatorRoute.pace(body) : nil)
+            pace: environment == .sandbox ? SimulatorRoute.pace(body) : nil,
+            family: body.string("family"), asksToBuy: body.bool("ask_to_buy"))
     }
 }

@@ -148,7 +148,7 @@ extension TransactionVerb {
 }
 
 extension VerbAnswer {
-    fileprivate var json: JSON {
+    var json: JSON {
         [
             "now": .string(RFC3339.text(now)), "purchase": purchase.json,
             "notifications": .array(notices.map(\.json)),

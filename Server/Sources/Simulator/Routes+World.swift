@@ -17,12 +17,13 @@ extension SimulatorRoute {
         get("/_sim/openapi.json", "This description.") { _, _ in .json(OpenAPI.document) },
         post(
             "/_sim/reset", "Begins a new world. What is not named is as it was.",
-            resetFields + SimulatorSettings.apiFields + SimulatorSettings.legacyFields,
+            resetFields + ShopBody.fields + SimulatorSettings.apiFields
+                + SimulatorSettings.legacyFields,
             bodyBytesMax: shopBytesMax
         ) {
             simulator, call in
             try await simulator.reset(settings(call.body, from: simulator.settings))
-            return .json(await simulator.clockJSON)
+            return .json(await simulator.resetJSON(warnings: ShopBody.warnings(call.body)))
         },
         get("/_sim/clock", "The virtual time.") { simulator, _ in
             .json(await simulator.clockJSON)
@@ -55,7 +56,6 @@ extension SimulatorRoute {
     private static let resetFields = [
         Field("seed", "integer", "Everything random comes from it."),
         Field("now", "string", "The time to begin at, RFC 3339."),
-        Field("shop", "object", "A .storekit file as JSON, or \"example\" or \"full\"."),
         Field("notification_url", "string", "Where notifications are posted; null posts none."),
         Field("app", "object", "{bundle_id, app_apple_id}"),
         Field("grace_days", "integer", "Days of billing grace, 0 to 28; 0 is none."),
@@ -91,7 +91,7 @@ extension SimulatorRoute {
         var settings = old
         if let seed = try body.integer("seed") { settings.seed = UInt64(bitPattern: seed) }
         settings.now = try body.time("now") ?? old.now
-        if let shop = body.value("shop") { settings.shop = try Self.shop(shop) }
+        try ShopBody.read(body, into: &settings)
         if let url = try body.string("notification_url") { settings.notificationURL = url }
         if body.isNull("notification_url") { settings.notificationURL = nil }
         if let app = body.value("app") {
@@ -129,20 +129,6 @@ extension SimulatorRoute {
         try settings.readAPI(body)
         return settings
     }
-
-    private static func shop(_ json: JSON) throws -> StoreKitFile {
-        do throws(StoreKitFileFailure) {
-            switch json {
-            case "example": return try ExampleShop.file()
-            case "full": return try FullShop.file()
-            default: return try StoreKitFile(json: json)
-            }
-        } catch {
-            throw StoreProblem.badRequest(
-                "The shop cannot be used: \(error).",
-                remedy: "Send a .storekit file's content, or \"example\", or \"full\".")
-        }
-    }
 }
 
 extension AppStoreSimulator {
@@ -152,6 +138,13 @@ extension AppStoreSimulator {
             "now": .string(RFC3339.text(clock.now)),
             "rate": rate == rate.rounded() ? .integer(Int64(rate)) : .decimal("\(rate)"),
         ]
+    }
+
+    /// The new world's clock, and what is odd in its shop.
+    fileprivate func resetJSON(warnings: [String]) -> JSON {
+        .object(
+            (clockJSON.members ?? [])
+                + [JSON.Member("warnings", SimulatorRoute.texts(warnings))])
     }
 
     fileprivate func moveClock(_ body: RequestBody) async throws {

@@ -73,8 +73,8 @@ struct SimulatorRoute: Sendable {
 
     /// Everything the simulator answers.
     static let all =
-        worldRoutes + faultRoutes + scenarioRoutes + deviceRoutes + subscriptionRoutes + bookRoutes
-        + announcementRoutes + serverAPIRoutes + ocspRoutes
+        worldRoutes + faultRoutes + scenarioRoutes + productRoutes + deviceRoutes + purchaseRoutes
+        + subscriptionRoutes + bookRoutes + announcementRoutes + serverAPIRoutes + ocspRoutes
         + receiptRoutes + verifyReceiptRoutes
 }
 

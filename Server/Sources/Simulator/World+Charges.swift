@@ -67,6 +67,7 @@ extension World {
         subscription.anchor = calendar.anchor(at: now)
         subscription.pace = device.pace
         subscription.nextProduct = product
+        subscription.agreeByBuying(product.id, at: now)
         subscription.renewalCount = 0
         subscription.renews = true
         subscription.phase = .active
@@ -107,8 +108,7 @@ extension World {
             anchor: &subscription.anchor, at: subscription.pace)
         let price =
             discount?.price
-            ?? subscription.risenPrice(of: product.value.id, from: start)
-            ?? prices.price(of: product.value, in: origin.value.storefront, at: start)
+            ?? subscription.risenPrice(of: product.value.id, from: start) ?? product.value.price
         if discount == nil { subscription.noteCharge(of: product.value.id, from: start) }
         add(
             &subscription, product, offer: offer, from: start, until: expires, price: price,

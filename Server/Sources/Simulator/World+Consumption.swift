@@ -39,6 +39,8 @@ package struct RefundRequest: Hashable, Sendable {
     /// Whether asking has switched renewal off.
     package let switchedRenewalOff: Bool
     package internal(set) var answer: ConsumptionAnswer?
+    /// When the app is asked once more, if it has not answered.
+    var asksAgain: AppStoreDate?
 }
 
 extension World {
@@ -65,17 +67,13 @@ extension World {
         _ id: String, reason: ConsumptionRequestReason, at now: AppStoreDate
     ) throws(StoreProblem) -> [Notice] {
         let transaction = try transaction(id)
+        try checkIsPurchasers(transaction)
         guard transaction.revocation == nil, !transaction.isUpgraded else {
             throw Self.nothingTo("refund", id)
         }
-        var notices: [Notice] = []
+        var notices = [ask(about: transaction, reason: reason, at: now)]
         var switchesOff = false
         if var subscription = subscriptions[transaction.originalID] {
-            notices = [
-                notice(
-                    .consumptionRequest, of: subscription, transaction: transaction, reason: reason,
-                    at: now)
-            ]
             let isPresent = id == subscription.latest.id || transaction.covers(now)
             switchesOff = isPresent && subscription.renews && !subscription.isOver
             if switchesOff {
@@ -84,8 +82,6 @@ extension World {
                     notice(.didChangeRenewalStatus, .autoRenewDisabled, of: subscription, at: now))
                 keep(subscription)
             }
-        } else {
-            notices = [notice(.consumptionRequest, of: transaction, reason: reason, at: now)]
         }
         let wait = settings.refundDecisionHours * 3_600_000
         let decides = AppStoreDate(milliseconds: now.milliseconds + wait)
@@ -93,7 +89,36 @@ extension World {
             transactionID: id, reason: reason, asked: now, decides: decides,
             switchedRenewalOff: switchesOff)
         plan(.refundDecision(transactionID: id), at: decides)
+        if settings.has(.consumptionAskedAgain) { remind(of: id, at: now) }
         return notices
+    }
+
+    private mutating func remind(of id: String, at now: AppStoreDate) {
+        let wait = RefundRequest.answerHours * 3_600_000
+        let next = AppStoreDate(milliseconds: now.milliseconds + wait)
+        guard let request = refundRequests[id], next < request.decides else { return }
+        refundRequests[id]?.asksAgain = next
+        plan(.consumptionReminder(transactionID: id), at: next)
+    }
+
+    /// Asks an app once more that has not answered.
+    mutating func askAgain(_ id: String, at now: AppStoreDate) -> [Notice] {
+        guard let request = refundRequests[id], request.answer == nil,
+            let transaction = try? transaction(id)
+        else { return [] }
+        remind(of: id, at: now)
+        return [ask(about: transaction, reason: request.reason, at: now)]
+    }
+
+    private mutating func ask(
+        about transaction: StoreTransaction, reason: ConsumptionRequestReason, at now: AppStoreDate
+    ) -> Notice {
+        guard let subscription = subscriptions[transaction.originalID] else {
+            return notice(.consumptionRequest, of: transaction, reason: reason, at: now)
+        }
+        return notice(
+            .consumptionRequest, of: subscription, transaction: transaction, reason: reason, at: now
+        )
     }
 
     /// Takes in what the app says about a purchase that Apple has asked about. An answer that comes

@@ -63,7 +63,8 @@ extension World {
         at now: AppStoreDate
     ) throws(StoreProblem) -> [Notice] {
         var subscription = try running(id)
-        let product = try productForSale(productID)
+        let storefront = device?.storefront ?? subscription.latest.storefront
+        let product = try productForSale(productID, in: storefront, at: now)
         guard let terms = product.subscription, terms.groupID == subscription.groupID,
             let present = subscription.latest.product.subscription
         else {

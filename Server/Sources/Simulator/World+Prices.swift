@@ -83,9 +83,13 @@ extension World {
         return []
     }
 
-    /// A product that can be bought.
-    func productForSale(_ id: String) throws(StoreProblem) -> StoreKitProduct {
-        let product = try product(id)
+    /// A product that can be bought, with the price that a storefront has for it. Who buys it keeps
+    /// that price until told of another.
+    func productForSale(
+        _ id: String, in storefront: Storefront, at now: AppStoreDate
+    ) throws(StoreProblem) -> StoreKitProduct {
+        var product = try product(id)
+        product.price = settings.rules.prices.price(of: product, in: storefront, at: now)
         guard !withdrawnProducts.contains(id) else {
             throw StoreProblem(
                 "product_not_for_sale", "The product \(id) is not for sale any more.",

@@ -98,6 +98,7 @@ extension World {
         let index = subscription.transactions.firstIndex { $0.id == id }
         guard let index else { throw .unknownTransaction(id) }
         let transaction = subscription.transactions[index]
+        try checkIsPurchasers(transaction)
         guard !transaction.isUpgraded, (transaction.revocation != nil) == isRefunded else {
             throw Self.nothingTo(isRefunded ? "reverse" : "refund", id)
         }
@@ -117,6 +118,7 @@ extension World {
         row: LifecycleRow? = nil, at now: AppStoreDate
     ) throws(StoreProblem) -> [Notice] {
         guard var transaction = oneTimePurchases[id] else { throw .unknownTransaction(id) }
+        try checkIsPurchasers(transaction)
         guard (transaction.revocation == nil) == (revocation != nil) else {
             throw Self.nothingTo(revocation == nil ? "reverse" : "refund", id)
         }

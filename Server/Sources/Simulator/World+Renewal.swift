@@ -157,11 +157,7 @@ extension World {
     /// A subscription that is not over, or that renews after a refund.
     func running(_ id: String) throws(StoreProblem) -> Subscription {
         let subscription = try subscription(id)
-        if let purchaser = subscription.sharedBy {
-            throw .wrongState(
-                "\(subscription.account.name) has \(id) by Family Sharing.",
-                remedy: "Do it to the purchaser's: /_sim/subscriptions/\(purchaser)/….")
-        }
+        try checkIsPurchasers(subscription.latest)
         guard !subscription.isOver || (subscription.phase == .revoked && subscription.renews) else {
             throw .wrongState(
                 "The subscription \(id) is over.",

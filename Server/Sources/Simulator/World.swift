@@ -16,6 +16,7 @@ struct World: Sendable {
         /// A subscription moves; its place among the chains.
         case chain(Int)
         case refundDecision(transactionID: String)
+        case consumptionReminder(transactionID: String)
         case massExtension(requestID: String)
         /// A purchase whose family is to be given its part: before anything else happens.
         case sharing(purchase: String)
@@ -35,7 +36,6 @@ struct World: Sendable {
     var oneTimePurchases: [String: StoreTransaction] = [:]
     /// For each transaction of a subscription, the original one.
     var chainOfTransaction: [String: String] = [:]
-    var prices: PriceList
     var families: [Family.Key: Family] = [:]
     /// By what was bought: the chain's id, or that of a transaction of its own.
     var sharings: [String: Sharing] = [:]
@@ -62,7 +62,6 @@ struct World: Sendable {
         sharedSettings = Shared(settings)
         random = SplitMix64(seed: settings.seed ^ UInt64(district) &* 0x9E6C_63D0_876A_3F35)
         counter = Int64(district) * Self.idsPerDistrict
-        prices = settings.rules.prices
         offersKey = settings.shop.offersKey.flatMap(OfferSignature.Key.init)
         products = Dictionary(
             settings.shop.products.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
@@ -130,6 +129,7 @@ struct World: Sendable {
         switch event {
         case .chain(let place): subscriptions.due(at: place) == due
         case .refundDecision(let id): refundRequests[id]?.decides == due
+        case .consumptionReminder(let id): refundRequests[id]?.asksAgain == due
         case .massExtension(let id): massExtensions[id]?.completed == nil
         case .sharing: true
         }
@@ -145,6 +145,7 @@ struct World: Sendable {
             keep(subscription)
             return notices
         case .refundDecision(let id): return decideRefund(of: id, at: now)
+        case .consumptionReminder(let id): return askAgain(id, at: now)
         case .massExtension(let id): return finishMassExtension(id, at: now)
         case .sharing(let purchase): return share(purchase, at: now)
         }

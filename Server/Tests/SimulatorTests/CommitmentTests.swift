@@ -59,6 +59,18 @@ import Testing
         #expect(last.transaction.commitmentInfo == nil && last.renewal?.commitmentInfo == nil)
     }
 
+    @Test func `a refused month is tried again for ninety days, without grace`() async throws {
+        let (stage, id) = try await stage()
+        try await stage.simulator.change(id, .failBilling)
+        try await stage.advance("P1M")
+        #expect(try await !stage.truth().isOpen)
+        try await stage.advance("P89D")
+        #expect(try await stage.truth().state == .retry)
+        try await stage.simulator.change(id, .recoverBilling)
+        let month = try await stage.letters().last?.transaction.commitmentInfo
+        #expect(month?.billingPeriodNumber == 2)
+    }
+
     @Test func `an extension moves the promise too`() async throws {
         let (stage, id) = try await stage()
         try await stage.simulator.change(id, .extend(ExtensionOrder(days: 10)))

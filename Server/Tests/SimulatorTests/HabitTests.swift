@@ -71,6 +71,13 @@ import Testing
                 "DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_ENABLED 1 pro",
             ]),
         Case(
+            habit: .consumptionAskedAgain,
+            steps: [.buy("gem"), .transaction(.requestRefund()), .waits("PT30H")],
+            told: [
+                "ONE_TIME_CHARGE gem", "CONSUMPTION_REQUEST gem", "CONSUMPTION_REQUEST gem",
+                "CONSUMPTION_REQUEST gem",
+            ]),
+        Case(
             habit: .summaryBeforeExtensions,
             steps: [
                 .buy("pro"),

@@ -54,6 +54,14 @@ import Testing
         #expect(try await money(steps) == [[9990, 0], [9990, 0], [12_990, 0]])
     }
 
+    @Test func `who comes back pays the price of the day`() async throws {
+        let rise = PriceRise.Order(price: 12_990, needsConsent: true)
+        let steps: [LifecycleTableTests.Step] = [
+            .buy("pro"), .does(.raisePrice(rise)), .waits("P2M"), .buy("pro"), .waits("P1M"),
+        ]
+        #expect(try await money(steps) == [[9990, 0], [12_990, 0], [12_990, 0]])
+    }
+
     @Test func `the books say whose money it is and where it went`() async throws {
         let stage = try Stage()
         try await stage.simulator.addDevice(account: "anna", storefront: "DEU")

@@ -41,6 +41,18 @@ import Testing
         #expect(try await stage.story().last == "REFUND gem")
     }
 
+    @Test func `an app that has answered is not asked again`() async throws {
+        let stage = try Stage(shop: TableShop.file()) { $0.habits = [.consumptionAskedAgain] }
+        let id = try await stage.buy("gem").transactionID
+        try await stage.simulator.change(transaction: id, .requestRefund())
+        try await stage.simulator.consumption(ConsumptionAnswer(preference: .decline), of: id)
+        try await stage.advance("P3D")
+        #expect(
+            try await stage.story() == [
+                "ONE_TIME_CHARGE gem", "CONSUMPTION_REQUEST gem", "REFUND_DECLINED gem",
+            ])
+    }
+
     @Test func `a refund is asked for once and decided once`() async throws {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").originalTransactionID

@@ -6,34 +6,9 @@ import Testing
 @testable import Simulator
 
 @Suite struct RouteTests {
-    private struct Client {
-        let client: any TestClientProtocol
-
-        func text(_ path: String, _ body: String? = nil) async throws -> (Int, String) {
-            let buffer = body.map { ByteBuffer(string: $0) }
-            let method: HTTPRequest.Method = body == nil ? .get : .post
-            return try await client.execute(uri: path, method: method, body: buffer) { response in
-                (response.status.code, String(buffer: response.body))
-            }
-        }
-
-        func json(_ path: String, _ body: String? = nil, status: Int = 200) async throws -> JSON {
-            let (code, text) = try await text(path, body)
-            #expect(code == status, "\(path): \(text)")
-            return try JSON(parsing: text.utf8)
-        }
-    }
-
-    private func withClient(
-        _ stage: Stage, _ test: @escaping @Sendable (Client) async throws -> Void
-    ) async throws {
-        let app = Application(router: stage.simulator.router())
-        try await app.test(.router) { try await test(Client(client: $0)) }
-    }
-
     @Test func `the first steps work`() async throws {
         let stage = try Stage()
-        try await withClient(stage) { client in
+        try await stage.withClient { client in
             let device = try await client.json("/_sim/devices", #"{"account":"anna"}"#)
             #expect(device["device_id"] == "anna-1")
             let (code, signed) = try await client.text(
@@ -58,7 +33,7 @@ import Testing
     @Test func `a reset begins a new world and keeps what is not named`() async throws {
         let stage = try Stage()
         try await stage.buy("pro.monthly")
-        try await withClient(stage) { client in
+        try await stage.withClient { client in
             let shop = #"{"products":[{"productID":"gem","type":"Consumable","displayPrice":"1"}]}"#
             _ = try await client.json(
                 "/_sim/reset", #"{"now":"2025-05-05T05:05:05Z","seed":9,"shop":\#(shop)}"#)
@@ -90,7 +65,7 @@ import Testing
     func `a refusal is a problem with a remedy`(
         path: String, body: String, status: Int, code: String
     ) async throws {
-        try await withClient(try Stage()) { client in
+        try await Stage().withClient { client in
             let problem = try await client.json(path, body, status: status)
             #expect(problem["code"]?.string == code)
             #expect(problem["status"]?.integer == Int64(status))
@@ -99,7 +74,7 @@ import Testing
     }
 
     @Test func `a body over the limit is refused`() async throws {
-        try await withClient(try Stage()) { client in
+        try await Stage().withClient { client in
             let body = #"{"account":""# + String(repeating: "a", count: 70_000) + #""}"#
             let problem = try await client.json("/_sim/devices", body, status: 413)
             #expect(problem["code"] == "body_too_large")
@@ -107,7 +82,7 @@ import Testing
     }
 
     @Test func `what only one field is asked of is plain text`() async throws {
-        try await withClient(try Stage()) { client in
+        try await Stage().withClient { client in
             let now = try await client.text("/_sim/clock?only=now")
             #expect(now.1 == "2026-01-10T20:00:00.000Z")
             let rate = try await client.text("/_sim/clock?only=rate")
@@ -129,7 +104,7 @@ import Testing
     }
 
     @Test func `every route that is described is there`() async throws {
-        try await withClient(try Stage()) { client in
+        try await Stage().withClient { client in
             let document = try await client.json("/_sim/openapi.json")
             let paths = try require(document["paths"]?.members, "no paths")
             #expect(paths.count > 25)
@@ -148,7 +123,7 @@ import Testing
 
     @Test func `faults over HTTP reach the post`() async throws {
         let stage = try Stage()
-        try await withClient(stage) { client in
+        try await stage.withClient { client in
             _ = try await client.json("/_sim/faults", #"{"next":{"notifications":"drop"}}"#)
             _ = try await client.json(
                 "/_sim/faults", #"{"notifications":{"delay_seconds":{"max":60}}}"#)
@@ -164,7 +139,7 @@ import Testing
         let stage = try Stage()
         try await stage.buy("pro.yearly")
         try await stage.advance("P1W")
-        try await withClient(stage) { client in
+        try await stage.withClient { client in
             let device = "/_sim/devices/anna-1"
             let all = try await client.json("\(device)/transactions")["signed_transactions"]
             #expect(all?.array?.count == 2)

@@ -14,13 +14,16 @@ private enum Vectors {
         return FileManager.default.fileExists(atPath: folder.path) ? folder : nil
     }()
 
-    static func files() throws -> [(String, StoreKitFile)] {
+    static func texts() throws -> [(String, [UInt8])] {
         guard let folder else { return [] }
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
         return try names.filter { $0.hasSuffix(".storekit") }.map { name in
-            let bytes = [UInt8](try Data(contentsOf: folder.appending(path: name)))
-            return (name, try StoreKitFile(parsing: bytes))
+            (name, [UInt8](try Data(contentsOf: folder.appending(path: name))))
         }
+    }
+
+    static func files() throws -> [(String, StoreKitFile)] {
+        try texts().map { ($0.0, try StoreKitFile(parsing: $0.1)) }
     }
 }
 
@@ -49,6 +52,44 @@ private enum Vectors {
             })
         let free = terms.compactMap(\.introductoryOffer).filter { $0.discount == .freeTrial }
         #expect(!free.isEmpty && free.allSatisfy { $0.price == 0 })
+    }
+
+    // Skipped: no vectors.
+    @Test(.enabled(if: Vectors.folder != nil))
+    func `nothing is odd about what Xcode wrote but keys that were blacked out`() throws {
+        var odd: [String] = []
+        for (name, text) in try Vectors.texts() {
+            let findings = ShopLint(try JSON(parsing: text)).findings
+            odd += findings.map { "\(name): \($0)" }
+        }
+        #expect(odd.count == 4 && odd.allSatisfy { $0.contains("private key cannot be read") })
+    }
+
+    // Skipped: no vectors.
+    @Test(.enabled(if: Vectors.folder != nil))
+    func `codes say whose they are, and plans what they cost`() throws {
+        let terms = try Vectors.files().flatMap(\.1.products).compactMap(\.subscription)
+        let codes = terms.flatMap(\.codeOffers)
+        #expect(codes.count == 11 && codes.filter(\.isStackable).count == 7)
+        #expect(codes.filter { $0.customers == .all }.count == 4)
+        #expect(codes.filter { $0.customers == .new }.count == 3)
+        #expect(terms.flatMap(\.billingPlans).count == 5)
+        let monthly = terms.compactMap(\.monthlyPlan)
+        #expect(monthly.map(\.price) == [500] && monthly.map(\.commitmentPrice) == [6000])
+        #expect(terms.flatMap(\.introductoryOffers).filter { $0.billingPlan != nil }.count == 2)
+    }
+
+    // Skipped: no vectors.
+    @Test(.enabled(if: Vectors.folder != nil))
+    func `settings of every file are read`() throws {
+        let settings = try Vectors.files().map(\.1.settings)
+        #expect(settings.compactMap(\.storefront).filter { $0 == "USA" }.count == 16)
+        #expect(
+            settings.compactMap(\.timeRate).filter { $0 != 0 }.sorted() == [
+                6, 6, 1001, 1001, 1003, 1003,
+            ])
+        #expect(settings.compactMap(\.billingGracePeriodEnabled).count == 8)
+        #expect(settings.allSatisfy { $0.asksToBuy != true && $0.failsPurchases != true })
     }
 
     @Test func `the example shop has three tiers`() throws {

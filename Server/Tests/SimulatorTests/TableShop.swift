@@ -82,8 +82,7 @@ enum TableShop {
     private static let plans = """
         , "billingPlans" : [
           {
-            "billingPlanType" : "BILLED_UPFRONT", "displayPrice" : "99.99",
-            "commitmentDisplayPrice" : "99.99", "isEnabled" : true
+            "billingPlanType" : "BILLED_UPFRONT", "displayPrice" : "99.99", "isEnabled" : true
           },
           {
             "billingPlanType" : "MONTHLY", "displayPrice" : "8.33",

@@ -24,8 +24,8 @@ enum Arrows {
         "Reports": ["Ledger"],
         "AppStoreFormats": foundation,
         "AppStoreTrust": foundation.union(certificates).union(locks).union(["AppStoreFormats"]),
-        "AppStoreClient": foundation.union([
-            "AppStoreFormats", "AppStoreTrust", "AsyncHTTPClient", "NIOCore", "HTTPTypes",
+        "AppStoreClient": locks.union([
+            "AppStoreFormats", "Crypto", "AsyncHTTPClient", "NIOCore",
         ]),
         "Courier": foundation.union(["Crypto", "AsyncHTTPClient", "NIOCore"]),
         "Storage": foundation.union(locks).union(["Ledger", "Reports"]),
@@ -71,7 +71,7 @@ enum Arrows {
         "ReportsTests": testing(["Reports", "Ledger"]),
         "AppStoreFormatsTests": testing(["AppStoreFormats"]),
         "AppStoreTrustTests": testing(["AppStoreTrust", "AppStoreFormats"]).union(certificates),
-        "AppStoreClientTests": testing(["AppStoreClient", "AppStoreFormats", "AppStoreTrust"])
+        "AppStoreClientTests": testing(["AppStoreClient", "AppStoreFormats", "AsyncHTTPClient"])
             .union(certificates).union(web),
         "CourierTests": testing(["Courier", "Crypto"]).union(web),
         "StorageTests": testing([

@@ -11,10 +11,14 @@ package enum Habit: String, Hashable, Sendable, CaseIterable {
     case cancellationInRetryToldAlone = "cancellation_in_retry_told_alone"
     case refundKeepsRenewalOn = "refund_keeps_renewal_on"
     case declinedRefundRestoresRenewal = "declined_refund_restores_renewal"
+    case consumptionAskedAgain = "consumption_asked_again"
     case summaryBeforeExtensions = "summary_before_extensions"
     case commitmentCancellationUntold = "commitment_cancellation_untold"
     case oneTimeChargeInSandboxOnly = "one_time_charge_in_sandbox_only"
     case sandboxRenewsSixTimes = "sandbox_renews_six_times"
+    case declinedPurchaseArrives = "declined_purchase_arrives"
+    case interruptedPurchaseFails = "interrupted_purchase_fails"
+    case familyTransactionsHidePrice = "family_transactions_hide_price"
 
     /// What happens with the habit, in one sentence.
     package var summary: String {
@@ -35,11 +39,19 @@ package enum Habit: String, Hashable, Sendable, CaseIterable {
         case .refundKeepsRenewalOn: "After a refund the next period is charged all the same."
         case .declinedRefundRestoresRenewal:
             "Renewal, switched off by a refund request, is switched on when that is declined."
+        case .consumptionAskedAgain:
+            "CONSUMPTION_REQUEST is repeated, as a new notification, until the app answers."
         case .summaryBeforeExtensions: "The SUMMARY of a mass extension comes before its parts."
         case .commitmentCancellationUntold:
             "Switching renewal off within a commitment sends nothing."
         case .oneTimeChargeInSandboxOnly: "ONE_TIME_CHARGE is sent in the sandbox only."
         case .sandboxRenewsSixTimes: "The sandbox renews six times, as until 2021; else twelve."
+        case .declinedPurchaseArrives:
+            "A purchase that a parent declines arrives all the same, as in the iOS 27 simulator."
+        case .interruptedPurchaseFails:
+            "An interrupted purchase fails at first, as in StoreKit 1; else it is pending."
+        case .familyTransactionsHidePrice:
+            "A family member's transaction costs 0; else it shows what the purchaser paid."
         }
     }
 }

@@ -44,6 +44,14 @@ extension Subscription {
         }?.price
     }
 
+    /// Who buys again does so at today's price, and needs not be asked.
+    mutating func agreeByBuying(_ productID: String, at now: AppStoreDate) {
+        for index in priceRises.indices
+        where priceRises[index].productID == productID && priceRises[index].from <= now {
+            priceRises[index].agreed = priceRises[index].agreed ?? now
+        }
+    }
+
     mutating func noteCharge(of productID: String, from start: AppStoreDate) {
         for index in priceRises.indices
         where priceRises[index].productID == productID && priceRises[index].from <= start {

@@ -78,7 +78,7 @@ struct RowReading {
 
     private func renewalSwitched(_ chain: Subscription) -> LifecycleRow {
         if subtype == .autoRenewEnabled { return .renewalOn }
-        if chain.isOver { return .cancelledInRetry }
+        if case .ended = chain.phase { return .cancelledInRetry }
         if chain.isWithinCommitment { return .commitmentCancelled }
         return chain.announcedRise?.isPending == true ? .priceRiseDeclined : .renewalOff
     }

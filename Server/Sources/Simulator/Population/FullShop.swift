@@ -132,6 +132,7 @@ package enum FullShop {
         [
             [
                 "billingPlanType": "BILLED_UPFRONT", "displayPrice": .string(tier.price),
+                "commitmentDisplayPrice": .string(tier.price),
                 "internalID": .string(tier.id + ".upfront"), "isEnabled": true,
             ],
             [

@@ -142,6 +142,10 @@ extension Life {
         case .externalToken: return .externalToken
         case .rescindConsent: return .rescindConsent
         case .refundPastPeriod: return .refundPastPeriod
+        case .leaveFamily: return .leaveFamily
+        case .stopSharing: return .stopSharing
+        case .massExtension: return .massExtend
+        case .testNotification: return .testNotification
         case .buySomethingElse: return dice.happens(0.7) ? .buyOnce : .refundOnce
         }
     }

@@ -22,6 +22,11 @@ struct Life: Sendable {
         case redeemOffer
         case externalToken
         case rescindConsent
+        case settle(pending: String, PendingVerb)
+        case leaveFamily
+        case stopSharing
+        case massExtend
+        case testNotification
     }
 
     struct Plan: Hashable, Sendable {
@@ -30,6 +35,8 @@ struct Life: Sendable {
     }
 
     let key: Account.Key
+    /// The family it belongs to, if any.
+    let household: String?
     var dice: Dice
     private(set) var device = ""
     private(set) var actsLeft = Self.actsMax
@@ -38,8 +45,9 @@ struct Life: Sendable {
     /// What is to be done after the next act, at the same instant or later.
     private var following: [Intent] = []
 
-    init(name: String, environment: SimulatedEnvironment, seed: UInt64) {
+    init(name: String, environment: SimulatedEnvironment, household: String?, seed: UInt64) {
         key = Account.Key(name: name, environment: environment)
+        self.household = household
         dice = Dice(seed: seed)
     }
 
@@ -75,7 +83,13 @@ struct Life: Sendable {
             return [world.externalPurchaseToken(.init(), in: key.environment, at: now)]
         case .rescindConsent:
             return [try world.rescindConsent(of: key.name, in: key.environment, at: now)]
+        case .settle(let id, let verb): return try world.settle(pending: id, verb, at: now).1
+        case .leaveFamily: try leaveFamily(in: &world)
+        case .stopSharing: try stopSharing(in: &world)
+        case .massExtend: try massExtend(in: &world, at: now)
+        case .testNotification: return [world.testNotice(in: key.environment, at: now)]
         }
+        return []
     }
 
     /// The next thing that was meant to follow, if any.
@@ -96,6 +110,10 @@ extension Life {
         static let nothingButOneTime = 0.1
         static let withoutOffer = 0.1
         static let withCode = 0.1
+        static let monthlyPlan = 0.6
+        static let askToBuy = 0.02
+        static let approval = 0.6
+        static let familyProduct = 0.5
     }
 
     private mutating func arrive(
@@ -106,7 +124,7 @@ extension Life {
         for _ in 0..<(dice.happens(Odds.secondDevice) ? 2 : 1) {
             device = try world.addDevice(
                 account: key.name, environment: key.environment, storefront: storefront,
-                appAccountToken: token, at: now
+                appAccountToken: token, family: household, at: now
             ).id
         }
         if dice.happens(Odds.nothingButOneTime) { return try buyOnce(in: &world, at: now) }
@@ -116,7 +134,11 @@ extension Life {
     private mutating func buySubscription(
         in world: inout World, at now: AppStoreDate
     ) throws(StoreProblem) -> [Notice] {
-        let products = world.settings.shop.groups.flatMap(\.subscriptions)
+        var products = world.settings.shop.groups.flatMap(\.subscriptions)
+        let shareable = products.filter(\.isFamilyShareable)
+        if household != nil, !shareable.isEmpty, dice.happens(Odds.familyProduct) {
+            products = shareable
+        }
         guard let product = dice.pick(products), let terms = product.subscription else {
             return try buyOnce(in: &world, at: now)
         }
@@ -128,8 +150,23 @@ extension Life {
             let offers = terms.codeOffers + (isReturning ? terms.winBackOffers : [])
             offer = dice.pick(offers)?.id
         }
-        let order = PurchaseOrder(product.id, offerID: offer)
-        return try world.purchase(order, on: device, at: now).notices
+        var order = PurchaseOrder(product.id, offerID: offer)
+        if terms.monthlyPlan != nil, dice.happens(Odds.monthlyPlan) { order.billingPlan = .monthly }
+        return try take(order, in: &world, at: now)
+    }
+
+    /// Buys, or asks a parent who answers later.
+    private mutating func take(
+        _ order: PurchaseOrder, in world: inout World, at now: AppStoreDate
+    ) throws(StoreProblem) -> [Notice] {
+        var order = order
+        if dice.happens(Odds.askToBuy) { order.choice = .ask }
+        let (sale, notices) = try world.take(order, on: device, at: now)
+        if case .pending(let pending) = sale {
+            let verb: PendingVerb = dice.happens(Odds.approval) ? .approve : .decline
+            following.append(.settle(pending: pending.id, verb))
+        }
+        return notices
     }
 
     private mutating func buyOnce(
@@ -137,8 +174,7 @@ extension Life {
     ) throws(StoreProblem) -> [Notice] {
         guard let product = dice.pick(world.settings.shop.oneTimeProducts) else { return [] }
         let quantity = product.type == .consumable ? Int64(dice.number(in: 1...3)) : 1
-        let order = PurchaseOrder(product.id, quantity: quantity)
-        return try world.purchase(order, on: device, at: now).notices
+        return try take(PurchaseOrder(product.id, quantity: quantity), in: &world, at: now)
     }
 
     /// Of a purchase that is no subscription: the refund of the last, or its reversal.
@@ -195,5 +231,31 @@ extension Life {
         }
         guard let transaction = dice.pick(Array(past)) else { return [] }
         return try world.apply(.refund(of: transaction.id), to: present.id, at: now)
+    }
+}
+
+// MARK: - Families, and what the developer does
+
+extension Life {
+    private func leaveFamily(in world: inout World) throws(StoreProblem) {
+        guard let family = world.accounts[key]?.family else { return }
+        try world.leave(family.name, key)
+    }
+
+    private func stopSharing(in world: inout World) throws(StoreProblem) {
+        guard let shared = world.accounts[key]?.sharedChains.last else {
+            return try world.stopSharing(chain(in: world))
+        }
+        try world.stopSharing(shared)
+    }
+
+    private mutating func massExtend(
+        in world: inout World, at now: AppStoreDate
+    ) throws(StoreProblem) {
+        let product = try world.subscription(chain(in: world)).latest.product.id
+        let order = ExtensionOrder(
+            days: dice.number(in: ExtensionOrder.daysRange), reason: 3, requestID: dice.uuid())
+        try world.massExtend(
+            MassExtension(order, productID: product, environment: key.environment), at: now)
     }
 }

@@ -41,8 +41,9 @@ enum LifeWeights {
         (0.025, .refund), (0.010, .requestRefund), (0.040, .changeProduct), (0.020, .changeTwice),
         (0.015, .cancelAndResume), (0.010, .raisePrice), (0.006, .extend), (0.004, .renewNow),
         (0.003, .expire), (0.003, .advancedCommerce), (0.002, .removeFromSale),
-        (0.006, .redeemOffer), (0.002, .externalToken), (0.001, .rescindConsent),
-        (0.020, .refundPastPeriod), (0.010, .buySomethingElse),
+        (0.006, .redeemOffer), (0.002, .externalToken), (0.004, .rescindConsent),
+        (0.020, .refundPastPeriod), (0.010, .buySomethingElse), (0.010, .leaveFamily),
+        (0.010, .stopSharing), (0.001, .massExtension), (0.001, .testNotification),
     ]
 
     /// Something that is done now and then.
@@ -63,5 +64,9 @@ enum LifeWeights {
         case rescindConsent
         case refundPastPeriod
         case buySomethingElse
+        case leaveFamily
+        case stopSharing
+        case massExtension
+        case testNotification
     }
 }

@@ -8,10 +8,13 @@ package struct Population: Sendable {
     /// Populations of one world.
     package static let populationsMax = 100
 
-    /// Odds that a customer comes at a moment at which calendars go wrong, and that one is of the
-    /// sandbox.
+    /// Odds that a customer comes at a moment at which calendars go wrong, that one is of the
+    /// sandbox, and that neighbours are a family.
     private static let arrivesAtEdge = 0.2
     private static let isOfSandbox = 0.02
+    private static let isHousehold = 0.1
+    /// Neighbours by their numbers.
+    private static let householdSize = 5
     /// The last month is for what follows.
     private static let lastArrival = 0.92
 
@@ -43,8 +46,13 @@ package struct Population: Sendable {
                 let part = dice.fraction() * Self.lastArrival * length
                 arrival = AppStoreDate(milliseconds: span.lowerBound.milliseconds + Int64(part))
             }
+            let household = number / Self.householdSize
+            var neighbours = Dice(seed: seed ^ UInt64(household) &* 0xA24B_AED4_963E_E407)
+            let isFamily = neighbours.happens(Self.isHousehold)
             lives.append(
-                Life(name: "\(prefix)\(number)", environment: environment, seed: mixer.next()))
+                Life(
+                    name: "\(prefix)\(number)", environment: environment,
+                    household: isFamily ? "\(prefix)family\(household)" : nil, seed: mixer.next()))
             intents.append(.arrive)
             queue.add(lives.count - 1, due: arrival)
         }
@@ -112,11 +120,14 @@ package struct Population: Sendable {
     mutating func play(
         _ world: inout World, until target: AppStoreDate, _ take: (Notice) throws -> Void
     ) rethrows {
+        // What the world does at once, it does as of long ago: time never goes back for that.
+        var now = AppStoreDate(milliseconds: .min)
         while true {
             let (act, event) = (nextDue, world.nextDue)
             guard let due = [event, act].compactMap({ $0 }).min(), due <= target else { return }
+            now = max(now, due)
             let notices =
-                event == due ? world.settleNext(at: due) : actNext(in: &world, at: due)
+                event == due ? world.settleNext(at: now) : actNext(in: &world, at: now)
             for notice in notices { try take(notice) }
         }
     }

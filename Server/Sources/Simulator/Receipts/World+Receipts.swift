@@ -118,9 +118,10 @@ extension World {
         of key: Account.Key, at now: AppStoreDate
     ) -> [LegacyTransaction] {
         let letterhead = letterhead(of: key)
-        return transactions(of: key).map {
-            LegacyTransaction(payload: $0.payload(signed: now, letterhead))
+        let shown = transactions(of: key).filter {
+            $0.product.type != .consumable || !finished.contains($0.id)
         }
+        return shown.map { LegacyTransaction(payload: $0.payload(signed: now, letterhead)) }
     }
 
     /// What will become of an account's subscriptions.

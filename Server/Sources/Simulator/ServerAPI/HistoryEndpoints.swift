@@ -47,7 +47,7 @@ extension AppStoreSimulator {
     /// The first version shows consumables only while the app has something to do with them.
     private func isFinishedConsumable(_ payload: TransactionPayload) -> Bool {
         payload.type == .consumable && payload.revocationDate == nil
-            && payload.transactionId.map(api.finished.contains) ?? false
+            && payload.transactionId.map(world.finished.contains) ?? false
     }
 
     fileprivate func refunds(_ call: APICall) throws -> APIAnswer {

@@ -4,8 +4,6 @@ import AppStoreFormats
 struct ServerAPI: Sendable {
     var rates = RateLimits()
     var modifications = Modifications()
-    /// Transactions that the app has finished processing.
-    var finished: Set<String> = []
     /// By its token, the UUID of each test notification.
     var testNotifications: [String: TestNotification] = [:]
     var messaging: [SimulatedEnvironment: RetentionMessaging] = [:]

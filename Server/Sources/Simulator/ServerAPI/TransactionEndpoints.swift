@@ -42,7 +42,7 @@ extension AppStoreSimulator {
     /// Harmless to repeat.
     fileprivate func finish(_ call: APICall) throws -> APIAnswer {
         let transaction = try world.transaction(call.parameter("id"), in: call.environment)
-        api.finished.insert(transaction.id)
+        world.finished.insert(transaction.id)
         return APIAnswer(200)
     }
 

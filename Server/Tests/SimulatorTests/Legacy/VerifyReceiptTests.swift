@@ -175,4 +175,69 @@ import Testing
         let refused = try await ask(stage, receipt, password: nil)
         #expect(refused["status"] == 21004)
     }
+
+    private func keys(_ json: JSON?) -> Set<String> { Set((json?.members ?? []).map(\.key)) }
+
+    /// Each object's keys, and whether its values are text, numbers, lists or objects.
+    private func shape(_ json: JSON?) -> [String: String] {
+        let pairs = (json?.members ?? []).map { member in
+            let kind =
+                switch member.value {
+                case .string: "text"
+                case .integer, .decimal: "number"
+                case .bool: "bool"
+                case .array: "list"
+                case .object: "object"
+                case .null: "null"
+                }
+            return (member.key, kind)
+        }
+        return Dictionary(uniqueKeysWithValues: pairs)
+    }
+
+    @Test(.enabled(if: LegacyVectors.arePresent))
+    func `our answer has the shape of one that Apple gave in 2023`() async throws {
+        let path = "verify-receipt-samples/20-production-intro-offer-1.json"
+        let theirs = try LegacyVectors.json(path)
+        let stage = try Stage()
+        try await stage.buy("pro.monthly")
+        let ours = try await ask(stage, try await stage.simulator.receipt(on: "anna-1"))
+        #expect(shape(ours) == shape(theirs))
+        #expect(ours.members?.map(\.key) == theirs.members?.map(\.key))
+        let places: [(JSON) -> JSON?] = [
+            { $0["receipt"] }, { $0["receipt"]?["in_app"]?.array?.first },
+            { $0["latest_receipt_info"]?.array?.first },
+            { $0["pending_renewal_info"]?.array?.first },
+        ]
+        for place in places {
+            #expect(shape(place(ours)) == shape(place(theirs)))
+            #expect(place(ours)?.members?.map(\.key) == place(theirs)?.members?.map(\.key))
+        }
+    }
+
+    @Test(.enabled(if: LegacyVectors.arePresent))
+    func `our answers in the old style have the keys of published ones`() async throws {
+        let gems = StoreKitProduct(id: "gems", referenceName: "", type: .consumable, price: 990)
+        let shop = StoreKitFile(oneTimeProducts: [gems], groups: try ExampleShop.file().groups)
+        let stage = try Stage(shop: shop)
+        let gem = try await stage.buy("gems").transactionID
+        let bought = try await ask(stage, try await stage.simulator.transactionReceipt(of: gem))
+        let consumable = try LegacyVectors.json(
+            "verify-receipt-samples/22-ios6-consumable-production-2018.json")
+        #expect(keys(bought) == keys(consumable))
+        // Ours of 2026 say more of a subscription than those of 2019: its group.
+        #expect(keys(consumable["receipt"]).subtracting(keys(bought["receipt"])) == [])
+        let id = try await stage.buy("pro.yearly").transactionID
+        try await stage.simulator.change(id, .cancel)
+        try await stage.advance("P8D")
+        let ended = try await ask(stage, try await stage.simulator.transactionReceipt(of: id))
+        let trial = try LegacyVectors.json(
+            "verify-receipt-samples/04-ios6-21006-trial-expired-2019.json")
+        #expect(shape(ended) == shape(trial))
+        for key in ["receipt", "latest_expired_receipt_info"] {
+            let more = keys(ended[key]).subtracting(keys(trial["receipt"]))
+            #expect(more == ["subscription_group_identifier"])
+            #expect(keys(trial[key]).subtracting(keys(ended[key])) == [])
+        }
+    }
 }

@@ -28,6 +28,8 @@ struct Listeners: Sendable {
 
     private var listeners: [Listener] = []
 
+    var count: Int { listeners.count }
+
     func contains(_ account: Account.Key) -> Bool {
         listeners.contains { $0.account == account }
     }

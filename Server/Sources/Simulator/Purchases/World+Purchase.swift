@@ -12,7 +12,7 @@ extension World {
     mutating func sell(
         _ order: PurchaseOrder, to device: Device, at now: AppStoreDate
     ) throws(StoreProblem) -> (transaction: StoreTransaction, notices: [Notice]) {
-        let product = try productForSale(order.productID)
+        let product = try productForSale(order.productID, in: device.storefront, at: now)
         guard (1...PurchaseOrder.quantityMax).contains(order.quantity) else {
             throw .badRequest(
                 "The quantity is \(order.quantity).", remedy: "Order 1 to 10 at once.")
@@ -41,11 +41,10 @@ extension World {
             return (old, [])
         }
         let id = newID()
-        let price = prices.price(of: product, in: device.storefront, at: now)
         let transaction = StoreTransaction(
             id: id, originalID: id, account: device.account, product: product,
             webOrderLineItemID: nil, purchased: now, originallyPurchased: now, expires: nil,
-            quantity: order.quantity, reason: .purchase, price: price * order.quantity,
+            quantity: order.quantity, reason: .purchase, price: product.price * order.quantity,
             storefront: device.storefront, offer: nil,
             appAccountToken: order.appAccountToken ?? device.appAccountToken)
         accounts[device.account]?.oneTimePurchases.append(id)
@@ -149,6 +148,8 @@ extension World {
             let isPresent = product.id == chain.latest.product.id
             chain.renews = true
             chain.nextProduct = product
+            // It takes the place of one that runs.
+            chain.runningOffer = nil
             chain.pendingOffer = Shared(.init(offer: offer, productID: product.id))
             notices = [
                 notice(.offerRedeemed, isPresent ? nil : .downgrade, of: chain, at: now)

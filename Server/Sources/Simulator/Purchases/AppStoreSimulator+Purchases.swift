@@ -29,6 +29,7 @@ package enum PurchaseOutcome: Hashable, Sendable {
 
 extension AppStoreSimulator {
     /// Takes an order, now or at a later moment to which the clock then moves.
+    @discardableResult
     package func order(
         _ order: PurchaseOrder, on deviceID: String, at moment: AppStoreDate? = nil
     ) async throws -> PurchaseOutcome {
@@ -36,7 +37,7 @@ extension AppStoreSimulator {
             try world.take(order, on: deviceID, at: now)
         }
         switch sale {
-        case .purchased(let transaction): return .purchased(try answer(transaction))
+        case .purchased(let transaction): return .purchased(try show(purchased: transaction))
         case .pending(let pending): return .pending(id: pending.id, reason: pending.reason.rawValue)
         case .cancelled: return .cancelled
         case .failed(let error): return .failed(error)
@@ -44,18 +45,12 @@ extension AppStoreSimulator {
     }
 
     /// Approves, declines or resolves a purchase that waits. Returns what was bought, if anything.
+    @discardableResult
     package func settle(pending id: String, _ verb: PendingVerb) async throws -> PurchaseAnswer? {
         let (transaction, _) = try await perform { world, now throws(StoreProblem) in
             try world.settle(pending: id, verb, at: now)
         }
-        return try transaction.map { try answer($0) }
-    }
-
-    private func answer(_ transaction: StoreTransaction) throws -> PurchaseAnswer {
-        let payload = world.payload(of: transaction, at: clock.now)
-        return PurchaseAnswer(
-            signedTransaction: try authority.sign(payload.json), transactionID: transaction.id,
-            originalTransactionID: transaction.originalID)
+        return try transaction.map { try show(purchased: $0) }
     }
 
     /// Redeems a code for a subscription that runs or is over.

@@ -28,7 +28,8 @@ extension World {
         }
         if let reason = refusal(of: offer, product, to: device.account) {
             throw StoreProblem(
-                "offer_not_eligible", "The offer \(id) is not for \(device.account.name): \(reason)",
+                "offer_not_eligible",
+                "The offer \(id) is not for \(device.account.name): \(reason)",
                 remedy: "Leave out `offer`, or choose another.")
         }
         let nonce = try checkSignature(of: offer, product, order, device, at: now)
@@ -53,7 +54,7 @@ extension World {
         case .promotional:
             return chain == nil ? "it is for customers who have or had a subscription." : nil
         case .winBack:
-            if chain.map(\.isOver) != true { return "it is for customers whose subscription ended." }
+            if chain.map(\.isOver) != true { return "it is for those whose subscription ended." }
             return offer.isEligible ? nil : "isEligible is false in the shop's file."
         default:
             return codeRefusal(of: offer, product, to: account, chain)

@@ -60,7 +60,8 @@ extension World {
             id: newID(), order: order, deviceID: deviceID, account: account, reason: reason,
             since: now)
         pendingPurchases[pending.id] = pending
-        return (.pending(pending), [])
+        let fails = reason == .interrupted && settings.has(.interruptedPurchaseFails)
+        return (fails ? .failed("unknown") : .pending(pending), [])
     }
 
     /// What is done to a pending purchase.
@@ -70,6 +71,11 @@ extension World {
         pending id: String, _ verb: PendingVerb, at now: AppStoreDate
     ) throws(StoreProblem) -> (StoreTransaction?, [Notice]) {
         guard let pending = pendingPurchases[id] else {
+            if verb == .resolve, let chain = chainOfTransaction[id] {
+                // As SKTestSession does: the issue is the payment that is being retried.
+                let notices = try recoverBilling(chain, at: now)
+                return (try subscription(chain).latest, notices)
+            }
             throw StoreProblem(
                 "unknown_pending_purchase", status: 404, "No purchase waits as \(id).",
                 remedy: "GET /_sim/truth/{account} lists what is pending.")
@@ -80,7 +86,7 @@ extension World {
                 remedy: pending.reason == .askToBuy
                     ? "POST …/approve or …/decline." : "POST …/resolve.")
         }
-        let isBought = verb != .decline || settings.rules.declinedPurchaseArrives
+        let isBought = verb != .decline || settings.has(.declinedPurchaseArrives)
         guard isBought else {
             pendingPurchases[id] = nil
             return (nil, [])

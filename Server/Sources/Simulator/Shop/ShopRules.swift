@@ -18,16 +18,6 @@ package struct ShopRules: Hashable, Sendable {
     package var families: [String: [String]] = [:]
     package var prices = PriceList()
 
-    // Behaviour that was measured on one system or other, or that Apple does not document.
-
-    /// Whether a declined purchase arrives all the same, as in the iOS 27 simulator.
-    package var declinedPurchaseArrives = false
-    /// Whether an interrupted purchase fails at first, instead of being pending: so in StoreKit 1
-    /// and in the iOS 27 simulator.
-    package var interruptedPurchaseFails = false
-    /// Whether a family member's transaction shows what the purchaser paid.
-    package var familyTransactionsShowPrice = true
-
     package init() {}
 
     /// The family that an account joins by itself.

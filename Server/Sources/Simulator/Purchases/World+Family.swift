@@ -17,6 +17,14 @@ extension World {
             || sharings[transaction.originalID] != nil
     }
 
+    /// Refuses what only a purchaser can do with a purchase.
+    func checkIsPurchasers(_ transaction: StoreTransaction) throws(StoreProblem) {
+        guard let source = transaction.sharedFrom else { return }
+        throw .wrongState(
+            "\(transaction.account.name) has \(transaction.originalID) by Family Sharing.",
+            remedy: "Do it to the purchaser's: \(chainOfTransaction[source] ?? source).")
+    }
+
     /// Brings a family up to date with one purchase of a member's.
     mutating func share(_ purchase: String, at now: AppStoreDate) -> [Notice] {
         if let transaction = oneTimePurchases[purchase] {
@@ -38,7 +46,7 @@ extension World {
     }
 
     /// Whether a member is to have a part in a purchase that is good in itself.
-    private func mayHave(_ member: Account.Key, _ transaction: StoreTransaction) -> Bool {
+    func mayHave(_ member: Account.Key, _ transaction: StoreTransaction) -> Bool {
         guard transaction.product.isFamilyShareable, let family = accounts[member]?.family,
             family == accounts[transaction.account]?.family
         else { return false }
@@ -46,7 +54,7 @@ extension World {
         return !sharing.isStopped && !sharing.withheld.contains(member)
     }
 
-    private mutating func copy(
+    mutating func copy(
         _ transaction: StoreTransaction, id: String, of original: String, for member: Account.Key,
         from start: AppStoreDate
     ) -> StoreTransaction {
@@ -58,14 +66,14 @@ extension World {
             webOrderLineItemID: transaction.webOrderLineItemID.map { _ in newID() },
             purchased: start, expires: transaction.expires, quantity: transaction.quantity,
             reason: transaction.reason,
-            price: settings.rules.familyTransactionsShowPrice ? transaction.price : 0,
+            price: settings.has(.familyTransactionsHidePrice) ? 0 : transaction.price,
             offer: transaction.sharedOffer)
         shared.sharedFrom = transaction.id
         shared.commitment = transaction.commitment
         return shared
     }
 
-    private func familyRevocation(at now: AppStoreDate) -> StoreTransaction.Revocation {
+    func familyRevocation(at now: AppStoreDate) -> StoreTransaction.Revocation {
         .init(at: now, reason: .other, type: .familyRevoke, percentage: Self.wholePercentage)
     }
 }
@@ -93,153 +101,6 @@ extension World {
         accounts[member]?.oneTimePurchases.append(id)
         sharings[transaction.id, default: Sharing()].shares[member] = id
         return [notice(.oneTimeCharge, of: shared, at: now)]
-    }
-}
-
-// MARK: - Subscriptions
-
-extension World {
-    private mutating func follow(
-        _ source: Subscription, as member: Account.Key, at now: AppStoreDate
-    ) -> [Notice] {
-        let isGiven = !source.isOver && mayHave(member, source.latest)
-        guard let id = sharings[source.id]?.shares[member], let own = subscriptions[id] else {
-            return isGiven ? beginSharing(source, with: member, at: now) : []
-        }
-        var chain = own
-        var notices = revokePast(&chain, with: source, at: now)
-        if isGiven {
-            notices += own.isOver ? resume(&chain, source, at: now) : keepUp(&chain, source, at: now)
-        } else if !own.isOver {
-            notices.append(end(&chain, source, at: now))
-        }
-        keep(chain)
-        return notices
-    }
-
-    private mutating func beginSharing(
-        _ source: Subscription, with member: Account.Key, at now: AppStoreDate
-    ) -> [Notice] {
-        let id = newID()
-        let first = copy(
-            source.latest, id: id, of: id, for: member, from: max(now, source.latest.purchased))
-        chainOfTransaction[id] = id
-        let chain = source.followed(by: member, id: id, transactions: [first])
-        keep(chain)
-        accounts[member]?.sharedChains.append(id)
-        sharings[source.id, default: Sharing()].shares[member] = id
-        return [notice(.subscribed, .initialBuy, of: chain, at: now)]
-    }
-
-    private mutating func resume(
-        _ chain: inout Subscription, _ source: Subscription, at now: AppStoreDate
-    ) -> [Notice] {
-        append(source.latest, to: &chain, from: max(now, source.latest.purchased))
-        chain = source.followed(by: chain.account, id: chain.id, transactions: chain.transactions)
-        return [notice(.subscribed, .resubscribe, of: chain, at: now)]
-    }
-
-    /// The purchaser's periods that are new, or else the change of state.
-    private mutating func keepUp(
-        _ chain: inout Subscription, _ source: Subscription, at now: AppStoreDate
-    ) -> [Notice] {
-        let before = chain
-        let last = source.transactions.lastIndex { $0.id == chain.latest.sharedFrom }
-        let isReplaced = last.map { source.transactions[$0].isUpgraded } ?? false
-        var notices: [Notice] = []
-        for period in source.transactions.dropFirst((last ?? -1) + 1) {
-            append(period, to: &chain, from: period.purchased)
-            chain = source.followed(
-                by: chain.account, id: chain.id, transactions: chain.transactions)
-            notices.append(
-                isReplaced
-                    ? notice(.didChangeRenewalPref, .upgrade, of: chain, at: now)
-                    : notice(
-                        .didRenew, before.isRetrying ? .billingRecovery : nil, of: chain, at: now))
-        }
-        chain = source.followed(by: chain.account, id: chain.id, transactions: chain.transactions)
-        if notices.isEmpty { notices = changes(from: before, to: chain, at: now) }
-        return notices
-    }
-
-    private mutating func changes(
-        from old: Subscription, to new: Subscription, at now: AppStoreDate
-    ) -> [Notice] {
-        var notices: [Notice] = []
-        switch (old.phase, new.phase) {
-        case (.active, .grace): notices.append(notice(.didFailToRenew, .gracePeriod, of: new, at: now))
-        case (.active, .retry): notices.append(notice(.didFailToRenew, of: new, at: now))
-        case (.grace, .retry): notices.append(notice(.gracePeriodExpired, of: new, at: now))
-        default: break
-        }
-        if old.paidUntil != new.paidUntil {
-            notices.append(notice(.renewalExtended, of: new, at: now))
-        }
-        if old.nextProduct.id != new.nextProduct.id {
-            let isBack = new.nextProduct.id == new.latest.product.id
-            notices.append(
-                notice(.didChangeRenewalPref, isBack ? nil : .downgrade, of: new, at: now))
-        }
-        if old.renews != new.renews {
-            let subtype: NotificationSubtype = new.renews ? .autoRenewEnabled : .autoRenewDisabled
-            notices.append(notice(.didChangeRenewalStatus, subtype, of: new, at: now))
-        }
-        return notices
-    }
-
-    private mutating func end(
-        _ chain: inout Subscription, _ source: Subscription, at now: AppStoreDate
-    ) -> Notice {
-        let transactions = chain.transactions
-        if case .ended(let intent) = source.phase, mayHave(chain.account, source.latest) {
-            chain = source.followed(by: chain.account, id: chain.id, transactions: transactions)
-            return notice(.expired, intent.subtype, of: chain, at: now)
-        }
-        chain.transactions[transactions.count - 1].revocation = familyRevocation(at: now)
-        chain.phase = .revoked
-        chain.renews = false
-        return notice(.revoke, of: chain, at: now)
-    }
-
-    /// What was refunded of earlier periods, replaced by an upgrade or moved in time.
-    private mutating func revokePast(
-        _ chain: inout Subscription, with source: Subscription, at now: AppStoreDate
-    ) -> [Notice] {
-        var notices: [Notice] = []
-        for index in chain.transactions.indices {
-            let own = chain.transactions[index]
-            let paid = source.transactions.last { $0.id == own.sharedFrom }
-            guard let paid, own.revocation == nil else { continue }
-            chain.transactions[index].isUpgraded = paid.isUpgraded
-            let isPast = index < chain.transactions.count - 1
-            guard paid.revocation != nil, !paid.isUpgraded, isPast else { continue }
-            chain.transactions[index].revocation = familyRevocation(at: now)
-            notices.append(
-                notice(.revoke, of: chain, transaction: chain.transactions[index], at: now))
-        }
-        return notices
-    }
-
-    private mutating func append(
-        _ period: StoreTransaction, to chain: inout Subscription, from start: AppStoreDate
-    ) {
-        let id = newID()
-        chain.transactions.append(
-            copy(period, id: id, of: chain.id, for: chain.account, from: start))
-        chainOfTransaction[id] = chain.id
-    }
-}
-
-extension ExpirationIntent {
-    /// The subtype of EXPIRED.
-    fileprivate var subtype: NotificationSubtype? {
-        switch self {
-        case .cancelled: .voluntary
-        case .billingError: .billingRetry
-        case .noConsentToPriceIncrease: .priceIncrease
-        case .productUnavailable: .productNotForSale
-        default: nil
-        }
     }
 }
 

@@ -90,7 +90,7 @@ struct OfferSignature: Sendable {
             let signature = try? P256.Signing.ECDSASignature(derRepresentation: bytes)
         else { throw Self.wrong("it is no ECDSA signature (DER) in base 64") }
         guard key.key.isValidSignature(signature, for: Data(text.utf8)) else {
-            throw Self.wrong("it does not fit bundle id, key, product, offer, token, nonce and time")
+            throw Self.wrong("it does not fit bundle id, key, product, offer, token, nonce, time")
         }
     }
 

@@ -1,0 +1,68 @@
+import AppStoreFormats
+import Crypto
+import Synchronization
+
+/// The token of the header `Authorization`, by the page "Generating JSON Web Tokens for API
+/// requests": one for many calls, made anew before it ends.
+///
+/// Also where the clock was put back: a token from the future is no token.
+final class BearerTokens: Sendable {
+    /// From `iat` to `exp`. Apple allows an hour.
+    static let lifetimeSeconds: Int64 = 1800
+    /// `iat` is that much before now, for Apple's clock may be behind ours.
+    static let backdatedSeconds: Int64 = 60
+    /// A token is not used where less is left of it: it must still hold when it arrives.
+    static let restSecondsMin: Int64 = 300
+    static let audience = "appstoreconnect-v1"
+
+    private struct Token: Sendable {
+        let authorization: String
+        /// In seconds since 1970: the times at which it may be used.
+        let usable: Range<Int64>
+    }
+
+    private let credentials: AppStoreCredentials
+    private let latest = Mutex<Token?>(nil)
+
+    init(_ credentials: AppStoreCredentials) { self.credentials = credentials }
+
+    /// The header's value.
+    func authorization(at now: AppStoreDate) throws(AppStoreFailure) -> String {
+        let seconds = now.milliseconds / 1000
+        let result: Result<String, AppStoreFailure> = latest.withLock { latest in
+            if let latest, latest.usable.contains(seconds) { return .success(latest.authorization) }
+            return Result { () throws(AppStoreFailure) in
+                let token = try token(at: seconds)
+                latest = token
+                return token.authorization
+            }
+        }
+        return try result.get()
+    }
+
+    /// The next call gets a new one: this one was not accepted.
+    func forget() { latest.withLock { $0 = nil } }
+
+    private func token(at now: Int64) throws(AppStoreFailure) -> Token {
+        let issued = now - Self.backdatedSeconds
+        let expires = issued + Self.lifetimeSeconds
+        let header: JSON = ["alg": "ES256", "kid": .string(credentials.keyID), "typ": "JWT"]
+        let claims: JSON = [
+            "iss": .string(credentials.issuerID), "iat": .integer(issued),
+            "exp": .integer(expires), "aud": .string(Self.audience),
+            "bid": .string(credentials.bundleID),
+        ]
+        let signed =
+            Base64.url.encode(header.bytes) + [UInt8(ascii: ".")]
+            + Base64.url.encode(claims.bytes)
+        let signature: [UInt8]
+        do { signature = Array(try credentials.key.signature(for: signed).rawRepresentation) } catch
+        {
+            throw .unauthorized("The key \(credentials.keyID) does not sign: \(error).")
+        }
+        let token = signed + [UInt8(ascii: ".")] + Base64.url.encode(signature)
+        return Token(
+            authorization: "Bearer " + String(decoding: token, as: UTF8.self),
+            usable: issued..<(expires - Self.restSecondsMin))
+    }
+}

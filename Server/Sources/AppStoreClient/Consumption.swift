@@ -1,0 +1,69 @@
+import AppStoreFormats
+
+/// What the app says about a purchase whose refund its customer asks for ("ConsumptionRequest").
+/// Only of customers who consented to it being told.
+package struct Consumption: Hashable, Sendable {
+    package enum Delivery: Hashable, Sendable {
+        /// How much was used, in thousandths of a percent; nil for a subscription, which has none.
+        case delivered(consumedMilliunits: Int64?)
+        case undelivered(Reason)
+
+        package enum Reason: String, Hashable, Sendable, CaseIterable {
+            case qualityIssue = "UNDELIVERED_QUALITY_ISSUE"
+            case wrongProduct = "UNDELIVERED_WRONG_ITEM"
+            case serverOutage = "UNDELIVERED_SERVER_OUTAGE"
+            case other = "UNDELIVERED_OTHER"
+        }
+    }
+
+    package enum Preference: String, Hashable, Sendable, CaseIterable {
+        case decline = "DECLINE"
+        case grantFull = "GRANT_FULL"
+        case grantProrated = "GRANT_PRORATED"
+    }
+
+    /// All of it.
+    package static let wholeMilliunits: Int64 = 100_000
+
+    package var delivery: Delivery
+    /// Whether the customer could try before buying.
+    package var hadSample: Bool
+    package var preference: Preference?
+
+    package init(delivery: Delivery, hadSample: Bool, preference: Preference? = nil) {
+        self.delivery = delivery
+        self.hadSample = hadSample
+        self.preference = preference
+    }
+
+    var json: JSON {
+        var members = [
+            JSON.Member("customerConsented", true),
+            .init("sampleContentProvided", .bool(hadSample)),
+        ]
+        switch delivery {
+        case .delivered(let consumed):
+            members.append(.init("deliveryStatus", "DELIVERED"))
+            if let consumed {
+                members.append(.init("consumptionPercentage", .integer(consumed)))
+            }
+        case .undelivered(let reason):
+            members.append(.init("deliveryStatus", .string(reason.rawValue)))
+        }
+        if let preference {
+            members.append(.init("refundPreference", .string(preference.rawValue)))
+        }
+        return .object(members)
+    }
+}
+
+extension AppStoreClient {
+    /// Answers a CONSUMPTION_REQUEST, within twelve hours of it: "Send Consumption Information".
+    /// Of several answers the last counts.
+    package func sendConsumption(
+        _ consumption: Consumption, of transactionID: String, in environment: StoreEnvironment
+    ) async throws(AppStoreFailure) {
+        let path = "/inApps/v2/transactions/consumption/\(try Self.checked(transactionID))"
+        _ = try await answer(.consumption, path, body: consumption.json, in: environment)
+    }
+}

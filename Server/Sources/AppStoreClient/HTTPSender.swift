@@ -1,0 +1,140 @@
+import AppStoreFormats
+import AsyncHTTPClient
+import NIOCore
+
+/// Where the two stores listen.
+package struct AppStoreHosts: Hashable, Sendable {
+    package let production: String
+    package let sandbox: String
+
+    /// - Parameters: addresses, such as `https://api.storekit.apple.com`; a slash at the end is
+    ///   left out.
+    package init(production: String, sandbox: String) {
+        self.production = Self.withoutSlash(production)
+        self.sandbox = Self.withoutSlash(sandbox)
+    }
+
+    /// Apple's names since May 2026.
+    package static let apple = Self(
+        production: "https://api.storekit.apple.com",
+        sandbox: "https://api.storekit-sandbox.apple.com")
+    /// Apple's names before, which still answer: for a firewall that knows only them.
+    package static let appleBefore2026 = Self(
+        production: "https://api.storekit.itunes.apple.com",
+        sandbox: "https://api.storekit-sandbox.itunes.apple.com")
+
+    /// A simulator, which has its sandbox in a folder.
+    package static func simulator(_ url: String) -> Self {
+        let url = withoutSlash(url)
+        return Self(production: url, sandbox: url + "/sandbox")
+    }
+
+    func url(of environment: StoreEnvironment) -> String {
+        environment == .production ? production : sandbox
+    }
+
+    private static func withoutSlash(_ url: String) -> String {
+        url.hasSuffix("/") ? String(url.dropLast()) : url
+    }
+}
+
+extension HTTPClient.Configuration {
+    /// For requests to the App Store: quick to say that nobody answers, and never led elsewhere,
+    /// for a redirect would take the token along.
+    package static var appStore: Self {
+        var configuration = Self(redirectConfiguration: .disallow)
+        configuration.timeout.connect = .seconds(5)
+        configuration.connectionPool.retryConnectionEstablishment = false
+        return configuration
+    }
+}
+
+/// From the connection to the last byte of an answer. Apple answers within a tenth of a second as a
+/// rule, and seldom after four seconds.
+package let appStoreTimeoutSeconds: Int64 = 20
+
+/// Carries requests to the stores over HTTP.
+///
+/// - Parameters:
+///   - client: of the configuration `.appStore`; whoever made it shuts it down.
+///   - timeout: from the connection to the last byte.
+package func httpSender(
+    _ client: HTTPClient, hosts: AppStoreHosts,
+    timeout: Duration = .seconds(appStoreTimeoutSeconds)
+) -> @Sendable (AppStoreRequest) async throws -> AppStoreResponse {
+    { request in
+        try await within(timeout) {
+            let answer = try await client.execute(
+                HTTPClientRequest(request, hosts), deadline: .distantFuture)
+            let bytes = try await bytes(of: answer)
+            return AppStoreResponse(
+                status: Int(answer.status.code),
+                retryAfter: answer.headers.first(name: "retry-after"), body: bytes)
+        }
+    }
+}
+
+/// The same with two addresses.
+package func httpSender(
+    _ client: HTTPClient, production: String, sandbox: String
+) -> @Sendable (AppStoreRequest) async throws -> AppStoreResponse {
+    httpSender(client, hosts: AppStoreHosts(production: production, sandbox: sandbox))
+}
+
+private func bytes(of answer: HTTPClientResponse) async throws -> [UInt8] {
+    let most = AppStoreResponse.bodyBytesMax
+    do {
+        return Array((try await answer.body.collect(upTo: most)).readableBytesView)
+    } catch is NIOTooManyBytesError {
+        throw AppStoreFailure.unreadable("an answer of over \(most) bytes")
+    }
+}
+
+/// The library's own deadline ends with the head of the answer; this one holds for its body too.
+private func within(
+    _ timeout: Duration, _ body: @escaping @Sendable () async throws -> AppStoreResponse
+) async throws -> AppStoreResponse {
+    try await withThrowingTaskGroup(of: AppStoreResponse.self) { tasks in
+        tasks.addTask { try await body() }
+        tasks.addTask {
+            try await Task.sleep(for: timeout)
+            throw AppStoreFailure.unavailable("no whole answer within \(timeout)")
+        }
+        defer { tasks.cancelAll() }
+        guard let first = try await tasks.next() else { throw CancellationError() }
+        return first
+    }
+}
+
+extension HTTPClientRequest {
+    fileprivate init(_ request: AppStoreRequest, _ hosts: AppStoreHosts) {
+        self.init(url: hosts.url(of: request.environment) + request.path + Self.text(request.query))
+        method = .init(rawValue: request.method)
+        headers.add(name: "authorization", value: request.authorization)
+        headers.add(name: "accept", value: "application/json")
+        if let body = request.body {
+            headers.add(name: "content-type", value: "application/json")
+            self.body = .bytes(ByteBuffer(bytes: body))
+        }
+    }
+
+    private static func text(_ query: [(String, String)]) -> String {
+        guard !query.isEmpty else { return "" }
+        return "?" + query.map { "\($0)=\(encoded($1))" }.joined(separator: "&")
+    }
+
+    /// Everything but the unreserved characters of RFC 3986 §2.3 in percent.
+    private static func encoded(_ value: String) -> String {
+        value.utf8.reduce(into: "") { text, byte in
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "-"), UInt8(ascii: "."),
+                UInt8(ascii: "_"), UInt8(ascii: "~"):
+                text.unicodeScalars.append(Unicode.Scalar(byte))
+            default:
+                let hex = String(byte, radix: 16, uppercase: true)
+                text += "%" + (hex.utf8.count < 2 ? "0" : "") + hex
+            }
+        }
+    }
+}

@@ -1,0 +1,24 @@
+import AppStoreFormats
+
+// Members without which an answer says nothing.
+
+extension JSON {
+    func required(_ key: String) throws(AppStoreFailure) -> String {
+        guard let text = self[key]?.string else { throw .unreadable("\(key) is no text") }
+        return text
+    }
+
+    func requiredArray(_ key: String) throws(AppStoreFailure) -> [JSON] {
+        guard let values = self[key]?.array else { throw .unreadable("\(key) is no list") }
+        return values
+    }
+
+    func requiredTexts(_ key: String) throws(AppStoreFailure) -> [String] {
+        let values = try requiredArray(key)
+        let texts = values.compactMap(\.string)
+        guard texts.count == values.count else {
+            throw .unreadable("\(key) is no list of texts")
+        }
+        return texts
+    }
+}

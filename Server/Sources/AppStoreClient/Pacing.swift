@@ -1,0 +1,59 @@
+import AppStoreFormats
+import Synchronization
+
+/// Who keeps the budgets of an app: asked before each call, told of each refusal.
+package struct Pacing: Sendable {
+    /// Takes one call out of a budget. Nil: it may go. Else: not before then.
+    package let turn:
+        @Sendable (Endpoint, StoreEnvironment, AppStoreDate) async throws
+            -> AppStoreDate?
+    /// Apple refuses this call until then.
+    package let rest: @Sendable (Endpoint, StoreEnvironment, AppStoreDate) async throws -> Void
+
+    package init(
+        turn:
+            @escaping @Sendable (Endpoint, StoreEnvironment, AppStoreDate) async throws
+            -> AppStoreDate?,
+        rest: @escaping @Sendable (Endpoint, StoreEnvironment, AppStoreDate) async throws -> Void
+    ) {
+        self.turn = turn
+        self.rest = rest
+    }
+
+    /// For a simulated app: its clock may stand still, and then no budget would ever fill again.
+    package static let unlimited = Self(turn: { _, _, _ in nil }, rest: { _, _, _ in })
+
+    /// For an app that only this process asks for.
+    package static func inProcess() -> Self {
+        let paces = Paces()
+        return Self(turn: paces.take, rest: paces.rest)
+    }
+}
+
+/// The budgets of one app in this process.
+private final class Paces: Sendable {
+    private struct Place: Hashable {
+        let endpoint: Endpoint
+        let environment: StoreEnvironment
+    }
+
+    private let paces = Mutex<[Place: Pace]>([:])
+
+    @Sendable func take(
+        _ endpoint: Endpoint, _ environment: StoreEnvironment, _ now: AppStoreDate
+    ) -> AppStoreDate? {
+        let place = Place(endpoint: endpoint, environment: environment)
+        return paces.withLock {
+            $0[place, default: Pace()].take(endpoint.budget(in: environment), at: now)
+        }
+    }
+
+    @Sendable func rest(
+        _ endpoint: Endpoint, _ environment: StoreEnvironment, _ until: AppStoreDate
+    ) {
+        let place = Place(endpoint: endpoint, environment: environment)
+        paces.withLock {
+            $0[place, default: Pace()].rest(endpoint.budget(in: environment), until: until)
+        }
+    }
+}

@@ -1,0 +1,44 @@
+import AppStoreFormats
+
+/// An order that waits, as the books have it.
+package struct BookedOrder: Hashable, Sendable {
+    /// What it is approved, declined or resolved by.
+    package let id: String
+    package let productID: String
+    /// `ask_to_buy` or `interrupted`.
+    package let reason: String
+    package let since: AppStoreDate
+
+    package var json: JSON {
+        [
+            "id": .string(id), "product_id": .string(productID), "reason": .string(reason),
+            "since": .string(RFC3339.text(since)),
+        ]
+    }
+}
+
+/// A family, as the books have it.
+package struct BookedFamily: Hashable, Sendable {
+    package let name: String
+    /// The accounts, the organiser first.
+    package let members: [String]
+
+    package var json: JSON {
+        ["name": .string(name), "members": .array(members.map { .string($0) })]
+    }
+}
+
+extension World {
+    func bookedOrders(of account: Account.Key) -> [BookedOrder] {
+        let waiting = pendingPurchases.values.filter { $0.account == account }
+        return waiting.sorted { $0.id < $1.id }.map { order in
+            BookedOrder(
+                id: order.id, productID: order.order.productID, reason: order.reason.rawValue,
+                since: order.since)
+        }
+    }
+}
+
+extension Family {
+    var booked: BookedFamily { BookedFamily(name: name, members: members.map(\.name)) }
+}

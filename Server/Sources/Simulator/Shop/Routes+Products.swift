@@ -1,0 +1,108 @@
+import AppStoreFormats
+
+// What StoreKit's product request answers.
+
+extension SimulatorRoute {
+    static let productRoutes = [
+        get(
+            "/_sim/products", "The shop's products; for a device with its prices and eligibility.",
+            query: ["ids", "device"]
+        ) { simulator, call in
+            .json(try await simulator.products(call.query["ids"], for: call.query["device"]))
+        }
+    ]
+}
+
+extension AppStoreSimulator {
+    /// All products, or those of a list with commas. As in StoreKit an id that is not sold is no
+    /// error; it is listed apart.
+    fileprivate func products(_ ids: String?, for deviceID: String?) throws -> JSON {
+        let device = try deviceID.map { id throws(StoreProblem) in try world.device(id) }
+        let home = settings.shop.settings.storefront.flatMap(Storefront.named)
+        let counter = Counter(
+            world: world, account: device?.account,
+            storefront: device?.storefront ?? home ?? .unitedStates, now: clock.now)
+        let wished = ids.map { $0.split(separator: ",").map(String.init) }
+        let all = wished ?? settings.shop.products.map(\.id)
+        var (known, unknown): ([JSON], [JSON]) = ([], [])
+        for id in all {
+            if let product = try? world.productForSale(
+                id, in: counter.storefront, at: clock.now)
+            {
+                known.append(counter.json(of: product))
+            } else {
+                unknown.append(.string(id))
+            }
+        }
+        return ["products": .array(known), "invalid_ids": .array(unknown)]
+    }
+}
+
+/// Where somebody looks at the shop from.
+private struct Counter {
+    let world: World
+    /// Nil where nobody asks: then nothing is said of eligibility.
+    let account: Account.Key?
+    let storefront: Storefront
+    let now: AppStoreDate
+
+    func json(of product: StoreKitProduct) -> JSON {
+        [
+            "product_id": .string(product.id), "type": product.type.json,
+            "price": .string(Self.amount(product.price)),
+            "price_milliunits": .integer(product.price), "currency": .string(storefront.currency),
+            "display_name": .string(product.displayName),
+            "description": .string(product.description),
+            "family_shareable": .bool(product.isFamilyShareable),
+            "subscription": product.subscription.map { json(of: $0, product) } ?? .null,
+        ]
+    }
+
+    private func json(of terms: StoreKitSubscription, _ product: StoreKitProduct) -> JSON {
+        func list(_ offers: [StoreKitOffer]) -> JSON {
+            .array(offers.map { json(of: $0, product) })
+        }
+        return [
+            "group_id": .string(terms.groupID), "level": .integer(terms.level),
+            "period": .string(terms.period.description),
+            "introductory_offer": terms.introductoryOffer.map { json(of: $0, product) } ?? .null,
+            "introductory_offers": list(terms.introductoryOffers),
+            "promotional_offers": list(terms.promotionalOffers),
+            "code_offers": list(terms.codeOffers), "win_back_offers": list(terms.winBackOffers),
+            "billing_plans": .array(terms.billingPlans.map(\.json)),
+        ]
+    }
+
+    private func json(of offer: StoreKitOffer, _ product: StoreKitProduct) -> JSON {
+        var members: [JSON.Member] = [
+            .init("id", offer.id.map { .string($0) } ?? .null),
+            .init("type", offer.type.json), .init("discount", offer.discount.json),
+            .init("period", .string(offer.period.description)),
+            .init("period_count", .integer(Int64(offer.periodCount))),
+            .init("price", .string(Self.amount(offer.price))),
+            .init("price_milliunits", .integer(offer.price)),
+            .init("billing_plan", offer.billingPlan?.json ?? .null),
+        ]
+        if let account {
+            let refusal = world.refusal(of: offer, product, to: account)
+            members.append(.init("eligible", .bool(refusal == nil)))
+            members.append(.init("reason", refusal.map { .string($0) } ?? .null))
+        }
+        return .object(members)
+    }
+
+    fileprivate static func amount(_ milliunits: Int64) -> String {
+        let decimals = String(milliunits % 1000 + 1000).dropFirst()
+        return "\(milliunits / 1000)." + (decimals.last == "0" ? decimals.prefix(2) : decimals)
+    }
+}
+
+extension StoreKitBillingPlan {
+    fileprivate var json: JSON {
+        [
+            "type": type.json, "price": .string(Counter.amount(price)),
+            "commitment_price": .string(Counter.amount(commitmentPrice)),
+            "enabled": .bool(isEnabled),
+        ]
+    }
+}

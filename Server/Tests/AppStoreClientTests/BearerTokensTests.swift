@@ -1,0 +1,71 @@
+import AppStoreFormats
+import Crypto
+import Testing
+
+@testable import AppStoreClient
+
+@Suite struct BearerTokensTests {
+    private func claims(_ authorization: String, _ key: P256.Signing.PrivateKey) throws -> JSON {
+        #expect(authorization.hasPrefix("Bearer "))
+        let jws = try #require(CompactJWS(String(authorization.dropFirst(7))))
+        let header = try JSON(parsing: try #require(jws.header))
+        #expect(header == ["alg": "ES256", "kid": "KEY1", "typ": "JWT"])
+        let signature = try P256.Signing.ECDSASignature(
+            rawRepresentation: try #require(jws.signature))
+        #expect(key.publicKey.isValidSignature(signature, for: jws.signedBytes))
+        return try JSON(parsing: try #require(jws.payload))
+    }
+
+    @Test func `a token says who asks, for which app, and for under an hour`() async throws {
+        let bench = try Bench(.transaction)
+        _ = try await bench.client.transaction("1", in: .production)
+        let request = try #require(bench.script.requests.first)
+        let claims = try claims(request.authorization, bench.key)
+        let now = bench.clock.now().milliseconds / 1000
+        #expect(claims["iss"] == "57246542-96fe-1a63-e053-0824d011072a")
+        #expect(claims["aud"] == "appstoreconnect-v1" && claims["bid"] == "com.example.birds")
+        let (begins, ends) = (claims["iat"]?.integer ?? 0, claims["exp"]?.integer ?? 0)
+        #expect(begins < now && now < ends && ends - begins <= 3600)
+    }
+
+    /// Seconds between two calls, and whether the second has the first one's token.
+    @Test(arguments: [(0, true), (1400, true), (1500, false), (86_400, false), (-300, false)])
+    func `a token serves until shortly before it ends`(
+        seconds: Int64, isSame: Bool
+    ) async throws {
+        let bench = try Bench(.transaction, .transaction)
+        _ = try await bench.client.transaction("1", in: .production)
+        bench.clock.advance(seconds: seconds)
+        _ = try await bench.client.transaction("1", in: .sandbox)
+        let tokens = bench.script.requests.map(\.authorization)
+        #expect((tokens[0] == tokens[1]) == isSame)
+        let claims = try claims(tokens[1], bench.key)
+        let now = bench.clock.now().milliseconds / 1000
+        #expect((claims["exp"]?.integer ?? 0) >= now + BearerTokens.restSecondsMin)
+    }
+
+    @Test func `a token that was not accepted is not used again`() async throws {
+        let bench = try Bench(AppStoreResponse(status: 401), .transaction)
+        _ = try? await bench.client.transaction("1", in: .production)
+        bench.clock.advance(seconds: 1)
+        _ = try await bench.client.transaction("1", in: .production)
+        #expect(bench.script.requests[0].authorization != bench.script.requests[1].authorization)
+    }
+
+    @Test func `credentials never show their key`() throws {
+        let pem = P256.Signing.PrivateKey().pemRepresentation
+        let credentials = try AppStoreCredentials(
+            keyID: "KEY1", issuerID: "I", bundleID: "B", privateKey: pem)
+        var dumped = ""
+        dump(credentials, to: &dumped)
+        #expect("\(credentials)" == "key KEY1 for B")
+        #expect(dumped.contains("KEY1") && !dumped.contains("key:"))
+    }
+
+    @Test(arguments: ["", "no key", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----"])
+    func `what is no private key makes no credentials`(pem: String) {
+        #expect(throws: AppStoreCredentials.Unusable.self) {
+            try AppStoreCredentials(keyID: "K", issuerID: "I", bundleID: "B", privateKey: pem)
+        }
+    }
+}

@@ -1,0 +1,119 @@
+import AppStoreFormats
+import AsyncHTTPClient
+import Hummingbird
+import Logging
+import Testing
+
+@testable import AppStoreClient
+
+/// Over the loopback, against a server with a path for each bad manner.
+@Suite(.serialized) struct HTTPSenderTests {
+    private typealias Send = @Sendable (AppStoreRequest) async throws -> AppStoreResponse
+
+    private static func request(_ path: String) -> AppStoreRequest {
+        AppStoreRequest(
+            method: "PUT", path: path, query: [("a", "1"), ("b", "ä/ +&=")],
+            authorization: "Bearer t", body: Array("{}".utf8), environment: .sandbox)
+    }
+
+    private static var router: Router<BasicRequestContext> {
+        let router = Router()
+        router.put("/sandbox/echo") { request, _ in
+            let body = try await request.body.collect(upTo: 100)
+            let lines = [
+                request.uri.path, request.uri.query ?? "", request.headers[.authorization] ?? "",
+                request.headers[.contentType] ?? "", String(buffer: body),
+            ]
+            return Response(
+                status: .tooManyRequests, headers: [.retryAfter: "1767268830000"],
+                body: ResponseBody(byteBuffer: ByteBuffer(string: lines.joined(separator: "\n"))))
+        }
+        router.put("/sandbox/redirect") { _, _ in
+            Response(status: .temporaryRedirect, headers: [.location: "/sandbox/echo"])
+        }
+        router.put("/sandbox/long") { _, _ in
+            let bytes = ByteBuffer(repeating: 0x20, count: AppStoreResponse.bodyBytesMax + 1)
+            return Response(status: .ok, body: ResponseBody(byteBuffer: bytes))
+        }
+        router.put("/sandbox/endless") { _, _ in
+            let body = ResponseBody { writer in
+                try await writer.write(ByteBuffer(string: "{"))
+                try? await Task.sleep(for: .seconds(3))
+                try await writer.finish(nil)
+            }
+            return Response(status: .ok, body: body)
+        }
+        return router
+    }
+
+    private func withServer(
+        timeout: Duration = .seconds(5), _ body: @escaping @Sendable (Send) async throws -> Void
+    ) async throws {
+        let (ports, sink) = AsyncStream.makeStream(of: Int.self)
+        let app = Application(
+            router: Self.router, configuration: .init(address: .hostname("127.0.0.1", port: 0)),
+            onServerRunning: { sink.yield($0.localAddress?.port ?? 0) },
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: .appStore)
+        let result = await withTaskGroup(returning: Result<Void, any Error>.self) { tasks in
+            tasks.addTask { try? await app.run() }
+            defer { tasks.cancelAll() }
+            do {
+                var listening = ports.makeAsyncIterator()
+                let port = await listening.next() ?? 0
+                let hosts = AppStoreHosts.simulator("http://127.0.0.1:\(port)/")
+                try await body(httpSender(client, hosts: hosts, timeout: timeout))
+                return .success(())
+            } catch { return .failure(error) }
+        }
+        try await client.shutdown()
+        try result.get()
+    }
+
+    @Test func `a request arrives as it was meant`() async throws {
+        try await withServer { send in
+            let answer = try await send(Self.request("/echo"))
+            #expect(answer.status == 429 && answer.retryAfter == "1767268830000")
+            #expect(
+                String(decoding: answer.body, as: UTF8.self).split(separator: "\n") == [
+                    "/sandbox/echo", "a=1&b=%C3%A4%2F%20%2B%26%3D", "Bearer t",
+                    "application/json", "{}",
+                ])
+        }
+    }
+
+    @Test func `a token is not carried to where a redirect leads`() async throws {
+        try await withServer { send in
+            let answer = try await send(Self.request("/redirect"))
+            #expect(answer.status == 307)
+        }
+    }
+
+    @Test func `an answer over the limit is not read to its end`() async throws {
+        try await withServer { send in
+            await #expect(
+                throws: AppStoreFailure.unreadable(
+                    "an answer of over \(AppStoreResponse.bodyBytesMax) bytes")
+            ) { try await send(Self.request("/long")) }
+        }
+    }
+
+    @Test func `an answer whose body does not end is given up`() async throws {
+        let timeout = Duration.milliseconds(300)
+        try await withServer(timeout: timeout) { send in
+            await #expect(
+                throws: AppStoreFailure.unavailable("no whole answer within \(timeout)")
+            ) { try await send(Self.request("/endless")) }
+        }
+    }
+
+    @Test func `where nobody listens it is told soon`() async throws {
+        let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: .appStore)
+        // Port 1 is nobody's.
+        let send = httpSender(client, hosts: .simulator("http://127.0.0.1:1"))
+        let started = ContinuousClock.now
+        await #expect(throws: (any Error).self) { try await send(Self.request("/echo")) }
+        #expect(ContinuousClock.now - started < .seconds(10))
+        try await client.shutdown()
+    }
+}

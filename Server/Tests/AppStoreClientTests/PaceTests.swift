@@ -1,0 +1,76 @@
+import AppStoreFormats
+import Testing
+
+@testable import AppStoreClient
+
+@Suite struct PaceTests {
+    static let budget = CallBudget(millisecondsPerCall: 100, burst: 3)
+
+    private func date(_ milliseconds: Int64) -> AppStoreDate {
+        AppStoreDate(milliseconds: 1_767_268_800_000 + milliseconds)
+    }
+
+    @Test func `after a rest a few go at once, and then one in an interval`() {
+        var pace = Pace()
+        let burst = (0..<3).map { _ in pace.take(Self.budget, at: date(0)) }
+        #expect(burst == [nil, nil, nil])
+        #expect(pace.take(Self.budget, at: date(0)) == date(100))
+        #expect(pace.take(Self.budget, at: date(99)) == date(100))
+        #expect(pace.take(Self.budget, at: date(100)) == nil)
+        #expect(pace.take(Self.budget, at: date(100)) == date(200))
+    }
+
+    @Test func `the moment that is told is one at which the call may go`() {
+        var pace = Pace()
+        for _ in 0..<Self.budget.burst { _ = pace.take(Self.budget, at: date(0)) }
+        var now = date(0)
+        for _ in 0..<20 {
+            now = pace.take(Self.budget, at: now) ?? now
+            #expect(pace.take(Self.budget, at: now) == nil)
+        }
+        #expect(now == date(20 * 100))
+    }
+
+    @Test func `what is stored goes on where it was`() {
+        var pace = Pace()
+        for _ in 0..<3 { _ = pace.take(Self.budget, at: date(0)) }
+        var other = Pace(fullAt: pace.fullAt)
+        #expect(other.take(Self.budget, at: date(10)) == date(100))
+    }
+
+    @Test func `nothing goes before the end of a rest`() {
+        var pace = Pace()
+        pace.rest(Self.budget, until: date(5000))
+        #expect(pace.take(Self.budget, at: date(0)) == date(5000))
+        #expect(pace.take(Self.budget, at: date(4999)) == date(5000))
+        #expect(pace.take(Self.budget, at: date(5000)) == nil)
+        #expect(pace.take(Self.budget, at: date(5000)) == date(5100))
+    }
+
+    @Test func `a clock that was put back is waited for an hour at most`() {
+        var pace = Pace(fullAt: date(86_400_000))
+        #expect(pace.take(Self.budget, at: date(0)) == nil)
+        #expect(pace.fullAt == date(100))
+    }
+
+    /// As the store counts: by whole seconds, and by any second.
+    @Test(arguments: Endpoint.allCases, [StoreEnvironment.production, .sandbox])
+    func `in no second more calls go than Apple allows`(
+        endpoint: Endpoint, environment: StoreEnvironment
+    ) {
+        let budget = endpoint.budget(in: environment)
+        let tenth: Int64 = environment == .production ? 1 : 10
+        let allowed = max(1, endpoint.allowedPerSecond / tenth)
+        var pace = Pace()
+        var went: [Int64] = []
+        for millisecond in Int64(0)..<5000 {
+            while pace.take(budget, at: date(millisecond)) == nil { went.append(millisecond) }
+        }
+        let busiest = went.map { start in
+            went.count { (start..<(start + 1000)).contains($0) }
+        }.max()
+        #expect(busiest.map { Int64($0) <= allowed } == true)
+        // It does not starve either: in 5 seconds, at least two thirds of what is allowed.
+        #expect(Int64(went.count) * 3 * tenth >= 5 * endpoint.allowedPerSecond * 2)
+    }
+}

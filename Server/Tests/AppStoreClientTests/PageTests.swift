@@ -1,0 +1,114 @@
+import AppStoreFormats
+import Testing
+
+@testable import AppStoreClient
+
+/// Lists that are read page by page.
+@Suite struct PageTests {
+    private static func history(
+        _ transactions: [String], _ revision: String, hasMore: Bool
+    ) -> AppStoreResponse {
+        .ok([
+            "signedTransactions": .array(transactions.map { .string($0) }),
+            "revision": .string(revision), "hasMore": .bool(hasMore),
+        ])
+    }
+
+    private static func notifications(
+        _ payloads: [String], _ token: String?
+    ) -> AppStoreResponse {
+        var members = [
+            JSON.Member("hasMore", .bool(token != nil)),
+            .init("notificationHistory", .array(payloads.map { ["signedPayload": .string($0)] })),
+        ]
+        if let token { members.append(.init("paginationToken", .string(token))) }
+        return .ok(.object(members))
+    }
+
+    private static func revisions(_ bench: Bench) -> [String?] {
+        bench.script.requests.map { request in
+            request.query.first { $0.0 == "revision" || $0.0 == "paginationToken" }?.1
+        }
+    }
+
+    @Test func `pages follow one another to the last`() async throws {
+        let bench = try Bench(
+            Self.history(["a"], "1", hasMore: true), Self.history(["b"], "2", hasMore: false))
+        var pages = bench.client.historyPages(of: "7", in: .production)
+        #expect(try await pages.next()?.signedTransactions == ["a"])
+        #expect(try await pages.next()?.revision == "2")
+        #expect(try await pages.next() == nil)
+        #expect(Self.revisions(bench) == [nil, "1"])
+    }
+
+    @Test func `a failure in between is no end`() async throws {
+        let bench = try Bench(
+            Self.history(["a"], "1", hasMore: true), AppStoreResponse(status: 500),
+            Self.history(["b"], "2", hasMore: false))
+        var pages = bench.client.historyPages(of: "7", in: .production)
+        _ = try await pages.next()
+        await #expect(throws: AppStoreFailure.self) { try await pages.next() }
+        #expect(try await pages.next()?.signedTransactions == ["b"])
+        #expect(Self.revisions(bench) == [nil, "1", "1"])
+    }
+
+    @Test func `a revision that Apple no longer knows begins the list anew, once`() async throws {
+        let bench = try Bench(
+            .error(4_000_005), Self.history(["a"], "1", hasMore: true), .error(4_000_005))
+        var pages = bench.client.historyPages(of: "7", in: .production, after: "old")
+        #expect(try await pages.next()?.signedTransactions == ["a"])
+        await #expect(throws: AppStoreFailure.refused(code: 4_000_005, message: "Because.")) {
+            try await pages.next()
+        }
+        #expect(Self.revisions(bench) == ["old", nil, "1"])
+    }
+
+    @Test func `a page that leads to itself is no page`() async throws {
+        let page = Self.history(["a"], "1", hasMore: true)
+        let bench = try Bench(page, page, page)
+        var pages = bench.client.historyPages(of: "7", in: .production)
+        _ = try await pages.next()
+        await #expect(throws: AppStoreFailure.self) { try await pages.next() }
+    }
+
+    @Test func `a list has an end, also where the store says otherwise`() async throws {
+        let answers = (0...HistoryPages.pagesMax).map {
+            Self.history([], "\($0)", hasMore: true)
+        }
+        let bench = try Bench(Script(answers))
+        var pages = bench.client.historyPages(of: "7", in: .production)
+        for _ in 0..<HistoryPages.pagesMax { _ = try await pages.next() }
+        await #expect(throws: AppStoreFailure.self) { try await pages.next() }
+        #expect(bench.script.requests.count == HistoryPages.pagesMax)
+    }
+
+    @Test func `notifications follow by token, with the same question`() async throws {
+        let bench = try Bench(
+            Self.notifications(["a"], "x"), .error(4_000_017), Self.notifications(["a"], "y"),
+            Self.notifications(["b"], nil))
+        let now = bench.clock.now()
+        var pages = bench.client.notificationPages(
+            from: AppStoreDate(milliseconds: 0), to: now, onlyFailures: false, in: .sandbox)
+        var payloads: [String] = []
+        while let page = try await pages.next() {
+            payloads += page.signedPayloads
+            bench.clock.advance(seconds: 10)
+        }
+        #expect(payloads == ["a", "a", "b"])
+        #expect(Self.revisions(bench) == [nil, "x", nil, "y"])
+        let bodies = Set(bench.script.requests.map(\.body))
+        #expect(bodies.count == 1)
+        let body = try JSON(parsing: try #require(bodies.first ?? nil))
+        // Thirty days of the sandbox, less an hour.
+        #expect(body["startDate"]?.integer == now.milliseconds - 30 * 86_400_000 + 3_600_000)
+    }
+
+    @Test func `no time has no notifications, and asks nobody`() async throws {
+        let bench = try Bench()
+        let now = bench.clock.now()
+        var pages = bench.client.notificationPages(
+            from: now, to: now, onlyFailures: false, in: .production)
+        #expect(try await pages.next() == nil)
+        #expect(bench.script.requests.isEmpty)
+    }
+}

@@ -1,0 +1,41 @@
+import AppStoreFormats
+import Testing
+
+@Suite struct ReceiptDateTests {
+    /// 2026-01-10T20:00:00Z in winter, 2017-04-11T00:22:23Z in summer.
+    @Test(arguments: [
+        (
+            Int64(1_768_075_200_000), "2026-01-10T20:00:00Z", "2026-01-10 20:00:00 Etc/GMT",
+            "2026-01-10 12:00:00 America/Los_Angeles"
+        ),
+        (
+            1_491_870_143_000, "2017-04-11T00:22:23Z", "2017-04-11 00:22:23 Etc/GMT",
+            "2017-04-10 17:22:23 America/Los_Angeles"
+        ),
+    ])
+    func `a moment has its spellings, and is read from each`(
+        milliseconds: Int64, text: String, greenwich: String, pacific: String
+    ) {
+        let moment = AppStoreDate(milliseconds: milliseconds)
+        #expect(ReceiptDate.text(moment) == text)
+        #expect(ReceiptDate.greenwich(moment) == greenwich)
+        #expect(ReceiptDate.pacific(moment) == pacific)
+        for spelling in [text, greenwich, pacific] {
+            #expect(ReceiptDate.moment(spelling) == moment, "\(spelling)")
+        }
+    }
+
+    @Test(arguments: [
+        ("2020-07-22T18:33:15+0100", 1_595_439_195_000 as Int64?),
+        ("2020-07-22T18:33:15+01:00", 1_595_439_195_000),
+        ("2020-07-22T12:33:15-0500", 1_595_439_195_000),
+        ("2020-07-22T17:33:15.25Z", 1_595_439_195_250), ("", nil), ("2020-07-22", nil), ("7", nil),
+        ("2020-02-30T00:00:00Z", nil), ("2020-07-22T24:00:00Z", nil),
+        ("2020-07-22T17:33:15 Mars/Base", nil),
+    ])
+    func `offsets are read with and without a colon, and nonsense is not`(
+        text: String, milliseconds: Int64?
+    ) {
+        #expect(ReceiptDate.moment(text)?.milliseconds == milliseconds)
+    }
+}

@@ -1,0 +1,95 @@
+import AppStoreFormats
+import Testing
+
+@Suite struct ReceiptTests {
+    private typealias Field = AppReceipt.Field
+
+    private static let numbers: [(Int64, [UInt8])] = [
+        (0, [2, 1, 0]), (127, [2, 1, 127]), (128, [2, 2, 0, 128]), (-1, [2, 1, 255]),
+        (-128, [2, 1, 128]), (-129, [2, 2, 255, 127]),
+        (2_000_000_123_357_229, [2, 7, 7, 0x1A, 0xFD, 0x50, 0xE7, 0x48, 0x2D]),
+        (.max, [2, 8, 127, 255, 255, 255, 255, 255, 255, 255]),
+        (.min, [2, 8, 128, 0, 0, 0, 0, 0, 0, 0]),
+    ]
+
+    @Test(arguments: numbers)
+    func `whole numbers are as short as DER wants, and are read again`(
+        number: Int64, bytes: [UInt8]
+    ) {
+        let attribute = ReceiptAttribute.integer(Field.counter, number)
+        #expect(attribute.value == bytes && attribute.integer == number)
+    }
+
+    @Test func `what is unknown is kept, and the order is that of the encodings`() throws {
+        let strange = ReceiptAttribute(4711, version: 3, value: [1, 2, 3])
+        let receipt = AppReceipt(
+            attributes: [.text(Field.bundleID, "com.example.birds"), strange],
+            purchases: [InAppReceipt(attributes: [.integer(InAppReceipt.Field.quantity, 1)])])
+        let again = try AppReceipt(parsing: receipt.bytes)
+        #expect(again.attributes.contains(strange))
+        #expect(again.bytes == receipt.bytes)
+        // The shorter comes first.
+        #expect(again.attributes.map(\.number) == [4711, 2])
+        #expect(again[.bundleID]?.text == "com.example.birds")
+        #expect(again.purchases.first?[.quantity]?.integer == 1)
+    }
+
+    @Test func `a long value has a length of several bytes`() throws {
+        let text = String(repeating: "a", count: 70_000)
+        let receipt = AppReceipt(attributes: [.text(Field.bundleID, text)])
+        #expect(try AppReceipt(parsing: receipt.bytes)[.bundleID]?.text == text)
+    }
+
+    @Test func `a value of another kind is no value`() {
+        let text = ReceiptAttribute.text(Field.bundleID, "7")
+        #expect(text.integer == nil && text.date == nil)
+        #expect(ReceiptAttribute.integer(Field.counter, 7).text == nil)
+        #expect(ReceiptAttribute(1, value: [2, 1]).integer == nil)
+        #expect(ReceiptAttribute(1, value: [2, 1, 1, 0]).integer == nil)
+        #expect(ReceiptAttribute.date(Field.expires, nil).text == "")
+    }
+
+    @Test func `bytes that are cut or changed never stop the reader`() throws {
+        let receipt = AppReceipt(
+            attributes: [.text(Field.bundleID, "com.example.birds")],
+            purchases: [InAppReceipt(attributes: [.integer(InAppReceipt.Field.quantity, 1)])])
+        let bytes = receipt.bytes
+        for count in bytes.indices {
+            #expect(throws: ReceiptFailure.self) { try AppReceipt(parsing: Array(bytes[..<count])) }
+        }
+        for place in bytes.indices {
+            for bit in 0..<8 {
+                var changed = bytes
+                changed[place] ^= 1 << bit
+                let read = try? AppReceipt(parsing: changed)
+                #expect(read.map { $0 != receipt || $0.bytes == bytes } ?? true)
+            }
+        }
+    }
+
+    @Test func `a list of texts comes back, with quotes and backslashes in them`() throws {
+        var receipt = TransactionReceipt()
+        receipt.productID = #"a "b" \ c"#
+        receipt.expires = AppStoreDate(milliseconds: 1_768_075_200_000)
+        receipt.isTrial = true
+        let again = try TransactionReceipt(signedBytes: receipt.signedBytes)
+        #expect(again == receipt)
+        for text in ["", "{", #"{ "a" = "b" }"#, #"{ "a" "b"; }"#, #"{ "a" = "b;"#, "[]"] {
+            #expect(throws: ReceiptFailure.self, "\(text)") {
+                try TransactionReceipt(signedBytes: Array(text.utf8))
+            }
+        }
+    }
+
+    @Test func `a receipt file that is damaged is refused`() throws {
+        let signature = TransactionReceiptSignature(
+            version: 3, signature: [UInt8](repeating: 7, count: 256), certificate: [1, 2, 3])
+        #expect(try TransactionReceiptSignature(parsing: signature.bytes) == signature)
+        for bytes in [[], [9], Array(signature.bytes.dropLast()), signature.bytes + [0]] {
+            #expect(throws: ReceiptFailure.self) { try TransactionReceiptSignature(parsing: bytes) }
+        }
+        let file = TransactionReceiptFile(
+            signedBytes: [1], signature: signature.bytes, environment: .sandbox)
+        #expect(try TransactionReceiptFile(parsing: file.bytes) == file)
+    }
+}

@@ -1,0 +1,103 @@
+import AppStoreFormats
+import Crypto
+import Testing
+
+@testable import Simulator
+
+@Suite struct BearerTokenTests {
+    private func answer(_ authorization: String?) async throws -> (APIAnswer, log: String) {
+        let stage = try Stage()
+        let bought = try await stage.buy("pro.monthly")
+        var request = try Ask("GET v1/transactions/\(bought.transactionID)").request()
+        request.authorization = authorization
+        let answer = await stage.simulator.answer(request)
+        let entry = await stage.simulator.log.last { $0["what"] == "refused_token" }
+        return (answer, entry?["reason"]?.string ?? "")
+    }
+
+    private static let accepted: [(String, @Sendable (inout Token) -> Void)] = [
+        ("as Apple's Swift client makes it", { _ in }),
+        ("without iat, as Apple's Python client makes it", { $0.claims["iat"] = nil }),
+        ("for an hour", { $0.claims["exp"] = .integer(Token.arrival + 3600) }),
+        (
+            "by the virtual clock",
+            {
+                let virtual: Int64 = 1_768_075_200
+                $0.claims["iat"] = .integer(virtual)
+                $0.claims["exp"] = .integer(virtual + 300)
+            }
+        ),
+    ]
+
+    @Test(arguments: accepted.map(\.0))
+    func `a good token is accepted`(name: String) async throws {
+        var token = Token()
+        Self.accepted.first { $0.0 == name }?.1(&token)
+        #expect(try await answer("Bearer " + token.signed()).0.status == 200)
+    }
+
+    private static let refused: [(String, @Sendable (inout Token) -> Void)] = [
+        ("algorithm", { $0.header["alg"] = "none" }),
+        ("No key has the id", { $0.header["kid"] = "OTHER" }),
+        ("signature", { $0.pem = P256.Signing.PrivateKey().pemRepresentation }),
+        ("iss", { $0.claims["iss"] = "somebody" }),
+        ("aud", { $0.claims["aud"] = "appstoreconnect-v2" }),
+        ("bid", { $0.claims["bid"] = "com.example.fish" }),
+        ("no exp", { $0.claims["exp"] = nil }),
+        ("expired", { $0 = Token(at: Token.arrival - 7200) }),
+        ("expired", { $0 = Token(at: Token.arrival + 7200) }),
+        ("over an hour", { $0.claims["exp"] = .integer(Token.arrival + 3601) }),
+    ]
+
+    @Test(arguments: refused.indices)
+    func `any other is refused without a word, and the log says why`(index: Int) async throws {
+        var token = Token()
+        let (reason, change) = Self.refused[index]
+        change(&token)
+        let (answer, log) = try await answer("Bearer " + token.signed())
+        #expect(answer == APIAnswer(401))
+        #expect(log.contains(reason), "\(log)")
+    }
+
+    @Test(arguments: [nil, "", "Bearer", "Bearer x", "Basic YW5uYTpwdw=="])
+    func `what is no token is refused`(authorization: String?) async throws {
+        let (answer, log) = try await answer(authorization)
+        #expect(answer == APIAnswer(401))
+        #expect(log.contains("no bearer token"))
+    }
+
+    @Test func `keys of a reset replace the one that everybody knows`() async throws {
+        let key = P256.Signing.PrivateKey()
+        let body: JSON = [
+            "api_keys": [
+                [
+                    "key_id": "MINE", "issuer_id": "me",
+                    "public_key": .string(key.publicKey.pemRepresentation),
+                ]
+            ]
+        ]
+        var settings = SimulatorSettings(shop: try ExampleShop.file())
+        try settings.readAPI(RequestBody(body, known: ["api_keys"], place: "The body"))
+        let stage = try Stage { $0.apiKeys = settings.apiKeys }
+        var request = try Ask("POST v1/notifications/test").request()
+        #expect(await stage.simulator.answer(request).status == 401)
+        var token = Token()
+        token.header["kid"] = "MINE"
+        token.claims["iss"] = "me"
+        token.pem = key.pemRepresentation
+        request.authorization = "Bearer " + (try token.signed())
+        #expect(await stage.simulator.answer(request).status == 200)
+    }
+
+    @Test(arguments: [
+        #"[{"key_id":"A","issuer_id":"B","public_key":"nonsense"}]"#,
+        #"[{"key_id":"A","issuer_id":"B"}]"#, #"{}"#,
+    ])
+    func `a key that is none is a problem`(list: String) throws {
+        var settings = SimulatorSettings(shop: try ExampleShop.file())
+        let json: JSON = ["api_keys": try JSON(parsing: list.utf8)]
+        let body = try RequestBody(json, known: ["api_keys"], place: "The body")
+        #expect(throws: StoreProblem.self) { try settings.readAPI(body) }
+        #expect(settings.apiKeys == [.wellKnown])
+    }
+}
