@@ -45,11 +45,15 @@ extension CheckHistory {
     package static let retryPause = Duration.seconds(60)
     /// Who waits for an answer is never made to wait longer for the next attempt.
     package static let retryPauseMax = Duration.seconds(1800)
+    /// About a day of failures. What then still fails does so for a reason of its own.
+    private static let patientFailuresMax = 48
+    private static let hopelessPause = Duration.hours(6)
     private static let doublingsMax = 10
 
     /// Before then a purchase that failed is not asked about again.
     var retryAt: Instant? {
         guard let failedAt, failures > 0 else { return nil }
+        guard failures <= Self.patientFailuresMax else { return failedAt + Self.hopelessPause }
         let factor = 1 << min(failures - 1, Self.doublingsMax)
         return failedAt + min(Self.retryPause * factor, Self.retryPauseMax)
     }
@@ -106,7 +110,8 @@ extension Timeline {
         if period.payment.isUpgraded && !period.isReplaced {
             return pause(since: period.attestedAt, after: asked, atLeast: patience)
         }
-        guard let news = renewal, news.at >= period.from else {
+        // A renewal that was charged early was told of before it began.
+        guard let news = renewal, news.at >= min(period.from, period.attestedAt) else {
             let before = end - min(Self.hour, period.length / 4)
             if asked < before { return before }
             return afterEnd(end, after: asked, patience)

@@ -73,6 +73,13 @@ extension StoreTransaction {
             [.integer(pausedUntil.milliseconds)])
     }
 
+    /// The store wants to be left alone for a while. That is an answer, too.
+    package func storePaused(
+        _ app: AppID, in environment: Environment, until moment: Instant
+    ) throws(StorageFailure) {
+        try write(app, environment, "paused_until_ms = $1", [.integer(moment.milliseconds)])
+    }
+
     func put(
         busyUntil: Int64, _ app: AppID, _ environment: Environment
     ) throws(StorageFailure) {

@@ -155,16 +155,23 @@ extension StoreTransaction {
 
     // MARK: - Ends
 
-    /// The store has told all it knows about some purchases, which are kept already. Harmless to
-    /// repeat, also by a server whose lease has run out: what it learned is as true as before.
+    /// The store has told all it knows about a purchase, which is kept already. Harmless to repeat,
+    /// also by a server whose lease has run out: what it learned is as true as before.
     ///
-    /// - Parameter asked: when the question was put, not when the answer came.
+    /// - Parameters:
+    ///   - others: purchases of the same account, which came with the answer.
+    ///   - asked: when the question was put, not when the answer came.
+    ///   - isWhole: whether it was asked about all of the account's past. Else others that were
+    ///     never asked about stay so.
     package func answered(
-        _ purchases: [PurchaseID], of app: AppID, asked: Instant
+        _ purchase: PurchaseID, alsoTold others: [PurchaseID] = [], of app: AppID, asked: Instant,
+        isWhole: Bool
     ) throws(StorageFailure) {
-        for purchase in purchases {
-            guard let known = try checkHistory(of: purchase, in: app) else { continue }
-            try end(purchase, of: app, known.history.answered(at: asked))
+        for told in [purchase] + others.filter({ $0 != purchase }) {
+            guard let known = try checkHistory(of: told, in: app)?.history,
+                told == purchase || isWhole || known.askedAt != nil
+            else { continue }
+            try end(told, of: app, known.answered(at: asked))
         }
     }
 

@@ -52,7 +52,7 @@ private struct Row: CustomTestStringConvertible, Sendable {
         Row(
             "a renewal charged early, too",
             [month(), month(number: 1, attested: end - .hours(20)), news(at: end - .hours(20))],
-            asked: start + .days(29), next: start + .days(59)),
+            asked: start + .days(29), next: start + .days(60) + .seconds(60)),
         Row(
             "nothing new a minute after the end: again after a minute",
             [month(), news(at: start)], asked: end + .seconds(60), next: end + .seconds(120)),

@@ -84,7 +84,9 @@ extension Store {
             }
             #expect(history?.failures == 0)
             #expect(try await store.claims(by: "third").isEmpty)
-            try await store.transaction { try $0.answered([purchase], of: app, asked: now) }
+            try await store.transaction {
+                try $0.answered(purchase, of: app, asked: now, isWhole: true)
+            }
             #expect(try await store.due().map { $0 > now } == true)
         }
     }
@@ -102,7 +104,7 @@ extension Store {
             #expect(again.map(\.history.failures) == [1])
             try await store.transaction {
                 try $0.put(revision: "r7", of: purchase, in: app)
-                try $0.answered([purchase], of: app, asked: now + .seconds(60))
+                try $0.answered(purchase, of: app, asked: now + .seconds(60), isWhole: true)
             }
             let timeline = try #require(try await store.timeline())
             let asked = CheckHistory(knownAt: now, askedAt: now + .seconds(60))
@@ -118,7 +120,9 @@ extension Store {
     ) async throws {
         try await driver.withStore { store in
             try await store.keep(1)
-            try await store.transaction { try $0.answered([purchase], of: app, asked: now) }
+            try await store.transaction {
+                try $0.answered(purchase, of: app, asked: now, isWhole: true)
+            }
             let before = try await store.due()
             try await store.transaction { tx in
                 _ = try tx.add(document(2))
