@@ -128,7 +128,9 @@ let package = Package(
                 "Simulator", "AppStoreFormats", x509, asn1, crypto, cryptoExtras, hummingbird,
                 hummingbirdTesting,
             ]),
-        tests("ProgramTests", ["Program", "Engine", "Ledger", "Storage", logging]),
+        tests(
+            "ProgramTests",
+            ["Program", "AppStoreClient", "Engine", "Ledger", "Storage", crypto, logging]),
         tests(
             "Stories",
             [

@@ -54,3 +54,11 @@ struct ErrorCode: OpenEnumeration {
         }
     }
 }
+
+extension AppStoreFailure {
+    /// Whether a list must be read from its beginning.
+    var hasLostPlace: Bool {
+        guard case .refused(let code, _) = self else { return false }
+        return ErrorCode.lostPlace.contains(ErrorCode(rawValue: code))
+    }
+}

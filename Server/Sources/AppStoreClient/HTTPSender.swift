@@ -1,53 +1,5 @@
-import AppStoreFormats
 import AsyncHTTPClient
 import NIOCore
-
-/// Where the two stores listen.
-package struct AppStoreHosts: Hashable, Sendable {
-    package let production: String
-    package let sandbox: String
-
-    /// - Parameters: addresses, such as `https://api.storekit.apple.com`; a slash at the end is
-    ///   left out.
-    package init(production: String, sandbox: String) {
-        self.production = Self.withoutSlash(production)
-        self.sandbox = Self.withoutSlash(sandbox)
-    }
-
-    /// Apple's names since May 2026.
-    package static let apple = Self(
-        production: "https://api.storekit.apple.com",
-        sandbox: "https://api.storekit-sandbox.apple.com")
-    /// Apple's names before, which still answer: for a firewall that knows only them.
-    package static let appleBefore2026 = Self(
-        production: "https://api.storekit.itunes.apple.com",
-        sandbox: "https://api.storekit-sandbox.itunes.apple.com")
-
-    /// A simulator, which has its sandbox in a folder.
-    package static func simulator(_ url: String) -> Self {
-        let url = withoutSlash(url)
-        return Self(production: url, sandbox: url + "/sandbox")
-    }
-
-    func url(of environment: StoreEnvironment) -> String {
-        environment == .production ? production : sandbox
-    }
-
-    private static func withoutSlash(_ url: String) -> String {
-        url.hasSuffix("/") ? String(url.dropLast()) : url
-    }
-}
-
-extension HTTPClient.Configuration {
-    /// For requests to the App Store: quick to say that nobody answers, and never led elsewhere,
-    /// for a redirect would take the token along.
-    package static var appStore: Self {
-        var configuration = Self(redirectConfiguration: .disallow)
-        configuration.timeout.connect = .seconds(5)
-        configuration.connectionPool.retryConnectionEstablishment = false
-        return configuration
-    }
-}
 
 /// From the connection to the last byte of an answer. Apple answers within a tenth of a second as a
 /// rule, and seldom after four seconds.
@@ -56,7 +8,7 @@ package let appStoreTimeoutSeconds: Int64 = 20
 /// Carries requests to the stores over HTTP.
 ///
 /// - Parameters:
-///   - client: of the configuration `.appStore`; whoever made it shuts it down.
+///   - client: for Apple, of the configuration `.appStore`. Whoever made it shuts it down.
 ///   - timeout: from the connection to the last byte.
 package func httpSender(
     _ client: HTTPClient, hosts: AppStoreHosts,
@@ -79,6 +31,17 @@ package func httpSender(
     _ client: HTTPClient, production: String, sandbox: String
 ) -> @Sendable (AppStoreRequest) async throws -> AppStoreResponse {
     httpSender(client, hosts: AppStoreHosts(production: production, sandbox: sandbox))
+}
+
+extension HTTPClient.Configuration {
+    /// For requests to the App Store: quick to say that nobody answers, and never led elsewhere,
+    /// for a redirect would take the token along.
+    package static var appStore: Self {
+        var configuration = Self(redirectConfiguration: .disallow)
+        configuration.timeout.connect = .seconds(5)
+        configuration.connectionPool.retryConnectionEstablishment = false
+        return configuration
+    }
 }
 
 private func bytes(of answer: HTTPClientResponse) async throws -> [UInt8] {

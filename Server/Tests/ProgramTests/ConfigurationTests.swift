@@ -1,3 +1,5 @@
+import AppStoreClient
+import Crypto
 import Engine
 import Ledger
 import Testing
@@ -5,6 +7,7 @@ import Testing
 @testable import Program
 
 @Suite struct ConfigurationTests {
+    static let key = P256.Signing.PrivateKey().pemRepresentation
     static let good = """
         apps:
           birds:
@@ -16,6 +19,10 @@ import Testing
               gems: []
             access:
               unconfirmed_hold_hours: 6
+            app_store:
+              key_id: ABC123DEFG
+              issuer_id: 57246542-96fe-1a63-e053-0824d011072a
+              private_key_file: key.p8
           test-app:
             bundle_id: com.example.test
             simulated: true
@@ -28,9 +35,11 @@ import Testing
         """
 
     private func read(
-        _ text: String, files: [String: String] = ["root.cer": "DER"]
+        _ text: String, files: [String: String] = ["root.cer": "DER", "key.p8": key]
     ) throws(ConfigurationFailure) -> ConfigurationFile {
-        try ConfigurationFile(text) { name in files[name].map { Array($0.utf8) } }
+        try ConfigurationFile(text, environment: ["KEY": Self.key, "EMPTY": ""]) { name in
+            files[name].map { Array($0.utf8) }
+        }
     }
 
     @Test func `a configuration says which products give which right`() throws {
@@ -47,6 +56,34 @@ import Testing
         #expect(file.apps.last?.extraRoots == [Array("DER".utf8)])
         #expect(file.settings == ["port": "9000", "log_level": "debug"])
         #expect(file.warnings == [])
+        let access = try #require(file.apps.first?.appStore)
+        #expect(access.credentials.keyID == "ABC123DEFG" && access.hosts == .apple)
+        #expect(access.credentials.bundleID == "com.example.birds")
+        #expect(file.apps.last?.appStore == nil)
+    }
+
+    /// What follows `app_store: {key_id: K, issuer_id: I, ` for an app that is simulated or not.
+    static let hosts: [(String, Bool, AppStoreHosts)] = [
+        ("private_key_env: KEY", false, .apple),
+        ("private_key_env: KEY, older_host_names: true", false, .appleBefore2026),
+        ("private_key_file: key.p8, production_url: 'http://a:1/'", true, .simulator("http://a:1")),
+        (
+            "private_key_env: KEY, production_url: 'http://a', sandbox_url: 'https://b'", true,
+            AppStoreHosts(production: "http://a", sandbox: "https://b")
+        ),
+    ]
+
+    @Test(arguments: hosts) func `an app says where it asks the App Store`(
+        rest: String, isSimulated: Bool, hosts: AppStoreHosts
+    ) throws {
+        let text = """
+            apps:
+              a:
+                bundle_id: x
+                simulated: \(isSimulated)
+                app_store: {key_id: K, issuer_id: I, \(rest)}
+            """
+        #expect(try read(text).apps.first?.appStore?.hosts == hosts)
     }
 
     struct Row: Sendable, CustomTestStringConvertible {
@@ -107,6 +144,50 @@ import Testing
             says: "Did you mean port?"),
     ]
 
+    /// What is wrong in `app_store: {…}` of an app that is simulated or not.
+    static let keyMistakes: [(String, Bool, String)] = [
+        ("issuer_id: I, private_key_env: KEY", false, "app_store has no key_id."),
+        ("key_id: K, private_key_env: KEY", false, "app_store has no issuer_id."),
+        ("key_id: K, issuer_id: I", false, "needs either private_key_file or private_key_env."),
+        (
+            "key_id: K, issuer_id: I, private_key_env: KEY, private_key_file: key.p8", false,
+            "needs either private_key_file or private_key_env."
+        ),
+        ("key_id: K, issuer_id: I, private_key_file: no.p8", false, "no.p8 cannot be read."),
+        ("key_id: K, issuer_id: I, private_key_env: NONE", false, "There is no variable NONE."),
+        ("key_id: K, issuer_id: I, private_key_env: EMPTY", false, "EMPTY holds no private key."),
+        (
+            "key_id: K, issuer_id: I, private_key_file: root.cer", false,
+            "root.cer holds no private key."
+        ),
+        (
+            "key_id: K, issuer_id: I, private_key_env: KEY, sandbox_url: 'http://a'", false,
+            "A real app asks Apple only."
+        ),
+        ("key_id: K, issuer_id: I, private_key_env: KEY", true, "has no production_url."),
+        (
+            "key_id: K, issuer_id: I, private_key_env: KEY, production_url: 'ftp://a'", true,
+            "“ftp://a” is no address."
+        ),
+        ("key_id: K, issuer_id: I, key: x", false, "There is no “key” in app_store."),
+    ]
+
+    @Test(arguments: keyMistakes) func `a key that is not whole is told of, without it`(
+        members: String, isSimulated: Bool, says: String
+    ) throws {
+        let text = """
+            apps:
+              a:
+                bundle_id: x
+                simulated: \(isSimulated)
+                app_store: {\(members)}
+            """
+        let failure = try #require(throws: ConfigurationFailure.self) { try read(text) }
+        let found = failure.complaints.first { $0.message.contains(says) }
+        #expect(found?.line == 5, "\(failure.complaints)")
+        #expect(!failure.complaints.contains { $0.description.contains("BEGIN") })
+    }
+
     @Test(arguments: mistakes)
     func `a mistake is told with its line`(row: Row) throws {
         let failure = try #require(throws: ConfigurationFailure.self) { try read(row.text) }
@@ -137,13 +218,14 @@ import Testing
               a:
                 bundle_id: x
                 app_apple_id: 5
+                app_store: {key_id: K, issuer_id: I, private_key_env: KEY}
                 storekit: Shop.storekit
                 products:
                   pro.monthyl: [pro]
             """
         let file = try read(text, files: ["Shop.storekit": shop])
         let warning = try #require(file.warnings.first)
-        #expect(warning.line == 7)
+        #expect(warning.line == 8)
         #expect(warning.remedy == "Did you mean pro.monthly?")
         #expect(file.apps.first?.storeKit?.products.count == 1)
     }
@@ -151,6 +233,13 @@ import Testing
     @Test func `a real app without its Apple id is warned of`() throws {
         let file = try read("apps:\n  a:\n    bundle_id: x")
         #expect(file.warnings.contains { $0.message.contains("app_apple_id") })
+    }
+
+    @Test func `a real app that cannot ask the App Store is warned of`() throws {
+        let real = try read("apps:\n  a:\n    bundle_id: x")
+        #expect(real.warnings.contains { $0.message.contains("app_store") })
+        let simulated = try read("apps:\n  a:\n    bundle_id: x\n    simulated: true")
+        #expect(!simulated.warnings.contains { $0.message.contains("app_store") })
     }
 
     @Test func `the nearest word is found only where it is near`() {

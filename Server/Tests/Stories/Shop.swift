@@ -1,3 +1,4 @@
+import AppStoreClient
 import AppStoreFormats
 import Engine
 import Ledger
@@ -13,6 +14,8 @@ struct Shop: Sendable {
     let simulator: Wire
     let server: Wire
     let engine: Engine
+    /// Asks the simulator as a server asks Apple.
+    let appStore: AppStoreClient
     let authority: SigningAuthority
     /// The rows themselves, for stories about damage.
     let database: any Database
@@ -79,6 +82,7 @@ private func withShop(
         let shop = Shop(
             simulator: Wire(base: store.simulatorURL),
             server: Wire(base: store.serverURL, bearer: Shop.appKey), engine: store.engine,
+            appStore: store.appStore,
             authority: settings.authority, database: store.database)
         if !notifies {
             try await shop.simulator.post("/_sim/faults", ["notifications": ["drop": 1]])

@@ -1,4 +1,6 @@
+import AppStoreClient
 import ArgumentParser
+import AsyncHTTPClient
 import Engine
 import Ledger
 import Logging
@@ -6,7 +8,8 @@ import Logging
 /// Looks at everything that `serve` needs: each line is ok, or says what to do.
 struct CheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "check", abstract: "Check configuration, database and trust roots.")
+        commandName: "check",
+        abstract: "Check configuration, trust roots, App Store keys and database.")
 
     @OptionGroup var options: ProcessOptions
 
@@ -31,6 +34,7 @@ struct CheckReport {
             lines.append("ok    configuration \(path): \(names)")
             let settings = try options.settings(file)
             try checkRoots(of: file)
+            try await checkAppStores(of: file)
             try await checkDatabase(file, settings)
         } catch let failure as ConfigurationFailure {
             for complaint in failure.complaints { fail(complaint.text(file: path)) }
@@ -46,6 +50,15 @@ struct CheckReport {
             lines.append(
                 "ok    trust of \(app.settings.id): \(kind), \(roots.fingerprints.count) roots")
         }
+    }
+
+    private mutating func checkAppStores(of file: ConfigurationFile) async throws {
+        let http = HTTPClient(eventLoopGroupProvider: .singleton, configuration: .appStore)
+        for app in file.apps {
+            guard let trial = await KeyTrial.of(app, http: http) else { continue }
+            if trial.isOK { lines.append("ok    \(trial.text)") } else { fail(trial.text) }
+        }
+        try await http.shutdown()
     }
 
     private mutating func checkDatabase(

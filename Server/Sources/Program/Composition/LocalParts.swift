@@ -1,3 +1,4 @@
+import AppStoreClient
 import AsyncHTTPClient
 import Engine
 import HTTPServer
@@ -12,6 +13,7 @@ struct LocalParts: Sendable {
     let settings: LocalStore.Settings
     let assembly: Assembly
     let clock: LateClock
+    let appStore: LateAppStore
     let client: HTTPClient
 
     private enum End<Value: Sendable>: Sendable {
@@ -72,15 +74,21 @@ private struct SimulatorInTurn: Service {
             settings, authority: parts.settings.authority, keepsRoot: true,
             post: NotificationPost(client: parts.client).post)
         parts.clock.follow(simulator.clock)
+        let credentials = try AppStoreCredentials.simulated(bundleID: settings.bundleID)
         try await SimulatorFace(
             simulator: simulator, host: parts.settings.host, port: parts.settings.simulatorPort,
             flag: "--simulator-port", logger: parts.settings.logger
         ) { port in
+            let url = "http://127.0.0.1:\(port)"
+            let appStore = AppStoreClient(
+                credentials, now: { simulator.clock.now },
+                send: httpSender(parts.client, hosts: .simulator(url)))
+            parts.appStore.follow(appStore)
             onListening(
                 LocalStore(
                     engine: parts.assembly.engine, database: parts.assembly.database,
-                    simulator: simulator, serverURL: serverURL,
-                    simulatorURL: "http://127.0.0.1:\(port)"))
+                    simulator: simulator, appStore: appStore, serverURL: serverURL,
+                    simulatorURL: url))
         }.run()
     }
 }

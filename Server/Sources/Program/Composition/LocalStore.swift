@@ -1,3 +1,4 @@
+import AppStoreClient
 import AppStoreFormats
 import AsyncHTTPClient
 import Engine
@@ -15,6 +16,8 @@ package struct LocalStore: Sendable {
     package let engine: Engine
     package let database: any Database
     package let simulator: AppStoreSimulator
+    /// Asks the simulator as a server asks Apple.
+    package let appStore: AppStoreClient
     /// Such as `http://127.0.0.1:8080`.
     package let serverURL: String
     package let simulatorURL: String
@@ -52,6 +55,7 @@ package struct LocalStore: Sendable {
         _ body: @escaping @Sendable (LocalStore) async throws -> Value
     ) async throws -> Value? {
         let clock = LateClock(settings.simulator.now)
+        let appStore = LateAppStore()
         let assembly = try await Assembly(
             apps: [settings.app], databaseAddress: settings.databaseAddress,
             simulatorRoot: settings.authority.rootDER, now: { clock.now }, logger: settings.logger)
@@ -61,7 +65,8 @@ package struct LocalStore: Sendable {
         }
         let client = HTTPClient(eventLoopGroupProvider: .singleton)
         let parts = LocalParts(
-            settings: settings, assembly: assembly, clock: clock, client: client)
+            settings: settings, assembly: assembly, clock: clock, appStore: appStore,
+            client: client)
         let outcome: Result<Value?, any Error>
         do { outcome = .success(try await parts.run(stopsOnSignals: stopsOnSignals, body)) } catch {
             outcome = .failure(error)

@@ -23,6 +23,8 @@ package struct AppConfiguration: Sendable {
     package var storeKit: StoreKitFile?
     package var extraRootPaths: [String]
     package var extraRoots: [[UInt8]]
+    /// Nil where the App Store cannot be asked.
+    package var appStore: AppStoreAccess?
 }
 
 extension ConfigurationFile {
@@ -47,19 +49,20 @@ extension ConfigurationFile {
             ])
         }
         let folder = file.deletingLastPathComponent()
-        try self.init(text) { name in
+        let environment = ProcessInfo.processInfo.environment
+        try self.init(text, environment: environment) { name in
             FileManager.default.contents(
                 atPath: URL(fileURLWithPath: name, relativeTo: folder).path
             ).map(Array.init)
         }
     }
 
-    /// Reads a text. The files that it names are handed in by a function, nil for one that cannot
-    /// be read.
+    /// Reads a text. The variables that it names are handed in, and the files by a function, nil
+    /// for one that cannot be read.
     package init(
-        _ text: String, file: @escaping (String) -> [UInt8]?
+        _ text: String, environment: [String: String] = [:], file: @escaping (String) -> [UInt8]?
     ) throws(ConfigurationFailure) {
-        var reader = ConfigurationReader(file: file)
+        var reader = ConfigurationReader(environment: environment, file: file)
         let result = reader.read(text)
         guard reader.complaints.isEmpty else {
             throw ConfigurationFailure(complaints: reader.complaints)

@@ -11,11 +11,15 @@ struct ConfigurationReader {
     static let appIDCharactersMax = 40
     static let holdHoursRange = 0...384
 
+    let environment: [String: String]
     let file: (String) -> [UInt8]?
     var complaints: [Complaint] = []
     var warnings: [Complaint] = []
 
-    init(file: @escaping (String) -> [UInt8]?) { self.file = file }
+    init(environment: [String: String], file: @escaping (String) -> [UInt8]?) {
+        self.environment = environment
+        self.file = file
+    }
 
     mutating func read(_ text: String) -> ConfigurationFile {
         var result = ConfigurationFile(apps: [], settings: [:], warnings: [])
@@ -94,6 +98,7 @@ struct ConfigurationReader {
             of: node,
             known: [
                 "bundle_id", "app_apple_id", "simulated", "products", "storekit", "access", "trust",
+                "app_store",
             ], in: "app \(name)")
         let isSimulated = members["simulated"].flatMap { bool($0) } ?? false
         let products = members["products"].map { self.products($0) } ?? []
@@ -111,6 +116,7 @@ struct ConfigurationReader {
         if let storeKit = members["storekit"] {
             read(storeKit: storeKit, products: products, into: &app)
         }
+        if let appStore = members["app_store"] { app.appStore = self.appStore(appStore, of: app) }
         warnAboutWhatIsLeftOut(key, members, isSimulated: isSimulated)
         return app
     }
@@ -123,6 +129,11 @@ struct ConfigurationReader {
             warn(
                 key, "App \(name) has no app_apple_id.",
                 "Add it: then notifications of production are checked against it.")
+        }
+        if members["app_store"] == nil && !isSimulated {
+            warn(
+                key, "App \(name) has no app_store.",
+                "Add a key: then Apple is asked where its notifications did not arrive.")
         }
         if members["products"] == nil {
             warn(key, "App \(name) has no products.", "Add them: what is not listed gives nothing.")

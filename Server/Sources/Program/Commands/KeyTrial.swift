@@ -1,0 +1,54 @@
+import AppStoreClient
+import AppStoreFormats
+import AsyncHTTPClient
+import Ledger
+
+/// Whether the App Store accepts the key of an app: what `check` says about it.
+struct KeyTrial: Hashable, Sendable {
+    let isOK: Bool
+    let text: String
+
+    /// Asks both stores. Nil where the app has no key.
+    static func of(_ app: AppConfiguration, http: HTTPClient) async -> Self? {
+        let stores = AppStores([app], http: http, now: { .machine })
+        guard let access = app.appStore, let client = stores.client(of: app.settings.id) else {
+            return nil
+        }
+        async let production = failure(client, in: .production)
+        async let sandbox = failure(client, in: .sandbox)
+        return Self(
+            app.settings.id, keyID: access.credentials.keyID, production: await production,
+            sandbox: await sandbox)
+    }
+
+    private static func failure(
+        _ client: AppStoreClient, in environment: StoreEnvironment
+    ) async -> AppStoreFailure? {
+        do { try await client.tryKey(in: environment) } catch { return error }
+        return nil
+    }
+
+    /// - Parameters:
+    ///   - production: why production did not look at the question; nil where it did.
+    ///   - sandbox: the same of the sandbox.
+    init(
+        _ app: AppID, keyID: String, production: AppStoreFailure?, sandbox: AppStoreFailure?
+    ) {
+        switch (production, sandbox) {
+        case (nil, nil):
+            isOK = true
+            text = "App Store of \(app): key \(keyID) is accepted"
+        case (.unauthorized, nil):
+            isOK = true
+            text =
+                "App Store of \(app): key \(keyID) is accepted by the sandbox, and will be by "
+                + "production once the app has been released"
+        case (let failure?, _):
+            isOK = false
+            text = "App Store of \(app): \(failure)\n  \(failure.remedy)"
+        case (nil, let failure?):
+            isOK = false
+            text = "App Store of \(app), sandbox: \(failure)\n  \(failure.remedy)"
+        }
+    }
+}

@@ -1,0 +1,104 @@
+import AppStoreClient
+import Foundation
+import Yams
+
+extension ConfigurationReader {
+    private static let appStoreKeys = [
+        "key_id", "issuer_id", "private_key_file", "private_key_env", "older_host_names",
+        "production_url", "sandbox_url",
+    ]
+
+    /// The key that an app asks the App Store with. A part that is missing or wrong is complained
+    /// of; then there is none.
+    mutating func appStore(_ node: Node, of app: AppConfiguration) -> AppStoreAccess? {
+        let members = members(of: node, known: Self.appStoreKeys, in: "app_store")
+        let keyID = required("key_id", members, node)
+        let issuerID = required("issuer_id", members, node)
+        let privateKey = privateKey(members, node)
+        let hosts = hosts(members, node, isSimulated: app.settings.isSimulated)
+        guard let keyID, let issuerID, let (source, pem) = privateKey, let hosts else { return nil }
+        do {
+            let credentials = try AppStoreCredentials(
+                keyID: keyID, issuerID: issuerID, bundleID: app.settings.bundleID, privateKey: pem)
+            return AppStoreAccess(credentials: credentials, hosts: hosts)
+        } catch {
+            complain(
+                source, "\(text(source) ?? "…") holds no private key.", error.remedy
+            )
+            return nil
+        }
+    }
+
+    private mutating func required(
+        _ key: String, _ members: [String: Node], _ place: Node
+    ) -> String? {
+        if let text = members[key].flatMap(text), !text.isEmpty { return text }
+        complain(
+            members[key] ?? place, "app_store has no \(key).",
+            "Add it, as App Store Connect shows it under Integrations, In-App Purchase.")
+        return nil
+    }
+
+    /// The key's text, from the file or the variable that is named, and where it is named.
+    private mutating func privateKey(
+        _ members: [String: Node], _ place: Node
+    ) -> (source: Node, pem: String)? {
+        switch (members["private_key_file"], members["private_key_env"]) {
+        case (let node?, nil):
+            if let pem = text(node).flatMap(file).flatMap({ String(bytes: $0, encoding: .utf8) }) {
+                return (node, pem)
+            }
+            complain(
+                node, "\(text(node) ?? "private_key_file") cannot be read.",
+                "Name Apple's .p8 file relative to this file's folder, and let this user read it.")
+        case (nil, let node?):
+            if let pem = text(node).flatMap({ environment[$0] }) { return (node, pem) }
+            complain(
+                node, "There is no variable \(text(node) ?? "private_key_env").",
+                "Set it to the text of Apple's .p8 file.")
+        default:
+            complain(
+                members["private_key_env"] ?? place,
+                "app_store needs either private_key_file or private_key_env.",
+                "Name one of them.")
+        }
+        return nil
+    }
+
+    /// Apple's, unless the app is simulated: nobody else may say where a real app's purchases are
+    /// asked for, and a simulated one's are not Apple's to know.
+    private mutating func hosts(
+        _ members: [String: Node], _ place: Node, isSimulated: Bool
+    ) -> AppStoreHosts? {
+        let isOlder = members["older_host_names"].flatMap { bool($0) } ?? false
+        guard isSimulated else {
+            guard let node = members["production_url"] ?? members["sandbox_url"] else {
+                return isOlder ? .appleBefore2026 : .apple
+            }
+            complain(
+                node, "A real app asks Apple only.",
+                "Leave the addresses out, or say `simulated: true`.")
+            return nil
+        }
+        guard let node = members["production_url"] else {
+            complain(
+                place, "app_store of a simulated app has no production_url.",
+                "Write the simulator's address, such as http://localhost:8090.")
+            return nil
+        }
+        guard let production = url(node) else { return nil }
+        guard let sandbox = members["sandbox_url"] else { return .simulator(production) }
+        return url(sandbox).map { AppStoreHosts(production: production, sandbox: $0) }
+    }
+
+    private mutating func url(_ node: Node) -> String? {
+        if let text = text(node), let url = URL(string: text), url.host != nil,
+            ["http", "https"].contains(url.scheme), url.query == nil
+        {
+            return text
+        }
+        complain(
+            node, "“\(text(node) ?? "…")” is no address.", "Write one like http://localhost:8090.")
+        return nil
+    }
+}
