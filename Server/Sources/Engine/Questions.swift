@@ -152,11 +152,14 @@ extension Engine {
 
     private func note(_ failure: AppStoreFailure, _ claim: CheckClaim) async throws(EngineFailure) {
         let now = now()
+        let isStopping = Task.isCancelled
         let environment = claim.purchase.environment
         logger.warning(
             "The App Store did not answer a question.",
             metadata: ["purchase": "\(claim.purchase)", "reason": "\(failure)"])
         try await transaction { tx in
+            // A server that stops has not been refused an answer.
+            if isStopping { return try tx.release(claim) }
             switch failure {
             case .tooMany(let until):
                 try tx.storePaused(claim.app, in: environment, until: Instant(until))

@@ -10,6 +10,7 @@ struct Perennial: AsyncParsableCommand {
         subcommands: [
             DevCommand.self, ServeCommand.self, SimulateCommand.self, CheckCommand.self,
             ExplainCommand.self, RebuildCommand.self, KeysCommand.self, MigrateCommand.self,
+            ReconcileCommand.self,
         ])
 
     // Tasks run on the threads that read and write the sockets: else each request is handed to
