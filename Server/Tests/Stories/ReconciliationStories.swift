@@ -57,7 +57,7 @@ import Testing
             try await shop.addDevice(Stage.account)
             var stage = Stage(simulator: shop.simulator, server: shop.server)
             try await stage.play(.buy("pro.monthly")) { _ in }
-            try await stage.play(.pass("P29DT12H")) { _ in }
+            try await stage.play(.pass("P30DT12H")) { _ in }
             try await shop.simulator.post("/_sim/faults", ["notifications": ["drop": 1]])
             try await shop.simulator.post("/_sim/faults", Self.apiFails)
             for _ in 0..<44 {
