@@ -77,7 +77,10 @@ let package = Package(
         library("StoragePostgres", ["Storage", "CLibPQ"]),
         library(
             "Engine",
-            ["Ledger", "Intake", "AppStoreFormats", "AppStoreTrust", "Storage", crypto, logging]),
+            [
+                "Ledger", "Intake", "AppStoreClient", "AppStoreFormats", "AppStoreTrust", "Storage",
+                crypto, logging,
+            ]),
         library("HTTPServer", ["Engine", "Ledger", contract, hummingbird, logging]),
         library("Simulator", ["AppStoreFormats", x509, asn1, crypto, cryptoExtras, hummingbird]),
         .executableTarget(

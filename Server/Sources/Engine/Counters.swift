@@ -14,6 +14,8 @@ final class Counters: Sendable {
     let notificationsRefused = Counter()
     let purchasesPosted = Counter()
     let customersAnswered = Counter()
+    let checksAnswered = Counter()
+    let checksFailed = Counter()
 }
 
 package struct EngineCounts: Hashable, Sendable {
@@ -22,6 +24,8 @@ package struct EngineCounts: Hashable, Sendable {
     package var notificationsRefused: Int
     package var purchasesPosted: Int
     package var customersAnswered: Int
+    package var checksAnswered: Int
+    package var checksFailed: Int
 }
 
 extension Engine {
@@ -31,6 +35,8 @@ extension Engine {
             notificationsRepeated: counters.notificationsRepeated.count,
             notificationsRefused: counters.notificationsRefused.count,
             purchasesPosted: counters.purchasesPosted.count,
-            customersAnswered: counters.customersAnswered.count)
+            customersAnswered: counters.customersAnswered.count,
+            checksAnswered: counters.checksAnswered.count,
+            checksFailed: counters.checksFailed.count)
     }
 }

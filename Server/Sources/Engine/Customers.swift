@@ -37,6 +37,7 @@ extension Engine {
             try tx.state(of: id, in: app, environment: environment, at: now)
         }
         counters.customersAnswered.add()
+        wish(for: state, in: appID)
         return state
     }
 

@@ -14,18 +14,23 @@ package struct Engine: Sendable {
     let logger: Logger
     let counters = Counters()
     let digests = HeaderDigests()
+    let asking: Asking
+    let wishes = Wishes()
+    let states = AskingStates()
 
     /// - Parameter verifiers: for each app the one that holds the roots it trusts.
     /// - Parameter now: the machine's clock, or a simulator's.
+    /// - Parameter asking: how the App Store is asked.
     package init(
         database: any Database, apps: [AppSettings], verifiers: [AppID: Verifier],
-        now: @escaping @Sendable () -> Instant, logger: Logger
+        now: @escaping @Sendable () -> Instant, asking: Asking = .nobody, logger: Logger
     ) {
         precondition(
             apps.allSatisfy { verifiers[$0.id] != nil }, "Every app needs a verifier of its own.")
         precondition(
             Set(apps.map(\.bundleID)).count == apps.count, "Two apps have the same bundle.")
-        store = Store(database)
+        store = Store(database, checkRules: asking.rules)
+        self.asking = asking
         self.apps = Dictionary(uniqueKeysWithValues: apps.map { ($0.id, $0) })
         self.verifiers = verifiers
         self.now = now

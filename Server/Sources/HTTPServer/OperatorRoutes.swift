@@ -25,7 +25,7 @@ extension PerennialServer {
 
     @Sendable func metrics(_ request: Request, _ context: ServerContext) async throws -> Response {
         let text = Metrics(
-            engine: engine.counts, requests: counts.all,
+            engine: engine.counts, asking: engine.askingStates, requests: counts.all,
             uptimeSeconds: (ContinuousClock.now - startedAt).components.seconds
         ).text
         return Answers.text(
@@ -34,9 +34,10 @@ extension PerennialServer {
 }
 
 /// Counts as Prometheus reads them (text exposition format 0.0.4). All began at zero when the
-/// process did.
+/// process did, but for the gauges.
 struct Metrics {
     var engine: EngineCounts
+    var asking: [AskingState]
     var requests: [(label: RequestCounts.Label, count: Int)]
     var uptimeSeconds: Int64
 
@@ -58,11 +59,41 @@ struct Metrics {
         Self.add(
             "perennial_http_requests_total", "Requests answered.",
             requests.map { (Self.labels($0.label), $0.count) }, to: &lines)
+        Self.add(
+            "perennial_checks_total", "Questions put to the App Store.",
+            [
+                ("{result=\"answered\"}", engine.checksAnswered),
+                ("{result=\"failed\"}", engine.checksFailed),
+            ], to: &lines)
+        addAsking(to: &lines)
         lines += [
             "# HELP perennial_uptime_seconds Since the process began to serve.",
             "# TYPE perennial_uptime_seconds gauge", "perennial_uptime_seconds \(uptimeSeconds)",
         ]
         return lines.joined(separator: "\n") + "\n"
+    }
+
+    private func addAsking(to lines: inout [String]) {
+        func gauge(_ name: String, _ help: String, _ value: (AskingState) -> Int64?) {
+            let samples = asking.compactMap { state in
+                value(state).map { (Self.labels(state), Int($0)) }
+            }
+            Self.add("perennial_checks_\(name)", help, samples, "gauge", to: &lines)
+        }
+        gauge("due", "Purchases that the App Store is to be asked about.") { Int64($0.due) }
+        gauge("oldest_due_seconds", "How long the longest due has been so.") {
+            $0.oldestDueAge.components.seconds
+        }
+        gauge("answered_time_seconds", "When the App Store last answered, as Unix time.") {
+            $0.answeredAt.map { $0.milliseconds / 1000 }
+        }
+        gauge("failures_in_a_row", "Questions without an answer, since the last answer.") {
+            Int64($0.failures)
+        }
+    }
+
+    private static func labels(_ state: AskingState) -> String {
+        "{app=\"\(state.app)\",environment=\"\(state.environment.rawValue)\"}"
     }
 
     private static func labels(_ label: RequestCounts.Label) -> String {
@@ -71,9 +102,9 @@ struct Metrics {
 
     private static func add(
         _ name: String, _ help: String, _ samples: [(labels: String, count: Int)],
-        to lines: inout [String]
+        _ type: String = "counter", to lines: inout [String]
     ) {
-        lines += ["# HELP \(name) \(help)", "# TYPE \(name) counter"]
+        lines += ["# HELP \(name) \(help)", "# TYPE \(name) \(type)"]
         lines += samples.map { "\(name)\($0.labels) \($0.count)" }
     }
 }

@@ -26,6 +26,18 @@ struct CopiedTable: Hashable, Sendable {
         CopiedTable(
             name: "purchases", key: ["app", "environment", "purchase"],
             others: ["account_token", "timeline"]),
+        CopiedTable(
+            name: "checks", key: ["app", "environment", "purchase"],
+            others: [
+                "due_at_ms", "known_at_ms", "asked_at_ms", "failed_at_ms", "failures", "revision",
+                "lease_until_ms", "lease_holder",
+            ]),
+        CopiedTable(
+            name: "app_stores", key: ["app", "environment"],
+            others: [
+                "answered_at_ms", "failures", "paused_until_ms", "busy_until_ms", "caught_up_to_ms",
+                "lease_until_ms", "lease_holder",
+            ]),
     ]
 
     /// Rows behind a key, as many as fit a batch; without one, the first.

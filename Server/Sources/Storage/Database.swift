@@ -53,6 +53,9 @@ package enum Value: Hashable, Sendable {
     case bytes([UInt8])
 
     package static func text(_ text: String?) -> Value { text.map { .text($0) } ?? .null }
+    package static func integer(_ number: Int64?) -> Value {
+        number.map { .integer($0) } ?? .null
+    }
 }
 
 /// One row of an answer, its columns in the order of the query.
@@ -71,6 +74,16 @@ package struct Row: Hashable, Sendable {
     package func text(_ column: Int) throws(StorageFailure) -> String {
         guard case .text(let value) = values[column] else { throw unexpected(column, "text") }
         return value
+    }
+
+    /// Nil where the column is null.
+    package func optionalInteger(_ column: Int) throws(StorageFailure) -> Int64? {
+        values[column] == .null ? nil : try integer(column)
+    }
+
+    /// Nil where the column is null.
+    package func optionalText(_ column: Int) throws(StorageFailure) -> String? {
+        values[column] == .null ? nil : try text(column)
     }
 
     package func bytes(_ column: Int) throws(StorageFailure) -> [UInt8] {

@@ -13,6 +13,19 @@ package enum Dialect: Hashable, Sendable {
     /// The same for the table of documents.
     var strictByMonth: String { self == .sqlite ? strict : "PARTITION BY RANGE (signed_at_ms)" }
 
+    /// The time of the database's machine, in milliseconds since 1970: the same for all servers,
+    /// however wrong their own clocks are.
+    var clock: String {
+        switch self {
+        case .sqlite: "CAST((julianday('now') - 2440587.5) * 86400000 AS BIGINT)"
+        case .postgres: "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)"
+        }
+    }
+
+    /// Behind a select: takes the rows for this transaction, and passes over those that another has
+    /// taken. SQLite has one writer.
+    var takingFreeRows: String { self == .sqlite ? "" : "FOR UPDATE SKIP LOCKED" }
+
     /// Lets nobody else write to tables until the transaction ends, however long it takes. They
     /// must be its first statements: on PostgreSQL the state that a transaction sees is taken by
     /// the first statement after them, so that it holds all that others wrote before. SQLite has

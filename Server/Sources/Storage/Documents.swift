@@ -22,6 +22,8 @@ package struct StoredDocument: Hashable, Sendable {
     package enum Source: String, Hashable, Sendable {
         case notification
         case device
+        /// The store answered when we asked.
+        case reconciliation
     }
 
     /// A segment taken out of the document, and its SHA-256.

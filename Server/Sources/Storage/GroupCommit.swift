@@ -1,3 +1,4 @@
+import Ledger
 import Synchronization
 
 /// Lets writers that come at the same time share one durable commit: syncing a disk costs the same
@@ -45,8 +46,12 @@ final class GroupCommit: Sendable {
 
     private let state = Mutex(State())
     private let database: any Database
+    private let checkRules: CheckRules
 
-    init(_ database: any Database) { self.database = database }
+    init(_ database: any Database, _ checkRules: CheckRules) {
+        self.database = database
+        self.checkRules = checkRules
+    }
 
     /// Runs a body in a transaction that others may share. Returns, or throws, after it was
     /// committed or undone.
@@ -122,27 +127,27 @@ final class GroupCommit: Sendable {
 
     private func outcomes(of works: [Work]) async -> [Outcome] {
         do {
-            return try await database.write { try Self.together(works, on: $0) }
+            return try await database.write { try self.together(works, on: $0) }
         } catch {
             // Alone there is nobody to be kept apart from.
             guard works.count > 1 else { return [.failure(error)] }
         }
         do {
             return try await database.write { connection in
-                try works.map { try Self.apart($0, on: connection) }
+                try works.map { try self.apart($0, on: connection) }
             }
         } catch {
             return works.map { _ in .failure(error) }
         }
     }
 
-    private static func together(
+    private func together(
         _ works: [Work], on connection: any Connection
     ) throws -> [Outcome] {
         let documents = works.compactMap { work in
             if case .keep(let attested) = work { attested } else { nil }
         }
-        var isNew = try StoreTransaction(connection).keep(documents)[...]
+        var isNew = try StoreTransaction(connection, checkRules).keep(documents)[...]
         return try works.map { work in
             switch work {
             case .keep: .success(isNew.removeFirst())
@@ -151,7 +156,7 @@ final class GroupCommit: Sendable {
         }
     }
 
-    private static func apart(_ work: Work, on connection: any Connection) throws -> Outcome {
+    private func apart(_ work: Work, on connection: any Connection) throws -> Outcome {
         try connection.run("SAVEPOINT writer", [])
         do {
             let outcome = try together([work], on: connection)[0]

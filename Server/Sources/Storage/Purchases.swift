@@ -6,17 +6,23 @@ extension StoreTransaction {
     func add(_ attested: [AttestedDocument]) throws(StorageFailure) {
         try insert(attested, into: "facts")
         var facts: [PurchaseInApp: [Fact]] = [:]
+        var heardAt: [PurchaseInApp: Instant] = [:]
         for one in attested {
             for fact in one.facts {
-                facts[PurchaseInApp(app: one.document.app, purchase: fact.purchase), default: []]
-                    .append(fact)
+                let key = PurchaseInApp(app: one.document.app, purchase: fact.purchase)
+                facts[key, default: []].append(fact)
+                heardAt[key] = heardAt[key] ?? one.document.receivedAt
             }
         }
         let purchases = facts.keys.sorted()
         let known = try timelines(of: purchases)
-        try put(
-            zip(purchases, known).map { (key, timeline) in
-                (key.app, timeline.adding(facts[key] ?? []))
+        let timelines = zip(purchases, known).map { (key, timeline) in
+            (key.app, timeline.adding(facts[key] ?? []))
+        }
+        try put(timelines)
+        try schedule(
+            zip(purchases, timelines).map { key, pair in
+                (pair.0, pair.1, heardAt[key] ?? Instant(milliseconds: 0))
             })
     }
 

@@ -16,7 +16,7 @@ extension StoreTransaction {
     /// Lets no document in until this transaction ends, so that it cannot be overtaken again and
     /// again. To be called before anything else in it.
     package func holdWriters(_ dialect: Dialect) throws(StorageFailure) {
-        for statement in dialect.holding(["documents", "facts", "purchases"]) {
+        for statement in dialect.holding(["documents", "facts", "purchases", "checks"]) {
             try connection.run(statement, [])
         }
     }
@@ -46,8 +46,15 @@ extension StoreTransaction {
         try connection.run("DELETE FROM purchases", [])
         try eachRebuiltTimeline { (app, timeline) throws(StorageFailure) in
             try put([(app, timeline)])
+            try schedule([(app, timeline, heardAt: timeline.attestedAt)])
         }
+        try connection.run("DELETE FROM checks WHERE NOT \(Self.isPurchase)", [])
     }
+
+    /// Whether there is a purchase for a row of `checks`.
+    private static let isPurchase =
+        "EXISTS (SELECT 1 FROM purchases WHERE purchases.app = checks.app "
+        + "AND purchases.environment = checks.environment AND purchases.purchase = checks.purchase)"
 
     /// How many rows differ from what the documents make, and the first of them.
     package func rebuiltDifferences() throws(StorageFailure) -> (count: Int, first: [Difference]) {
@@ -68,6 +75,10 @@ extension StoreTransaction {
         }
         let present = Int(try connection.rows("SELECT count(*) FROM purchases", [])[0].integer(0))
         if present != purchases { note(["\(present) purchases stored, \(purchases) expected"]) }
+        let scheduled = Int(
+            try connection.rows("SELECT count(*) FROM checks WHERE \(Self.isPurchase)", [])[0]
+                .integer(0))
+        if scheduled != present { note(["\(scheduled) purchases scheduled, \(present) stored"]) }
         return (count, differences)
     }
 
@@ -116,5 +127,13 @@ extension StoreTransaction {
             for row in rows { facts.append(try Self.fact(row, about: purchase)) }
             try body(AppID(rawValue: try key.text(0)), Timeline(of: purchase, facts))
         }
+    }
+}
+
+extension Timeline {
+    /// When the latest of its facts was attested.
+    fileprivate var attestedAt: Instant {
+        (periods.map(\.attestedAt) + [renewal?.at].compactMap { $0 }).max()
+            ?? Instant(milliseconds: 0)
     }
 }

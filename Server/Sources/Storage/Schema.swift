@@ -2,12 +2,15 @@
 /// it.
 ///
 /// Ground: `headers`, `documents`, `customers`, `customer_ids`, `links`, `keys`. Derived, and made
-/// again by a rebuild: `facts`, `purchases`. Every key begins with the app, so that rows can be
+/// again by a rebuild: `facts`, `purchases`. Between the two: `checks`, `app_stores`, which say when
+/// to ask the store, and may be lost at the price of asking it again. Every key begins with the app, so that rows can be
 /// spread over machines by it. On PostgreSQL each month has its own table of documents.
 package enum Schema {
     package static let version = steps(.sqlite).count
 
-    static func steps(_ dialect: Dialect) -> [[String]] { [firstTables(dialect)] }
+    static func steps(_ dialect: Dialect) -> [[String]] {
+        [firstTables(dialect), checkTables(dialect)]
+    }
 
     private static func firstTables(_ type: Dialect) -> [String] {
         documentTables(type) + ledgerTables(type) + customerTables(type)

@@ -5,10 +5,12 @@ import Ledger
 package struct Store: Sendable {
     package let database: any Database
     let commits: GroupCommit
+    let checkRules: CheckRules
 
-    package init(_ database: any Database) {
+    package init(_ database: any Database, checkRules: CheckRules = CheckRules()) {
         self.database = database
-        commits = GroupCommit(database)
+        self.checkRules = checkRules
+        commits = GroupCommit(database, checkRules)
     }
 
     /// Runs a closure in a transaction: all that it writes is kept, or nothing. What it throws
@@ -21,23 +23,27 @@ package struct Store: Sendable {
     package func transaction<Value: Sendable>(
         _ body: @escaping @Sendable (StoreTransaction) throws -> Value
     ) async throws -> Value {
-        try await commits.write { try body(StoreTransaction($0)) }
+        try await commits.write { [checkRules] in try body(StoreTransaction($0, checkRules)) }
     }
 
     /// Runs a closure that only reads, on one consistent state.
     package func reading<Value: Sendable>(
         _ body: @escaping @Sendable (StoreTransaction) throws -> Value
     ) async throws -> Value {
-        try await database.read { try body(StoreTransaction($0)) }
+        try await database.read { [checkRules] in try body(StoreTransaction($0, checkRules)) }
     }
 }
 
 /// The verbs on rows, within one transaction.
 package struct StoreTransaction {
     let connection: any Connection
+    let checkRules: CheckRules
 
     /// - Parameter connection: within a transaction, which ``Store`` begins and ends.
-    package init(_ connection: any Connection) { self.connection = connection }
+    package init(_ connection: any Connection, _ checkRules: CheckRules = CheckRules()) {
+        self.connection = connection
+        self.checkRules = checkRules
+    }
 }
 
 extension Environment {

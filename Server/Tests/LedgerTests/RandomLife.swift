@@ -1,3 +1,4 @@
+import Foundation
 import Ledger
 
 /// Dice that fall the same for the same seed.
@@ -21,6 +22,14 @@ struct Dice: RandomNumberGenerator {
 /// several times, some of it in the same millisecond.
 enum RandomLife {
     static let purchase = PurchaseID("1000", in: .production)
+
+    /// One seed by hand (`PERENNIAL_SEED`), or two hundred.
+    static var seeds: [UInt64] {
+        if let seed = ProcessInfo.processInfo.environment["PERENNIAL_SEED"].flatMap(UInt64.init) {
+            return [seed]
+        }
+        return Array(1...200)
+    }
 
     static func facts(_ dice: inout Dice) -> [Fact] {
         var facts: [Fact] = []

@@ -1,4 +1,3 @@
-import Foundation
 import Ledger
 import Testing
 
@@ -20,7 +19,7 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
 }
 
 @Suite struct TimelineTests {
-    @Test(arguments: seeds())
+    @Test(arguments: RandomLife.seeds)
     func `any order and any repetition of a life's facts gives the same timeline`(seed: UInt64) {
         var dice = Dice(seed: seed)
         let facts = RandomLife.facts(&dice)
@@ -108,13 +107,5 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
         let other = Fact(
             about: PurchaseID("1000", in: .sandbox), attestedAt: start, .payment(payment("1")))
         #expect(Timeline(of: purchase, [other]).periods.isEmpty)
-    }
-
-    /// One seed by hand (`PERENNIAL_SEED`), or two hundred.
-    private static func seeds() -> [UInt64] {
-        if let seed = ProcessInfo.processInfo.environment["PERENNIAL_SEED"].flatMap(UInt64.init) {
-            return [seed]
-        }
-        return Array(1...200)
     }
 }

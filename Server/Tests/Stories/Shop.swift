@@ -54,36 +54,40 @@ struct Shop: Sendable {
 /// - Parameters:
 ///   - engine: what the server keeps its rows in.
 ///   - notifies: whether the simulator tells the server what happens.
+///   - questions: what the server asks the simulator.
 func withShop(
     on engine: StoryDatabase, seed: UInt64 = 1, notifies: Bool = true, graceDays: Int = 16,
-    renewsEarlySeconds: Int64 = 0,
+    renewsEarlySeconds: Int64 = 0, questions: LocalStore.Settings.Questions = .none,
     _ story: @escaping @Sendable (Shop) async throws -> Void
 ) async throws {
     try await engine.withAddress { address in
         try await withShop(
             at: address, seed: seed, notifies: notifies, graceDays: graceDays,
-            renewsEarlySeconds: renewsEarlySeconds, story)
+            renewsEarlySeconds: renewsEarlySeconds, questions: questions, story)
     }
 }
 
 private func withShop(
     at address: String, seed: UInt64, notifies: Bool, graceDays: Int, renewsEarlySeconds: Int64,
+    questions: LocalStore.Settings.Questions,
     _ story: @escaping @Sendable (Shop) async throws -> Void
 ) async throws {
     var simulator = SimulatorSettings(seed: seed, shop: try ExampleShop.file())
     simulator.graceDays = graceDays
     simulator.renewsEarlySeconds = renewsEarlySeconds
-    let settings = LocalStore.Settings(
+    var settings = LocalStore.Settings(
         app: birds, simulator: simulator, authority: try SigningAuthority(),
         databaseAddress: address,
         keys: [(Shop.appKey, .app), (Shop.secretKey, .secret)],
         logger: Logger(label: "story") { _ in SwiftLogNoOpLogHandler() })
+    settings.questions = questions
+    let authority = settings.authority
     let end: Void? = try await LocalStore.run(settings) { store in
         let shop = Shop(
             simulator: Wire(base: store.simulatorURL),
             server: Wire(base: store.serverURL, bearer: Shop.appKey), engine: store.engine,
             appStore: store.appStore,
-            authority: settings.authority, database: store.database)
+            authority: authority, database: store.database)
         if !notifies {
             try await shop.simulator.post("/_sim/faults", ["notifications": ["drop": 1]])
         }

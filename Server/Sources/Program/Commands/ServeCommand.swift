@@ -42,9 +42,24 @@ struct ServeCommand: AsyncParsableCommand {
     private func serve(
         _ file: ConfigurationFile, _ settings: Settings, clock: ClockFollower?, _ logger: Logger
     ) async throws {
-        let assembly = try await Assembly(
-            apps: file.apps, databaseAddress: settings.database,
-            simulatorRoot: try await clock?.root(), now: { clock?.now ?? .machine }, logger: logger)
+        let http = HTTPClient(eventLoopGroupProvider: .singleton, configuration: .appStore)
+        let outcome: Result<Void, any Error>
+        do {
+            let now: @Sendable () -> Instant = { clock?.now ?? .machine }
+            let stores = AppStores(file.apps, http: http, now: now)
+            let assembly = try await Assembly(
+                apps: file.apps, databaseAddress: settings.database,
+                simulatorRoot: try await clock?.root(), now: now,
+                asking: Asking(worker: .ofThisProcess(), appStore: stores.client), logger: logger)
+            outcome = .success(try await serve(assembly, settings, clock: clock, logger))
+        } catch { outcome = .failure(error) }
+        try await http.shutdown()
+        try outcome.get()
+    }
+
+    private func serve(
+        _ assembly: Assembly, _ settings: Settings, clock: ClockFollower?, _ logger: Logger
+    ) async throws {
         try await ServeRules.checkKeys(of: assembly)
         let server = PerennialServer(engine: assembly.engine, logger: logger)
         let app = server.application(host: settings.host, port: settings.port) { port in
@@ -55,6 +70,7 @@ struct ServeCommand: AsyncParsableCommand {
         var services: [any Service] = [
             Listening(app: app, port: settings.port, flag: "--port"),
             MonthsAhead(engine: assembly.engine, logger: logger),
+            Reconciler(engine: assembly.engine, logger: logger),
         ]
         if let clock { services.insert(clock, at: 0) }
         try await ServiceGroup(together: services, stopsOnSignals: true, logger: logger).run()

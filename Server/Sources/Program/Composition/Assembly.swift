@@ -15,9 +15,10 @@ package struct Assembly: Sendable {
     ///
     /// - Parameter simulatorRoot: trusted beside the configured ones by simulated apps, and by no
     ///   other.
+    /// - Parameter asking: how the App Store is asked.
     package init(
         apps: [AppConfiguration], databaseAddress: String, simulatorRoot: [UInt8]? = nil,
-        now: @escaping @Sendable () -> Instant, logger: Logger
+        now: @escaping @Sendable () -> Instant, asking: Asking = .nobody, logger: Logger
     ) async throws {
         var verifiers: [AppID: Verifier] = [:]
         for app in apps {
@@ -29,7 +30,8 @@ package struct Assembly: Sendable {
         self.apps = apps.map(\.settings)
         database = try DatabaseAddress.open(databaseAddress)
         engine = Engine(
-            database: database, apps: self.apps, verifiers: verifiers, now: now, logger: logger)
+            database: database, apps: self.apps, verifiers: verifiers, now: now, asking: asking,
+            logger: logger)
         do { try await engine.prepare() } catch {
             let address = DatabaseAddress.withoutPassword(databaseAddress)
             throw StartFailure(

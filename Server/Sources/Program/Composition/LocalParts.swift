@@ -15,6 +15,7 @@ struct LocalParts: Sendable {
     let clock: LateClock
     let appStore: LateAppStore
     let client: HTTPClient
+    let reconciler: Reconciler
 
     private enum End<Value: Sendable>: Sendable {
         case services
@@ -35,7 +36,7 @@ struct LocalParts: Sendable {
                             host: settings.host, port: settings.port
                         ) { portSink.yield($0) },
                     port: settings.port, flag: "--port"),
-                SimulatorInTurn(parts: self, ports: ports) { storeSink.yield($0) },
+                SimulatorInTurn(parts: self, ports: ports) { storeSink.yield($0) }, reconciler,
             ], stopsOnSignals: stopsOnSignals, logger: settings.logger)
         return try await withThrowingTaskGroup(of: End<Value>.self) { tasks in
             tasks.addTask {
@@ -72,7 +73,8 @@ private struct SimulatorInTurn: Service {
         settings.notificationURL = serverURL + Paths.notifications
         let simulator = AppStoreSimulator(
             settings, authority: parts.settings.authority, keepsRoot: true,
-            post: NotificationPost(client: parts.client).post)
+            post: NotificationPost(client: parts.client).post,
+            quiesce: { await parts.reconciler.settle() })
         parts.clock.follow(simulator.clock)
         let credentials = try AppStoreCredentials.simulated(bundleID: settings.bundleID)
         try await SimulatorFace(

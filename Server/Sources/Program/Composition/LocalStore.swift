@@ -22,6 +22,10 @@ package struct LocalStore: Sendable {
     package let serverURL: String
     package let simulatorURL: String
 
+    private static let pause = Duration.milliseconds(200)
+    /// The simulator's own clock may stand still: no pace is kept that is worth the name.
+    private static let checksPerSecond = 1_000_000
+
     package struct Settings: Sendable {
         package var app: AppConfiguration
         package var simulator: SimulatorSettings
@@ -33,6 +37,15 @@ package struct LocalStore: Sendable {
         package var port = 0
         package var simulatorPort = 0
         package var logger: Logger
+        /// What the server asks the simulator.
+        package var questions = Questions.all
+
+        package enum Questions: Sendable {
+            case none
+            /// About purchases that are due, and not for lost notifications.
+            case due
+            case all
+        }
 
         package init(
             app: AppConfiguration, simulator: SimulatorSettings, authority: SigningAuthority,
@@ -58,7 +71,10 @@ package struct LocalStore: Sendable {
         let appStore = LateAppStore()
         let assembly = try await Assembly(
             apps: [settings.app], databaseAddress: settings.databaseAddress,
-            simulatorRoot: settings.authority.rootDER, now: { clock.now }, logger: settings.logger)
+            simulatorRoot: settings.authority.rootDER, now: { clock.now },
+            asking: Asking(
+                worker: .ofThisProcess(checksPerSecond: Self.checksPerSecond)
+            ) { _ in settings.questions == .none ? nil : appStore.client }, logger: settings.logger)
         for (key, kind) in settings.keys {
             try await assembly.engine.keep(
                 key: key, app: settings.app.settings.id, kind: kind, name: "development")
@@ -66,7 +82,10 @@ package struct LocalStore: Sendable {
         let client = HTTPClient(eventLoopGroupProvider: .singleton)
         let parts = LocalParts(
             settings: settings, assembly: assembly, clock: clock, appStore: appStore,
-            client: client)
+            client: client,
+            reconciler: Reconciler(
+                engine: assembly.engine, pause: Self.pause,
+                asksForLost: settings.questions == .all, logger: settings.logger))
         let outcome: Result<Value?, any Error>
         do { outcome = .success(try await parts.run(stopsOnSignals: stopsOnSignals, body)) } catch {
             outcome = .failure(error)

@@ -1,0 +1,82 @@
+import AppStoreClient
+import Ledger
+import Storage
+import Synchronization
+
+package typealias CheckRules = Ledger.CheckRules
+package typealias CheckWorker = Storage.CheckWorker
+
+/// How the App Store is asked: by whom, how often, and through what.
+package struct Asking: Sendable {
+    /// Nil for an app whose store cannot be asked.
+    package var appStore: @Sendable (AppID) -> AppStoreClient?
+    package var worker: CheckWorker
+    package var rules: CheckRules
+
+    package init(
+        worker: CheckWorker, rules: CheckRules = CheckRules(),
+        appStore: @escaping @Sendable (AppID) -> AppStoreClient?
+    ) {
+        self.worker = worker
+        self.rules = rules
+        self.appStore = appStore
+    }
+
+    /// Another server may go on with what this one has not finished by then. Longer than any
+    /// question takes.
+    package static let lease = Duration.seconds(300)
+
+    /// For a server that asks nobody, and for tests of other things.
+    package static let nobody = Self(
+        worker: CheckWorker(holder: "nobody", lease: lease, checksPerSecond: 1)
+    ) { _ in nil }
+}
+
+/// Purchases that somebody waits for: they are asked about first.
+final class Wishes: Sendable {
+    /// More are left to the schedule.
+    static let wishesMax = 1_000
+
+    struct Wish: Hashable, Sendable {
+        var app: AppID
+        var purchase: PurchaseID
+    }
+
+    private let wishes = Mutex<Set<Wish>>([])
+
+    func add(_ wish: Wish) {
+        wishes.withLock { if $0.count < Self.wishesMax { $0.insert(wish) } }
+    }
+
+    func take() -> Set<Wish> {
+        wishes.withLock { wishes in
+            defer { wishes = [] }
+            return wishes
+        }
+    }
+}
+
+/// How far behind the asking is, for one app in one environment, as of the last look.
+package struct AskingState: Hashable, Sendable {
+    package var app: AppID
+    package var environment: Environment
+    /// Purchases that are due.
+    package var due: Int
+    /// How long the longest due has been so.
+    package var oldestDueAge: Duration
+    /// When the store last answered; nil: never.
+    package var answeredAt: Instant?
+    /// How often it has failed to answer, since it last did.
+    package var failures: Int
+}
+
+/// What was last seen of each app's asking.
+final class AskingStates: Sendable {
+    private let states = Mutex<[AskingState]>([])
+
+    var all: [AskingState] {
+        states.withLock { $0 }
+    }
+
+    func put(_ new: [AskingState]) { states.withLock { $0 = new } }
+}

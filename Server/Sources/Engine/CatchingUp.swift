@@ -1,0 +1,94 @@
+import AppStoreClient
+import AppStoreFormats
+import Ledger
+import Storage
+
+extension Engine {
+    /// Between two looks for notifications that did not reach us.
+    package static let catchUpPause = Duration.hours(1)
+    /// The first look goes back as far as the App Store goes on trying.
+    private static let catchUpFirst = Duration.days(7)
+    /// Each look begins so long before the end of the last: a notification may have been on its way
+    /// then.
+    private static let catchUpOverlap = Duration.days(1)
+
+    /// Asks the App Store for the notifications that did not reach us, where that is due, and keeps
+    /// them. Returns how many were new. Harmless to repeat, and for several servers at once.
+    @discardableResult
+    package func catchUp() async throws(EngineFailure) -> Int {
+        var count = 0
+        for (app, environment) in askable {
+            count += try await catchUp(app, in: environment)
+        }
+        return count
+    }
+
+    private func catchUp(
+        _ app: AppID, in environment: Ledger.Environment
+    ) async throws(EngineFailure) -> Int {
+        guard let client = asking.appStore(app) else { return 0 }
+        let now = now()
+        let dialect = store.database.dialect
+        let worker = asking.worker
+        let claim = try await transaction { tx in
+            try tx.claimCatchUp(
+                of: app, in: environment, at: now, every: Self.catchUpPause, for: worker, dialect)
+        }
+        guard claim.isClaimed else { return 0 }
+        let from = claim.from.map { $0 - Self.catchUpOverlap } ?? now - Self.catchUpFirst
+        do {
+            let count = try await keepLost(from: from, to: now, app, environment, client)
+            try await transaction { tx in
+                try tx.storeAnswered(app, in: environment, at: now)
+                try tx.endCatchUp(of: app, in: environment, upTo: now)
+            }
+            return count
+        } catch let failure as AppStoreFailure {
+            logger.warning(
+                "The App Store did not say which notifications were lost.",
+                metadata: ["app": "\(app)", "reason": "\(failure)"])
+            try await transaction { tx in
+                try tx.noteFailure(of: app, in: environment, at: now)
+                try tx.endCatchUp(of: app, in: environment, upTo: nil)
+            }
+            return 0
+        } catch { throw EngineFailure(error) }
+    }
+
+    private func keepLost(
+        from: Instant, to now: Instant, _ app: AppID, _ environment: Ledger.Environment,
+        _ client: AppStoreClient
+    ) async throws -> Int {
+        var count = 0
+        var pages = client.notificationPages(
+            from: AppStoreDate(from), to: AppStoreDate(now), onlyFailures: true,
+            in: environment.storeEnvironment)
+        while let page = try await pages.next() {
+            for payload in page.signedPayloads where try await keepLost(payload, of: app) {
+                count += 1
+            }
+        }
+        return count
+    }
+
+    /// True where it is new. One that is not trusted is told, and left out.
+    private func keepLost(_ payload: String, of appID: AppID) async throws -> Bool {
+        let (app, verifier) = try app(appID)
+        let bytes = Array(payload.utf8)
+        let now = now()
+        let outcome = await verifier.notification(bytes, for: app.identity, at: AppStoreDate(now))
+        do throws(EngineFailure) {
+            let attestation = Attestation(
+                notification: try trusted(outcome), bytes,
+                from: Attestation.Origin(
+                    app: app, source: .reconciliation, receivedAt: now, digests: digests))
+            return try await transaction { tx in try tx.keep(attestation.kept) }
+        } catch {
+            guard case .notTrusted = error else { throw error }
+            logger.error(
+                "A notification that the App Store gave again is not trusted.",
+                metadata: ["app": "\(appID)", "reason": "\(error)"])
+            return false
+        }
+    }
+}

@@ -1,0 +1,225 @@
+import AppStoreClient
+import AppStoreFormats
+import AppStoreTrust
+import Ledger
+import Storage
+
+/// What came of asking about a purchase.
+package enum CheckOutcome: Hashable, Sendable {
+    /// The store answered, and what it said is kept.
+    case answered(documents: Int)
+    /// The store did not answer, or not so that it could be believed. All is as it was, and it
+    /// will be asked again.
+    case noAnswer(String)
+    /// There is nobody to ask.
+    case noStore
+    /// Another server is asking just now, or the purchase is not known.
+    case anotherServersOrUnknown
+}
+
+/// What one answer brought, so far.
+private struct Findings {
+    var attestations: [Attestation] = []
+    /// Why a document of the answer was not believed.
+    var refused: String?
+}
+
+extension Engine {
+    /// Asks, keeps, and says when to ask again.
+    ///
+    /// Of a purchase never asked about the whole account's history is read: it may have begun long
+    /// before we heard of it. Later the state of its chain of renewals is enough, which comes with
+    /// its latest transaction; what is no subscription, and what has ended, is asked about by what
+    /// changed in the history since.
+    func carryOut(_ claim: CheckClaim) async throws(EngineFailure) -> CheckOutcome {
+        guard let client = asking.appStore(claim.app) else { return .noStore }
+        let asked = now()
+        do {
+            var findings = Findings()
+            if claim.needsHistory(at: asked) {
+                try await readHistory(of: claim, from: client, into: &findings)
+            }
+            if claim.isSubscription {
+                let statuses = try await client.statuses(
+                    of: claim.purchase.original.rawValue, in: claim.purchase.storeEnvironment)
+                for status in statuses {
+                    await take(transaction: status.signedTransactionInfo, of: claim, &findings)
+                    await take(renewal: status.signedRenewalInfo, of: claim, &findings)
+                }
+            }
+            return try await end(claim, findings, asked: asked)
+        } catch let failure as AppStoreFailure {
+            counters.checksFailed.add()
+            try await note(failure, claim)
+            return .noAnswer("\(failure) \(failure.remedy)")
+        } catch { throw EngineFailure(error) }
+    }
+
+    /// Page by page, each kept before the next is asked for: an account that has too many to be
+    /// read at once is read on from there the next time.
+    private func readHistory(
+        of claim: CheckClaim, from client: AppStoreClient, into findings: inout Findings
+    ) async throws {
+        var pages = client.historyPages(
+            of: claim.purchase.original.rawValue, in: claim.purchase.storeEnvironment,
+            after: claim.revision)
+        while let page = try await pages.next() {
+            var found = Findings()
+            for jws in page.signedTransactions { await take(transaction: jws, of: claim, &found) }
+            let kept = found.attestations
+            let isWhole = found.refused == nil && findings.refused == nil
+            try await transaction { tx in
+                for attestation in kept { _ = try tx.keep(attestation.kept) }
+                if isWhole {
+                    try tx.put(revision: page.revision, of: claim.purchase, in: claim.app)
+                }
+            }
+            findings.attestations += kept
+            findings.refused = findings.refused ?? found.refused
+        }
+    }
+
+    private func take(
+        transaction jws: String, of claim: CheckClaim, _ findings: inout Findings
+    ) async {
+        await take(of: claim, &findings) { app, verifier, origin throws(EngineFailure) in
+            let bytes = Array(jws.utf8)
+            let outcome = await verifier.transaction(
+                bytes, for: app.identity, at: AppStoreDate(origin.receivedAt))
+            return Attestation(transaction: try trusted(outcome), bytes, from: origin)
+        }
+    }
+
+    private func take(
+        renewal jws: String, of claim: CheckClaim, _ findings: inout Findings
+    ) async {
+        await take(of: claim, &findings) { app, verifier, origin throws(EngineFailure) in
+            let bytes = Array(jws.utf8)
+            let outcome = await verifier.renewal(
+                bytes, for: app.identity, at: AppStoreDate(origin.receivedAt))
+            return Attestation(renewal: try trusted(outcome), bytes, from: origin)
+        }
+    }
+
+    /// An answer counts by its signatures, as everything else does: what is not believed is left
+    /// out, and told.
+    private func take(
+        of claim: CheckClaim, _ findings: inout Findings,
+        _ attest: (AppSettings, Verifier, Attestation.Origin) async throws(EngineFailure) ->
+            Attestation
+    ) async {
+        do {
+            let (app, verifier) = try app(claim.app)
+            let origin = Attestation.Origin(
+                app: app, source: .reconciliation, receivedAt: now(), digests: digests)
+            findings.attestations.append(try await attest(app, verifier, origin))
+        } catch {
+            findings.refused = findings.refused ?? "\(error)"
+        }
+    }
+
+    private func end(
+        _ claim: CheckClaim, _ findings: Findings, asked: Instant
+    ) async throws(EngineFailure) -> CheckOutcome {
+        if let refused = findings.refused {
+            logger.error(
+                "A document of the App Store's answer is not trusted.",
+                metadata: ["purchase": "\(claim.purchase)", "reason": "\(refused)"])
+        }
+        let told = Set(findings.attestations.flatMap { $0.facts.map(\.purchase) }).sorted()
+        let isWhole = claim.history.askedAt == nil
+        try await transaction { tx in
+            for attestation in findings.attestations { _ = try tx.keep(attestation.kept) }
+            try tx.storeAnswered(claim.app, in: claim.purchase.environment, at: asked)
+            if findings.refused == nil {
+                try tx.answered(
+                    claim.purchase, alsoTold: told, of: claim.app, asked: asked, isWhole: isWhole)
+            } else {
+                try tx.failed(claim, at: asked)
+            }
+        }
+        counters.checksAnswered.add()
+        if let refused = findings.refused { return .noAnswer(refused) }
+        return .answered(documents: findings.attestations.count)
+    }
+
+    // MARK: - No answer
+
+    /// The store is left alone after so many failures in a row, by all servers.
+    private static let failuresBeforePause = 3
+    private static let storePause = Duration.seconds(15)
+    private static let storePauseMax = Duration.seconds(600)
+
+    private func note(_ failure: AppStoreFailure, _ claim: CheckClaim) async throws(EngineFailure) {
+        let now = now()
+        let isStopping = Task.isCancelled
+        let environment = claim.purchase.environment
+        logger.warning(
+            "The App Store did not answer a question.",
+            metadata: ["purchase": "\(claim.purchase)", "reason": "\(failure)"])
+        try await transaction { tx in
+            // A server that stops has not been refused an answer.
+            if isStopping { return try tx.release(claim) }
+            switch failure {
+            case .tooMany(let until):
+                try tx.storePaused(claim.app, in: environment, until: Instant(until))
+                try tx.release(claim)
+            case .unknownThere, .refused:
+                try tx.storeAnswered(claim.app, in: environment, at: now)
+                try tx.failed(claim, at: now)
+            case .unauthorized, .unavailable, .unreadable:
+                try tx.noteFailure(of: claim.app, in: environment, at: now)
+                try tx.failed(claim, at: now)
+            }
+        }
+    }
+}
+
+extension StoreTransaction {
+    func noteFailure(
+        of app: AppID, in environment: Ledger.Environment, at now: Instant
+    ) throws(StorageFailure) {
+        let failures = try standing(of: app, in: environment).failures + 1
+        try storeFailed(
+            app, in: environment, pausedUntil: now + Engine.storePause(after: failures))
+    }
+}
+
+extension Engine {
+    /// None at first, since one purchase may fail for a reason of its own.
+    fileprivate static func storePause(after failures: Int) -> Duration {
+        guard failures >= failuresBeforePause else { return .zero }
+        return min(storePause * (1 << min(failures - failuresBeforePause, 10)), storePauseMax)
+    }
+}
+
+extension CheckClaim {
+    var isSubscription: Bool {
+        timeline.periods.isEmpty || timeline.periods.contains { $0.payment.kind == .autoRenewable }
+    }
+
+    /// A chain that goes on is told by its state; refunds of its past change nothing that may be
+    /// used now. What was never asked about, or has ended, or is no chain, is asked about whole.
+    func needsHistory(at now: Instant) -> Bool {
+        guard history.askedAt != nil, isSubscription else { return true }
+        let isUpgraded = timeline.periods.last.map {
+            $0.payment.isUpgraded && !$0.isReplaced
+        }
+        let isOver = timeline.access(at: now).map { !$0.isOpen && $0.state != .retry }
+        return isUpgraded ?? true || isOver ?? true
+    }
+}
+
+extension PurchaseID {
+    /// As the store names it.
+    var storeEnvironment: StoreEnvironment { environment.storeEnvironment }
+}
+
+extension Ledger.Environment {
+    var storeEnvironment: StoreEnvironment {
+        switch self {
+        case .production: .production
+        case .sandbox: .sandbox
+        }
+    }
+}

@@ -1,0 +1,125 @@
+import AppStoreClient
+import AppStoreFormats
+import Ledger
+import Storage
+
+extension Engine {
+    /// Purchases asked about at once by one server.
+    static let questionsAtOnceMax = 8
+    /// Of these a purchase that somebody waits for is asked about once.
+    private static let wishPause = Duration.seconds(60)
+
+    /// Asks the App Store about purchases that are due, and keeps what it says. Returns how many
+    /// were asked about, whatever came of it; 0 where nothing is due that may be asked now.
+    ///
+    /// Harmless to repeat, and for several servers at once: each purchase is one server's for a
+    /// while. Where the store does not answer everything stays as it is.
+    package func reconcileDue(limit: Int) async throws(EngineFailure) -> Int {
+        var count = try await reconcileWishes()
+        for (app, environment) in askable where count < limit {
+            let now = now()
+            let room = limit - count
+            let dialect = store.database.dialect
+            let worker = asking.worker
+            let claims = try await transaction { tx in
+                try tx.claimChecks(
+                    of: app, in: environment, dueBy: now, limit: room, for: worker, dialect)
+            }
+            try await carryOut(claims)
+            count += claims.count
+        }
+        return count
+    }
+
+    /// Looks how far behind the asking is, for ``askingStates``.
+    package func lookAtBacklog() async throws(EngineFailure) {
+        let now = now()
+        let askable = askable
+        let seen = try await reading { tx in
+            try askable.map { app, environment in
+                let backlog = try tx.backlog(of: app, in: environment, at: now)
+                let standing = try tx.standing(of: app, in: environment)
+                return AskingState(
+                    app: app, environment: environment, due: backlog.count,
+                    oldestDueAge: backlog.oldestDueAt.map { now - $0 } ?? .zero,
+                    answeredAt: standing.answeredAt, failures: standing.failures)
+            }
+        }
+        states.put(seen)
+    }
+
+    /// As of the last ``lookAtBacklog()``.
+    package var askingStates: [AskingState] { states.all }
+
+    /// Asks about everything that a customer has, due or not. Returns what came of each purchase.
+    package func reconcile(
+        _ id: CustomerID, app appID: AppID, environment: Ledger.Environment
+    ) async throws(EngineFailure) -> [(purchase: PurchaseID, outcome: CheckOutcome)] {
+        let state = try await customer(id, app: appID, environment: environment)
+        var outcomes: [(purchase: PurchaseID, outcome: CheckOutcome)] = []
+        for purchase in state.purchases.map(\.timeline.purchase) {
+            outcomes.append((purchase, try await refresh(purchase, app: appID)))
+        }
+        return outcomes
+    }
+
+    /// Asks about one purchase, due or not.
+    package func refresh(
+        _ purchase: PurchaseID, app: AppID
+    ) async throws(EngineFailure) -> CheckOutcome {
+        _ = try self.app(app)
+        let dialect = store.database.dialect
+        let worker = asking.worker
+        let claim = try await transaction { tx in
+            try tx.claimCheck(of: purchase, in: app, for: worker, dialect)
+        }
+        guard let claim else { return .anotherServersOrUnknown }
+        return try await carryOut(claim)
+    }
+
+    /// Apps whose store can be asked, in both environments, production first.
+    var askable: [(AppID, Ledger.Environment)] {
+        apps.keys.sorted().filter { asking.appStore($0) != nil }
+            .flatMap { app in [(app, .production), (app, .sandbox)] }
+    }
+
+    /// Somebody was told that we do not know: ask soon. Never waits.
+    func wish(for state: CustomerState, in app: AppID) {
+        for purchase in state.purchases where purchase.access?.state == .unconfirmed {
+            wishes.add(.init(app: app, purchase: purchase.timeline.purchase))
+        }
+    }
+
+    private func reconcileWishes() async throws(EngineFailure) -> Int {
+        let now = now()
+        let dialect = store.database.dialect
+        let worker = asking.worker
+        let taken = wishes.take().filter { asking.appStore($0.app) != nil }
+        guard !taken.isEmpty else { return 0 }
+        let claims = try await transaction { tx in
+            try taken.compactMap { wish -> CheckClaim? in
+                guard let known = try tx.checkHistory(of: wish.purchase, in: wish.app)?.history,
+                    try tx.standing(of: wish.app, in: wish.purchase.environment).pausedUntil <= now,
+                    [known.askedAt, known.failedAt].allSatisfy({ moment in
+                        moment.map { $0 + Self.wishPause <= now } ?? true
+                    })
+                else { return nil }
+                return try tx.claimCheck(of: wish.purchase, in: wish.app, for: worker, dialect)
+            }
+        }
+        try await carryOut(claims)
+        return claims.count
+    }
+
+    private func carryOut(_ claims: [CheckClaim]) async throws(EngineFailure) {
+        do {
+            try await withThrowingTaskGroup(of: Void.self) { tasks in
+                for (index, claim) in claims.enumerated() {
+                    if index >= Self.questionsAtOnceMax { try await tasks.next() }
+                    tasks.addTask { _ = try await carryOut(claim) }
+                }
+                try await tasks.waitForAll()
+            }
+        } catch { throw EngineFailure(error) }
+    }
+}

@@ -1,0 +1,185 @@
+/// What is known of our asking the store about one purchase. When to ask next follows from this and
+/// from the purchase's timeline, and from nothing else.
+package struct CheckHistory: Hashable, Sendable {
+    /// When we first heard of the purchase.
+    package var knownAt: Instant
+    /// When the store last answered. Nil: never, so that its past is not known either.
+    package var askedAt: Instant?
+    /// When it last failed to answer, since it last did.
+    package var failedAt: Instant?
+    /// How often it has failed to answer, since it last did.
+    package var failures: Int
+
+    package init(
+        knownAt: Instant, askedAt: Instant? = nil, failedAt: Instant? = nil, failures: Int = 0
+    ) {
+        self.knownAt = knownAt
+        self.askedAt = askedAt
+        self.failedAt = failedAt
+        self.failures = failures
+    }
+
+    /// The history after an answer.
+    package func answered(at now: Instant) -> CheckHistory {
+        CheckHistory(knownAt: knownAt, askedAt: max(askedAt ?? now, now))
+    }
+
+    /// The history after no answer.
+    package func failed(at now: Instant) -> CheckHistory {
+        CheckHistory(knownAt: knownAt, askedAt: askedAt, failedAt: now, failures: failures + 1)
+    }
+}
+
+/// How eagerly the store is asked where nothing is in doubt.
+package struct CheckRules: Hashable, Sendable {
+    /// A living purchase is asked about after so long, or after one of its periods where that is
+    /// longer; what has ended, three times as rarely, and more and more so.
+    package var sweep: Duration
+    package static let sweepDefault = Duration.days(30)
+
+    package init(sweep: Duration = Self.sweepDefault) { self.sweep = sweep }
+}
+
+extension CheckHistory {
+    /// After a first failure; each further one doubles it.
+    package static let retryPause = Duration.seconds(60)
+    /// Who waits for an answer is never made to wait longer for the next attempt.
+    package static let retryPauseMax = Duration.seconds(1800)
+    /// About a day of failures. What then still fails does so for a reason of its own.
+    private static let patientFailuresMax = 48
+    private static let hopelessPause = Duration.hours(6)
+    private static let doublingsMax = 10
+
+    /// Before then a purchase that failed is not asked about again.
+    var retryAt: Instant? {
+        guard let failedAt, failures > 0 else { return nil }
+        guard failures <= Self.patientFailuresMax else { return failedAt + Self.hopelessPause }
+        let factor = 1 << min(failures - 1, Self.doublingsMax)
+        return failedAt + min(Self.retryPause * factor, Self.retryPauseMax)
+    }
+}
+
+/// When to ask the store about a purchase.
+///
+/// Where notifications arrive, nothing but the slow sweep is left: whatever was heard of a moment
+/// makes the question about it needless. Questions come of silence:
+///
+/// - at once, of a purchase never asked about: its past is not known;
+/// - before a period's end, where nothing is known of its renewal;
+/// - after a period's end, until the store says what became of it;
+/// - through grace and retry, ever more rarely, and at the end of either;
+/// - after an upgrade to a product not named yet.
+///
+/// Pauses grow with the time that has passed, so that the number of questions about one purchase is
+/// bounded by the logarithm of its age, beside the sweep.
+extension Timeline {
+    /// After a period's end, so long is waited for the notification.
+    fileprivate static let patienceMax = Duration.seconds(60)
+    fileprivate static let patienceMin = Duration.seconds(5)
+    /// Between two questions while the store collects.
+    private static let collectingPauseMax = Duration.days(3)
+    private static let hour = Duration.hours(1)
+
+    /// The next moment at which the store is to be asked. In the past where it was to be asked
+    /// already.
+    package func nextCheck(_ history: CheckHistory, rules: CheckRules = CheckRules()) -> Instant {
+        let wanted: Instant
+        if let asked = history.askedAt {
+            let sweep = nextSweep(after: asked, rules)
+            // A question that comes a little later will do for the sweep.
+            let question = nextQuestion(after: asked)
+            wanted = question.flatMap { $0 <= sweep + rules.sweep / 10 ? $0 : nil } ?? sweep
+        } else {
+            wanted = history.knownAt
+        }
+        return max(wanted, history.retryAt ?? wanted)
+    }
+
+    /// The subscription period that ends last, and may be followed by another.
+    private var lastPeriod: (period: Period, end: Instant)? {
+        let last = periods.last { $0.payment.kind == .autoRenewable && $0.payment.until != nil }
+        guard let last, last.payment.revocation == nil, let end = last.end else { return nil }
+        return (last, end)
+    }
+
+    // MARK: - Doubt
+
+    private func nextQuestion(after asked: Instant) -> Instant? {
+        guard let (period, end) = lastPeriod else { return nil }
+        let patience = period.patience
+        if period.payment.isUpgraded && !period.isReplaced {
+            return pause(since: period.attestedAt, after: asked, atLeast: patience)
+        }
+        // A renewal that was charged early was told of before it began.
+        guard let news = renewal, news.at >= min(period.from, period.attestedAt) else {
+            let before = end - min(Self.hour, period.length / 4)
+            if asked < before { return before }
+            return afterEnd(end, after: asked, patience)
+        }
+        guard news.at >= end else { return afterEnd(end, after: asked, patience) }
+        return nextQuestion(of: news, end: end, after: asked, patience)
+    }
+
+    private func afterEnd(
+        _ end: Instant, after asked: Instant, _ patience: Duration
+    ) -> Instant? {
+        if asked < end + patience { return end + patience }
+        return pause(since: end, after: asked, atLeast: patience)
+    }
+
+    /// What the store said at the end, or after it, may be its last word, or leave something open.
+    private func nextQuestion(
+        of news: Attested<Renewal>, end: Instant, after asked: Instant, _ patience: Duration
+    ) -> Instant? {
+        let last = max(asked, news.at)
+        guard news.value.willRenew || news.value.isRetrying else { return nil }
+        if let grace = news.value.graceUntil, grace > last {
+            return min(grace + patience, collecting(since: end, after: last, patience))
+        }
+        if news.value.isRetrying || (news.value.graceUntil ?? end) > end {
+            let over = end + Self.retryMax + patience
+            return last < over ? min(over, collecting(since: end, after: last, patience)) : nil
+        }
+        if news.value.ending != nil { return nil }
+        return pause(since: end, after: asked, atLeast: patience)
+    }
+
+    /// As long again as it has lasted, an hour at least (less where periods are short), three days
+    /// at most.
+    private func collecting(
+        since end: Instant, after last: Instant, _ patience: Duration
+    ) -> Instant {
+        let least = min(patience * 60, Self.hour)
+        return last + max(least, min(last - end, Self.collectingPauseMax))
+    }
+
+    /// As long again as it has lasted; after an hour, hourly; after eight hours, an eighth of what
+    /// has passed. Nil after the time in which the store collects: then only the sweep is left.
+    private func pause(
+        since start: Instant, after asked: Instant, atLeast least: Duration
+    ) -> Instant? {
+        guard asked >= start + least else { return start + least }
+        let passed = asked - start
+        guard passed < Self.retryMax else { return nil }
+        return asked + max(least, min(passed, max(Self.hour, passed / 8)))
+    }
+
+    // MARK: - Sweep
+
+    private func nextSweep(after asked: Instant, _ rules: CheckRules) -> Instant {
+        if let living = periods.last(where: { $0.end.map { asked < $0 } ?? false }) {
+            return asked + max(rules.sweep, living.length)
+        }
+        let since = periods.last.map { $0.end ?? $0.from } ?? asked
+        return asked + max(rules.sweep * 3, (asked - since) / 2)
+    }
+}
+
+extension Timeline.Period {
+    fileprivate var length: Duration { (end ?? from) - from }
+
+    /// A minute; in the sandbox, where a month may last five minutes, less.
+    fileprivate var patience: Duration {
+        max(Timeline.patienceMin, min(Timeline.patienceMax, length / 300))
+    }
+}

@@ -1,0 +1,64 @@
+import ArgumentParser
+import AsyncHTTPClient
+import Engine
+import Ledger
+import Logging
+
+/// Asks the App Store now, by hand.
+struct ReconcileCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "reconcile",
+        abstract: "Ask the App Store about all that is due, or about one customer's purchases.")
+
+    @Option(help: "Only this customer's purchases, due or not.") var customer: String?
+    @Option(help: "The app, where there are several.") var app: String?
+    @Option(help: "production or sandbox.") var environment = Ledger.Environment.production
+    @OptionGroup var process: ProcessOptions
+
+    func run() async throws {
+        try await Outcome.reported {
+            let file = try Outcome.configuration(at: process.configPath)
+            let settings = try process.settings(file)
+            let logger = Log.start(settings.logLevel)
+            let http = HTTPClient(eventLoopGroupProvider: .singleton, configuration: .appStore)
+            let outcome: Result<Void, any Error>
+            do {
+                let stores = AppStores(file.apps, http: http, now: { .machine })
+                let assembly = try await Assembly(
+                    apps: file.apps, databaseAddress: settings.database, now: { .machine },
+                    asking: Asking(worker: .ofThisProcess(), appStore: stores.client),
+                    logger: logger)
+                outcome = .success(try await reconcile(assembly, logger))
+                assembly.database.close()
+            } catch { outcome = .failure(error) }
+            try await http.shutdown()
+            try outcome.get()
+        }
+    }
+
+    private func reconcile(_ assembly: Assembly, _ logger: Logger) async throws {
+        guard let customer else {
+            await Reconciler(engine: assembly.engine, logger: logger).settle()
+            for state in assembly.engine.askingStates {
+                print("\(state.app) \(state.environment.rawValue): \(state.due) due")
+            }
+            return
+        }
+        let app = try assembly.app(named: app)
+        let outcomes = try await assembly.engine.reconcile(
+            CustomerID(rawValue: customer), app: app, environment: environment)
+        for (purchase, outcome) in outcomes {
+            print("\(purchase.original)  \(Self.text(of: outcome))")
+        }
+        if outcomes.isEmpty { print("No purchase is known for this customer.") }
+    }
+
+    static func text(of outcome: CheckOutcome) -> String {
+        switch outcome {
+        case .answered(let documents): "answered with \(documents) documents"
+        case .noAnswer(let reason): "no answer: \(reason)"
+        case .noStore: "not asked: the app has no app_store in the configuration"
+        case .anotherServersOrUnknown: "not asked: another server is asking just now"
+        }
+    }
+}

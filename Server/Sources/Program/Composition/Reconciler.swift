@@ -1,0 +1,83 @@
+import Engine
+import Logging
+import ServiceLifecycle
+
+/// Asks the App Store about what is due, again and again. Any number of servers may do so on one
+/// database.
+actor Reconciler: Service {
+    /// Purchases taken at a time.
+    static let batch = 50
+    /// Batches after which it looks around, although more is due.
+    static let batchesMax = 200
+    static let pause = Duration.seconds(1)
+
+    private let engine: Engine
+    private let pause: Duration
+    private let asksForLost: Bool
+    private let logger: Logger
+    private var isBusy = false
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    /// - Parameters:
+    ///   - pause: between two looks for what is due.
+    ///   - asksForLost: whether notifications that did not reach us are asked for as well.
+    init(
+        engine: Engine, pause: Duration = Reconciler.pause, asksForLost: Bool = true,
+        logger: Logger
+    ) {
+        self.engine = engine
+        self.pause = pause
+        self.asksForLost = asksForLost
+        self.logger = logger
+    }
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            while !Task.isCancelled {
+                await self.settle()
+                do { try await Task.sleep(for: self.pause) } catch { return }
+            }
+        }
+    }
+
+    /// Returns when nothing is due that may be asked now. Callers wait for each other, so that each
+    /// finds everything done that was due when it came.
+    func settle() async {
+        await takeTurn()
+        defer { endTurn() }
+        do {
+            if asksForLost { try await engine.catchUp() }
+            for _ in 0..<Self.batchesMax {
+                guard !Task.isCancelled, try await engine.reconcileDue(limit: Self.batch) > 0
+                else { break }
+            }
+            try await engine.lookAtBacklog()
+        } catch {
+            logger.error("what is due was not asked", metadata: ["error": "\(error)"])
+        }
+    }
+
+    private func takeTurn() async {
+        guard isBusy else {
+            isBusy = true
+            return
+        }
+        await withCheckedContinuation { waiting.append($0) }
+    }
+
+    private func endTurn() {
+        if waiting.isEmpty { isBusy = false } else { waiting.removeFirst().resume() }
+    }
+}
+
+extension CheckWorker {
+    /// Half of what Apple allows an app each second, since a check may take two calls.
+    static let checksPerSecondDefault = 25
+
+    /// This process.
+    static func ofThisProcess(checksPerSecond: Int = Self.checksPerSecondDefault) -> CheckWorker {
+        CheckWorker(
+            holder: String(UInt64.random(in: .min ... .max), radix: 36), lease: Asking.lease,
+            checksPerSecond: checksPerSecond)
+    }
+}

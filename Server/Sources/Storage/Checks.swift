@@ -1,0 +1,232 @@
+import Ledger
+
+/// A purchase that the store is to be asked about, taken by one server for a while.
+package struct CheckClaim: Hashable, Sendable {
+    package var app: AppID
+    package var timeline: Timeline
+    package var history: CheckHistory
+    /// Up to where the store's list of its transactions has been read; nil: not at all.
+    package var revision: String?
+    package var holder: String
+
+    package var purchase: PurchaseID { timeline.purchase }
+}
+
+/// Who takes work, and how much at once.
+package struct CheckWorker: Hashable, Sendable {
+    /// Distinct for each process.
+    package var holder: String
+    /// After so long another server may take what this one has not finished.
+    package var lease: Duration
+    /// All servers on one database together, for each app and environment.
+    package var checksPerSecond: Int
+
+    package init(holder: String, lease: Duration, checksPerSecond: Int) {
+        self.holder = holder
+        self.lease = lease
+        self.checksPerSecond = checksPerSecond
+    }
+}
+
+extension StoreTransaction {
+    // MARK: - Schedule
+
+    /// Writes when each purchase is due, by its timeline as it is now. Where nothing changes nothing
+    /// is written.
+    func schedule(
+        _ purchases: [(app: AppID, timeline: Timeline, heardAt: Instant)]
+    ) throws(StorageFailure) {
+        let known = try connection.rowsEach(
+            Self.selectCheck, purchases.map { Self.key(of: $0.timeline.purchase, in: $0.app) })
+        var changed: [[Value]] = []
+        for ((app, timeline, heardAt), rows) in zip(purchases, known) {
+            let history = try rows.first.map { row throws(StorageFailure) in
+                try Self.history(row)
+            }
+            let due = timeline.nextCheck(
+                history ?? CheckHistory(knownAt: heardAt), rules: checkRules)
+            if let row = rows.first, try row.integer(0) == due.milliseconds { continue }
+            changed.append(
+                Self.key(of: timeline.purchase, in: app)
+                    + [.integer(due.milliseconds), .integer(heardAt.milliseconds)])
+        }
+        try connection.runEach(
+            "INSERT INTO checks (app, environment, purchase, due_at_ms, known_at_ms, failures, "
+                + "lease_until_ms) VALUES ($1, $2, $3, $4, $5, 0, 0) "
+                + "ON CONFLICT (app, environment, purchase) "
+                + "DO UPDATE SET due_at_ms = excluded.due_at_ms",
+            changed)
+    }
+
+    private static let historyColumns =
+        "due_at_ms, known_at_ms, asked_at_ms, failed_at_ms, failures, revision"
+
+    private static let selectCheck =
+        "SELECT \(historyColumns) FROM checks "
+        + "WHERE app = $1 AND environment = $2 AND purchase = $3"
+
+    /// Of a row that begins with the columns above.
+    private static func history(_ row: Row) throws(StorageFailure) -> CheckHistory {
+        CheckHistory(
+            knownAt: Instant(milliseconds: try row.integer(1)),
+            askedAt: try row.optionalInteger(2).map(Instant.init(milliseconds:)),
+            failedAt: try row.optionalInteger(3).map(Instant.init(milliseconds:)),
+            failures: Int(try row.integer(4)))
+    }
+
+    package func checkHistory(
+        of purchase: PurchaseID, in app: AppID
+    ) throws(StorageFailure) -> (history: CheckHistory, dueAt: Instant)? {
+        let rows = try connection.rows(Self.selectCheck, Self.key(of: purchase, in: app))
+        guard let row = rows.first else { return nil }
+        return (try Self.history(row), Instant(milliseconds: try row.integer(0)))
+    }
+
+    // MARK: - Claims
+
+    /// Takes purchases that are due, the longest due first; none while asking is paused, or the
+    /// pace of all servers is used up. Nobody else is given them until the lease runs out.
+    package func claimChecks(
+        of app: AppID, in environment: Environment, dueBy now: Instant, limit: Int,
+        for worker: CheckWorker, _ dialect: Dialect
+    ) throws(StorageFailure) -> [CheckClaim] {
+        let standing = try standing(of: app, in: environment)
+        guard standing.pausedUntil <= now else { return [] }
+        let clock = try clock(dialect)
+        let room = standing.room(at: clock, perSecond: worker.checksPerSecond)
+        guard room > 0 else { return [] }
+        let rows = try connection.rows(
+            Self.selectDue(dialect),
+            [
+                .text(app.rawValue), .text(environment.rawValue), .integer(now.milliseconds),
+                .integer(clock), .integer(Int64(min(limit, room))),
+            ])
+        var claims: [CheckClaim] = []
+        for row in rows {
+            let purchase = PurchaseID(TransactionID(rawValue: try row.text(6)), in: environment)
+            claims.append(try claim(purchase, of: app, row, for: worker))
+        }
+        try lease(claims, until: clock + worker.lease.wholeMilliseconds)
+        let spent = Int64(claims.count) * 1000 / Int64(worker.checksPerSecond)
+        if spent > 0 {
+            try put(busyUntil: max(clock, standing.busyUntil) + spent, app, environment)
+        }
+        return claims
+    }
+
+    static func selectDue(_ dialect: Dialect) -> String {
+        "SELECT \(historyColumns), purchase FROM checks WHERE app = $1 AND environment = $2 "
+            + "AND due_at_ms <= $3 AND lease_until_ms <= $4 ORDER BY due_at_ms LIMIT $5 "
+            + dialect.takingFreeRows
+    }
+
+    /// Takes one purchase, due or not; nil where it is not known, or another server has it.
+    package func claimCheck(
+        of purchase: PurchaseID, in app: AppID, for worker: CheckWorker, _ dialect: Dialect
+    ) throws(StorageFailure) -> CheckClaim? {
+        let clock = try clock(dialect)
+        let rows = try connection.rows(
+            "SELECT \(Self.historyColumns) FROM checks WHERE app = $1 AND environment = $2 "
+                + "AND purchase = $3 AND lease_until_ms <= $4 \(dialect.takingFreeRows)",
+            Self.key(of: purchase, in: app) + [.integer(clock)])
+        guard let row = rows.first else { return nil }
+        let claim = try claim(purchase, of: app, row, for: worker)
+        try lease([claim], until: clock + worker.lease.wholeMilliseconds)
+        return claim
+    }
+
+    private func claim(
+        _ purchase: PurchaseID, of app: AppID, _ row: Row, for worker: CheckWorker
+    ) throws(StorageFailure) -> CheckClaim {
+        CheckClaim(
+            app: app, timeline: try timeline(of: purchase, in: app) ?? Timeline(of: purchase, []),
+            history: try Self.history(row), revision: try row.optionalText(5),
+            holder: worker.holder)
+    }
+
+    private func lease(_ claims: [CheckClaim], until end: Int64) throws(StorageFailure) {
+        try connection.runEach(
+            "UPDATE checks SET lease_until_ms = $1, lease_holder = $2 "
+                + "WHERE app = $3 AND environment = $4 AND purchase = $5",
+            claims.map {
+                [.integer(end), .text($0.holder)] + Self.key(of: $0.purchase, in: $0.app)
+            })
+    }
+
+    // MARK: - Ends
+
+    /// The store has told all it knows about a purchase, which is kept already. Harmless to repeat,
+    /// also by a server whose lease has run out: what it learned is as true as before.
+    ///
+    /// - Parameters:
+    ///   - others: purchases of the same account, which came with the answer.
+    ///   - asked: when the question was put, not when the answer came.
+    ///   - isWhole: whether it was asked about all of the account's past. Else others that were
+    ///     never asked about stay so.
+    package func answered(
+        _ purchase: PurchaseID, alsoTold others: [PurchaseID] = [], of app: AppID, asked: Instant,
+        isWhole: Bool
+    ) throws(StorageFailure) {
+        for told in [purchase] + others.filter({ $0 != purchase }) {
+            guard let known = try checkHistory(of: told, in: app)?.history,
+                told == purchase || isWhole || known.askedAt != nil
+            else { continue }
+            try end(told, of: app, known.answered(at: asked))
+        }
+    }
+
+    /// The store did not answer. Nothing is taken back where the lease has passed to another.
+    package func failed(_ claim: CheckClaim, at now: Instant) throws(StorageFailure) {
+        guard try holds(claim) else { return }
+        try end(claim.purchase, of: claim.app, claim.history.failed(at: now))
+    }
+
+    /// Gives a purchase back unasked: it stays due.
+    package func release(_ claim: CheckClaim) throws(StorageFailure) {
+        guard try holds(claim) else { return }
+        try end(claim.purchase, of: claim.app, claim.history)
+    }
+
+    /// Remembers how far the store's list of transactions has been read.
+    package func put(
+        revision: String, of purchase: PurchaseID, in app: AppID
+    ) throws(StorageFailure) {
+        try connection.run(
+            "UPDATE checks SET revision = $1 "
+                + "WHERE app = $2 AND environment = $3 AND purchase = $4",
+            [.text(revision)] + Self.key(of: purchase, in: app))
+    }
+
+    private func holds(_ claim: CheckClaim) throws(StorageFailure) -> Bool {
+        let rows = try connection.rows(
+            "SELECT lease_holder FROM checks "
+                + "WHERE app = $1 AND environment = $2 AND purchase = $3",
+            Self.key(of: claim.purchase, in: claim.app))
+        return try rows.first?.optionalText(0) == claim.holder
+    }
+
+    private func end(
+        _ purchase: PurchaseID, of app: AppID, _ history: CheckHistory
+    ) throws(StorageFailure) {
+        let timeline = try timeline(of: purchase, in: app) ?? Timeline(of: purchase, [])
+        let due = timeline.nextCheck(history, rules: checkRules)
+        try connection.run(
+            "UPDATE checks SET due_at_ms = $1, asked_at_ms = $2, failed_at_ms = $3, failures = $4, "
+                + "lease_until_ms = 0, lease_holder = NULL "
+                + "WHERE app = $5 AND environment = $6 AND purchase = $7",
+            [
+                .integer(due.milliseconds), .integer(history.askedAt?.milliseconds),
+                .integer(history.failedAt?.milliseconds), .integer(Int64(history.failures)),
+            ] + Self.key(of: purchase, in: app))
+    }
+
+    func clock(_ dialect: Dialect) throws(StorageFailure) -> Int64 {
+        try connection.rows("SELECT \(dialect.clock)", [])[0].integer(0)
+    }
+}
+
+extension Duration {
+    var wholeMilliseconds: Int64 {
+        components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
+    }
+}

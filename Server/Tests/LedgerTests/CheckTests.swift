@@ -1,0 +1,184 @@
+import Ledger
+import Testing
+
+private let start = Instant(milliseconds: 1_700_000_000_000)
+private let purchase = PurchaseID("1000", in: .production)
+
+/// A month from `start`, and what is said of its renewal.
+private func month(
+    number: Int = 0, days: Int = 30, attested: Instant? = nil, revokedAt: Instant? = nil,
+    isUpgraded: Bool = false
+) -> Fact {
+    let from = start + .days(days * number)
+    return Fact(
+        about: purchase, attestedAt: attested ?? from,
+        .payment(
+            Payment(
+                transaction: TransactionID(rawValue: "\(number)"), product: "pro.monthly",
+                from: from, until: from + .days(days), isUpgraded: isUpgraded,
+                revocation: revokedAt.map { Revocation(at: $0, kind: .refund) })))
+}
+
+private func news(
+    at: Instant, renews: Bool = true, retrying: Bool = false, grace: Instant? = nil,
+    ending: Renewal.Ending? = nil
+) -> Fact {
+    Fact(
+        about: purchase, attestedAt: at,
+        .renewal(
+            Renewal(willRenew: renews, isRetrying: retrying, graceUntil: grace, ending: ending)))
+}
+
+private let end = start + .days(30)
+
+/// Purchase by purchase: what is known, when it was last asked about, and when it is next.
+private struct Row: CustomTestStringConvertible, Sendable {
+    var testDescription: String
+    var facts: [Fact]
+    var asked: Instant
+    var next: Instant
+
+    static let all = [
+        Row(
+            "a period whose renewal is known is asked about a minute after its end",
+            [month(), news(at: start)], asked: start, next: end + .seconds(60)),
+        Row(
+            "a period whose renewal is not known is asked about an hour before its end",
+            [month()], asked: start, next: end - .hours(1)),
+        Row(
+            "a renewal that was heard makes the question needless",
+            [month(), month(number: 1), news(at: end)], asked: start + .days(5),
+            next: start + .days(35)),
+        Row(
+            "a renewal charged early, too",
+            [month(), month(number: 1, attested: end - .hours(20)), news(at: end - .hours(20))],
+            asked: start + .days(29), next: start + .days(60) + .seconds(60)),
+        Row(
+            "nothing new a minute after the end: again after a minute",
+            [month(), news(at: start)], asked: end + .seconds(60), next: end + .seconds(120)),
+        Row(
+            "nothing new two hours after the end: again after an hour",
+            [month(), news(at: start)], asked: end + .hours(2), next: end + .hours(3)),
+        Row(
+            "the store says that it renews, but not to what: again soon",
+            [month(), news(at: end + .seconds(60))], asked: end + .seconds(60),
+            next: end + .seconds(120)),
+        Row(
+            "ended, and heard of: only the slow sweep",
+            [month(), news(at: end, renews: false, ending: .cancelled)], asked: end,
+            next: end + .days(90)),
+        Row(
+            "ended for a year: more rarely still",
+            [month(), news(at: end, renews: false, ending: .cancelled)], asked: end + .days(400),
+            next: end + .days(600)),
+        Row(
+            "cancelled, and not heard of at its end: asked, it may have been taken back",
+            [month(), news(at: start + .days(2), renews: false)], asked: start + .days(5),
+            next: end + .seconds(60)),
+        Row(
+            "grace, just begun: after an hour",
+            [month(), news(at: end, retrying: true, grace: end + .days(16))], asked: start,
+            next: end + .hours(1)),
+        Row(
+            "grace, near its end: right after that",
+            [month(), news(at: end, retrying: true, grace: end + .days(16))],
+            asked: end + .days(15), next: end + .days(16) + .seconds(60)),
+        Row(
+            "retry for a day: after another",
+            [month(), news(at: end, retrying: true)], asked: end + .days(1), next: end + .days(2)),
+        Row(
+            "grace that is over counts as retry, though the flag is not set",
+            [month(), news(at: end, grace: end + .days(16), ending: .billing)],
+            asked: end + .days(20), next: end + .days(23)),
+        Row(
+            "retry that ran out: only the sweep",
+            [month(), news(at: end, retrying: true)], asked: end + .days(61),
+            next: end + .days(61 + 90)),
+        Row(
+            "upgraded to a product not named: soon",
+            [month(attested: start + .days(3), isUpgraded: true), news(at: start)],
+            asked: start + .days(3), next: start + .days(3) + .seconds(60)),
+        Row(
+            "refunded: swept as long as the period lasts, since refunds are reversed",
+            [month(revokedAt: start + .days(2))], asked: start + .days(3), next: start + .days(33)),
+        Row(
+            "a year is swept once a year",
+            [month(days: 365), news(at: start)], asked: start + .days(20),
+            next: start + .days(365) + .seconds(60)),
+    ]
+
+    init(_ name: String, _ facts: [Fact], asked: Instant, next: Instant) {
+        testDescription = name
+        self.facts = facts
+        self.asked = asked
+        self.next = next
+    }
+}
+
+@Suite struct CheckTests {
+    @Test(arguments: Row.all)
+    fileprivate func `the next question comes when silence would begin to hurt`(row: Row) {
+        let timeline = Timeline(of: purchase, row.facts)
+        let next = timeline.nextCheck(CheckHistory(knownAt: start, askedAt: row.asked))
+        #expect(next == row.next, "\(next - row.asked) after the last, not \(row.next - row.asked)")
+    }
+
+    @Test func `what was never asked about is due since it is known`() {
+        let timeline = Timeline(of: purchase, [month(), news(at: start)])
+        #expect(timeline.nextCheck(CheckHistory(knownAt: start + .days(9))) == start + .days(9))
+    }
+
+    @Test func `a store that fails is asked again after growing pauses, half an hour at most`() {
+        let timeline = Timeline(of: purchase, [month(), news(at: start)])
+        var history = CheckHistory(knownAt: start)
+        var pauses: [Duration] = []
+        for _ in 0..<8 {
+            history = history.failed(at: start)
+            pauses.append(timeline.nextCheck(history) - start)
+        }
+        #expect(pauses == [60, 120, 240, 480, 960, 1800, 1800, 1800].map { .seconds($0) })
+        let answered = history.answered(at: start + .hours(1))
+        #expect(timeline.nextCheck(answered) == end + .seconds(60))
+    }
+
+    @Test func `an answer to an older question does not turn back time`() {
+        let asked = CheckHistory(knownAt: start, askedAt: end)
+        #expect(asked.answered(at: start).askedAt == end)
+    }
+
+    @Test(arguments: RandomLife.seeds)
+    func `whatever is known, the next question lies ahead, and there are not many`(seed: UInt64) {
+        var dice = Dice(seed: seed)
+        let timeline = Timeline(of: RandomLife.purchase, RandomLife.facts(&dice))
+        var asked = start + .days(Int.random(in: 0...300, using: &dice))
+        let horizon = asked + .days(2 * 365)
+        var count = 0
+        while asked < horizon {
+            let next = timeline.nextCheck(CheckHistory(knownAt: start, askedAt: asked))
+            #expect(next > asked, "seed \(seed)")
+            guard next > asked else { return }
+            asked = next
+            count += 1
+        }
+        #expect(count <= 110, "seed \(seed)")
+    }
+
+    @Test func `where notifications arrive a month is asked about once, a week and a year as well`()
+    {
+        for days in [7, 30, 365] {
+            let periods = 730 / days
+            var timeline = Timeline(of: purchase, [month(days: days), news(at: start)])
+            var history = CheckHistory(knownAt: start, askedAt: start)
+            var asked = 0
+            for number in 1...periods {
+                let turn = start + .days(days * number)
+                while timeline.nextCheck(history) <= turn {
+                    history = history.answered(at: timeline.nextCheck(history))
+                    asked += 1
+                }
+                timeline = timeline.adding([month(number: number, days: days), news(at: turn)])
+            }
+            #expect(Double(asked) <= 1.2 * Double(periods), "\(days) days: \(asked) questions")
+        }
+    }
+}

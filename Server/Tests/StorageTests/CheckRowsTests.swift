@@ -1,0 +1,221 @@
+import Ledger
+import PostgresCluster
+import Testing
+
+@testable import Storage
+
+private let worker = CheckWorker(holder: "a", lease: .seconds(60), checksPerSecond: 100_000)
+
+extension Store {
+    fileprivate func claims(
+        _ limit: Int = 100, by holder: String = "a", at moment: Instant = now,
+        lease: Duration = .seconds(60), perSecond: Int = 100_000
+    ) async throws -> [CheckClaim] {
+        let worker = CheckWorker(holder: holder, lease: lease, checksPerSecond: perSecond)
+        let dialect = database.dialect
+        return try await transaction {
+            try $0.claimChecks(
+                of: app, in: .production, dueBy: moment, limit: limit, for: worker, dialect)
+        }
+    }
+
+    fileprivate func fill(_ count: Int) async throws {
+        for number in 0..<count {
+            let own = PurchaseID(TransactionID(rawValue: "\(number)"), in: .production)
+            let document = document(UInt8(number), signedAt: now + .seconds(number))
+            try await transaction { tx in
+                _ = try tx.keep(
+                    AttestedDocument(
+                        document, [fact(TransactionID(rawValue: "t\(number)"), about: own)]))
+            }
+        }
+    }
+
+    fileprivate func due() async throws -> Instant? {
+        try await reading { try $0.checkHistory(of: purchase, in: app)?.dueAt }
+    }
+}
+
+@Suite struct CheckRowsTests {
+    @Test(arguments: Driver.allCases)
+    func `a purchase is due as soon as it is known, and taken once`(driver: Driver) async throws {
+        try await driver.withStore { store in
+            try await store.keep(1)
+            #expect(try await store.claims(at: now - .milliseconds(1)).isEmpty)
+            let claims = try await store.claims()
+            #expect(claims.map(\.purchase) == [purchase])
+            #expect(claims.map(\.history) == [CheckHistory(knownAt: now)])
+            #expect(claims.first?.timeline.periods.count == 1)
+            #expect(try await store.claims(by: "b").isEmpty)
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `many workers at once take every purchase, and none twice`(driver: Driver) async throws {
+        try await driver.withStore { store in
+            try await store.fill(60)
+            let taken = try await withThrowingTaskGroup(of: [CheckClaim].self) { tasks in
+                for number in 0..<8 {
+                    tasks.addTask {
+                        var mine: [CheckClaim] = []
+                        for _ in 0..<20 { mine += try await store.claims(3, by: "\(number)") }
+                        return mine
+                    }
+                }
+                return try await tasks.reduce(into: []) { $0 += $1 }
+            }
+            #expect(taken.count == 60)
+            #expect(Set(taken.map(\.purchase)).count == 60)
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `a lease that has run out is taken over, and its first holder disturbs nothing`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore { store in
+            try await store.keep(1)
+            let slow = try await store.claims(by: "slow", lease: .zero)
+            let quick = try await store.claims(by: "quick")
+            #expect(slow.count == 1 && quick.count == 1)
+            try await store.transaction { try $0.failed(slow[0], at: now) }
+            let history = try await store.reading {
+                try $0.checkHistory(of: purchase, in: app)?.history
+            }
+            #expect(history?.failures == 0)
+            #expect(try await store.claims(by: "third").isEmpty)
+            try await store.transaction {
+                try $0.answered(purchase, of: app, asked: now, isWhole: true)
+            }
+            #expect(try await store.due().map { $0 > now } == true)
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `an answer moves the question into the future, a failure by a minute`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore { store in
+            try await store.keep(1)
+            let claims = try await store.claims()
+            try await store.transaction { try $0.failed(claims[0], at: now) }
+            #expect(try await store.due() == now + .seconds(60))
+            let again = try await store.claims(at: now + .seconds(60))
+            #expect(again.map(\.history.failures) == [1])
+            try await store.transaction {
+                try $0.put(revision: "r7", of: purchase, in: app)
+                try $0.answered(purchase, of: app, asked: now + .seconds(60), isWhole: true)
+            }
+            let timeline = try #require(try await store.timeline())
+            let asked = CheckHistory(knownAt: now, askedAt: now + .seconds(60))
+            #expect(try await store.due() == timeline.nextCheck(asked))
+            let later = try await store.claims(at: now + .days(2000))
+            #expect(later.map(\.revision) == ["r7"])
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `what is heard moves the question, and a rebuild leaves it where it is`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore { store in
+            try await store.keep(1)
+            try await store.transaction {
+                try $0.answered(purchase, of: app, asked: now, isWhole: true)
+            }
+            let before = try await store.due()
+            try await store.transaction { tx in
+                _ = try tx.add(document(2))
+                try tx.add([renewal, unrevoked], from: document(2))
+            }
+            let heard = try await store.due()
+            #expect(before != heard)
+            let dialect = store.database.dialect
+            let differences = try await store.transaction { tx in
+                try tx.beginRebuild(dialect)
+                try tx.addRebuilt([fact("t1")], from: document(1))
+                try tx.addRebuilt([renewal, unrevoked], from: document(2))
+                let found = try tx.rebuiltDifferences()
+                try tx.swapRebuilt()
+                return found.first
+            }
+            #expect(differences.isEmpty)
+            #expect(try await store.due() == heard)
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `a store that does not answer is left alone by all, until it may be asked`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore { store in
+            try await store.keep(1)
+            try await store.transaction {
+                try $0.storeFailed(app, in: .production, pausedUntil: now + .seconds(15))
+            }
+            #expect(try await store.claims(at: now + .seconds(14)).isEmpty)
+            #expect(try await store.claims(at: now + .seconds(15)).count == 1)
+            let standing = try await store.transaction { tx in
+                try tx.storeAnswered(app, in: .production, at: now)
+                return try tx.standing(of: app, in: .production)
+            }
+            #expect(standing.failures == 0 && standing.answeredAt == now)
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `all servers together keep to one pace`(driver: Driver) async throws {
+        try await driver.withStore { store in
+            try await store.fill(30)
+            let first = try await store.claims(by: "a", perSecond: 5)
+            let second = try await store.claims(by: "b", perSecond: 5)
+            #expect(first.count == 5)
+            #expect(second.count <= 1)
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `lost notifications are asked for by one server at a time, from where it was done`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore { store in
+            func claim(at moment: Instant) async throws -> (from: Instant?, isClaimed: Bool) {
+                let dialect = store.database.dialect
+                return try await store.transaction {
+                    try $0.claimCatchUp(
+                        of: app, in: .production, at: moment, every: .hours(1), for: worker,
+                        dialect)
+                }
+            }
+            #expect(try await claim(at: now) == (nil, true))
+            #expect(try await claim(at: now) == (nil, false))
+            try await store.transaction {
+                try $0.endCatchUp(of: app, in: .production, upTo: now)
+            }
+            #expect(try await claim(at: now + .hours(1) - .seconds(1)) == (nil, false))
+            #expect(try await claim(at: now + .hours(1)) == (now, true))
+        }
+    }
+
+    @Test func `what is due is found by its index`() async throws {
+        try await Driver.sqliteMemory.withStore { store in
+            let plan = try await store.database.read { connection in
+                try connection.rows(
+                    "EXPLAIN QUERY PLAN \(StoreTransaction.selectDue(.sqlite))",
+                    [.text("birds"), .text("production"), .integer(0), .integer(0), .integer(9)]
+                ).map { try $0.text(3) }
+            }
+            #expect(plan.count == 1 && plan[0].contains("checks_by_due"), "\(plan)")
+        }
+    }
+}
+
+/// The cast's payment, no longer taken back.
+private var unrevoked: Fact {
+    var fact = fact("t1", attestedAt: now + .days(3))
+    guard case .payment(var payment) = fact.statement else { return fact }
+    payment.revocation = nil
+    payment.isUpgraded = false
+    fact.statement = .payment(payment)
+    return fact
+}
