@@ -31,8 +31,8 @@ package struct CheckWorker: Hashable, Sendable {
 extension StoreTransaction {
     // MARK: - Schedule
 
-    /// Writes when each purchase is due, by its timeline as it is now. Where nothing changes nothing
-    /// is written.
+    /// Writes when each purchase is due, by its timeline as it is now. Where nothing changes
+    /// nothing is written.
     func schedule(
         _ purchases: [(app: AppID, timeline: Timeline, heardAt: Instant)]
     ) throws(StorageFailure) {

@@ -2,9 +2,10 @@
 /// it.
 ///
 /// Ground: `headers`, `documents`, `customers`, `customer_ids`, `links`, `keys`. Derived, and made
-/// again by a rebuild: `facts`, `purchases`. Between the two: `checks`, `app_stores`, which say when
-/// to ask the store, and may be lost at the price of asking it again. Every key begins with the app, so that rows can be
-/// spread over machines by it. On PostgreSQL each month has its own table of documents.
+/// again by a rebuild: `facts`, `purchases`. Between the two: `checks`, `app_stores`, which say
+/// when to ask the store, and may be lost at the price of asking it again. Every key begins with
+/// the app, so that rows can be spread over machines by it. On PostgreSQL each month has its own
+/// table of documents.
 package enum Schema {
     package static let version = steps(.sqlite).count
 
