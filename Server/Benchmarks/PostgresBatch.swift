@@ -45,7 +45,7 @@ final class PostgresBatch {
         let answer = PQexec(connection, "COPY \(columns.1) FROM STDIN (FORMAT binary)")
         defer { PQclear(answer) }
         guard PQresultStatus(answer) == PGRES_COPY_IN else { throw failure("COPY") }
-        let bytes = CopyFormat.bytes(of: rows)
+        let bytes = CopyFormat.bytes(of: rows, columns: columns.1.count { $0 == "," } + 1)
         let sent = bytes.withUnsafeBytes {
             PQputCopyData(
                 connection, $0.baseAddress?.assumingMemoryBound(to: CChar.self), Int32($0.count))
@@ -72,11 +72,13 @@ final class PostgresBatch {
 private enum CopyFormat {
     private static let signature = Array("PGCOPY\n".utf8) + [0xFF, 0x0D, 0x0A, 0x00]
 
-    static func bytes(of rows: [WrittenRow]) -> [UInt8] {
+    /// The last columns are those to which the statement gives a zero and no parameter.
+    static func bytes(of rows: [WrittenRow], columns: Int) -> [UInt8] {
         var out = signature + [UInt8](repeating: 0, count: 8)
         for row in rows {
-            out += big(Int16(row.values.count))
-            for value in row.values { append(value, to: &out) }
+            out += big(Int16(columns))
+            let zeros = Array(repeating: Value.integer(0), count: columns - row.values.count)
+            for value in row.values + zeros { append(value, to: &out) }
         }
         return out + big(Int16(-1))
     }
