@@ -56,8 +56,8 @@ struct Account: Sendable {
 /// A device that an account is signed in on.
 struct Device: Sendable {
     let id: String
-    let account: Account.Key
-    let storefront: Storefront
+    var account: Account.Key
+    var storefront: Storefront
     /// Given to purchases that name none themselves.
     let appAccountToken: String?
     /// How fast subscriptions bought on it renew.

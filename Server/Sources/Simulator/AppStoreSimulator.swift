@@ -31,6 +31,8 @@ package actor AppStoreSimulator {
     /// What the App Store Server API remembers.
     var api = ServerAPI()
     var answersGiven = RememberedAnswers()
+    /// By device and subscription group: whether the introductory offer could be had at first.
+    var eligibilitySeen: [String: [String: Bool]] = [:]
     /// Random customers who act by themselves as time goes by.
     private var populations: [Population] = []
     private var deliveries: Deliveries
@@ -96,6 +98,7 @@ package actor AppStoreSimulator {
         populations = []
         api = ServerAPI()
         answersGiven = RememberedAnswers()
+        eligibilitySeen = [:]
         deliveries = Deliveries(stopsRetryingAt400: settings.stopsRetryingAt400)
         settled = settings.now
         entries = []
@@ -109,8 +112,9 @@ package actor AppStoreSimulator {
     {
         guard settings.isDeterministic else { return ownAuthority }
         if keepsRoot { return ownAuthority.repeating }
-        return try SigningAuthority(
-            seed: settings.seed, receipts: ownAuthority.receipts, ocspURL: ownAuthority.ocspURL)
+        // One that is there already has made the keys of its receipts, perhaps.
+        for known in [authority, ownAuthority] where known.seed == settings.seed { return known }
+        return try SigningAuthority(seed: settings.seed, ocspURL: ownAuthority.ocspURL)
     }
 
     /// Changes what goes wrong from now on.
@@ -253,7 +257,7 @@ extension AppStoreSimulator {
         let body: [UInt8]
         if let letter = notification.v1 {
             body = try letter.body(
-                attempt: due.attempt, at: now, by: authority.receipts,
+                attempt: due.attempt, at: now, by: try authority.receipts,
                 digest: settings.receiptDigest)
         } else {
             body = JSON.object([.init("signedPayload", .string(notification.signedPayload))]).bytes
@@ -312,7 +316,7 @@ extension AppStoreSimulator {
     /// Sends what version 1 says of the same event. Faults strike it where version 2 is not posted.
     private func sendV1(_ notice: Notice, fate: Faults.Fate) throws(SigningFailure) {
         guard settings.v1NotificationURL != nil else { return }
-        for letter in try v1Desk.letters(for: notice, in: world, by: authority.receipts) {
+        for letter in try v1Desk.letters(for: notice, in: world, by: try authority.receipts) {
             let notification = SentNotification(
                 notice: notice, signedPayload: "", faults: fate.faults, v1: letter)
             deliveries.add(notification, timing: fate.timing, isSent: true)

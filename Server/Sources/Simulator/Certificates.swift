@@ -20,12 +20,8 @@ enum Certificates {
     static func root(_ key: P384.Signing.PrivateKey) throws -> Certificate {
         let name = try self.name("Perennial Simulator Root CA")
         let publicKey = Certificate.PublicKey(key.publicKey)
-        let extensions = try Certificate.Extensions {
-            Critical(BasicConstraints.isCertificateAuthority(maxPathLength: nil))
-            Critical(KeyUsage(keyCertSign: true, cRLSign: true))
-            SubjectKeyIdentifier(hash: publicKey)
-        }
-        return try certificate(publicKey, name: name, issuer: name, extensions, signer: key)
+        return try certificate(
+            publicKey, name: name, issuer: name, rootExtensions(publicKey), signer: key)
     }
 
     /// With the URL at which one may ask whether it still holds, where there is one.
@@ -34,17 +30,10 @@ enum Certificates {
         ocspURL: String? = nil
     ) throws -> Certificate {
         let publicKey = Certificate.PublicKey(key.publicKey)
-        let extensions = try Certificate.Extensions {
-            Critical(BasicConstraints.isCertificateAuthority(maxPathLength: 0))
-            Critical(KeyUsage(keyCertSign: true, cRLSign: true))
-            SubjectKeyIdentifier(hash: publicKey)
-            identifier(of: root)
-            if let ocspURL { inquiries(at: ocspURL) }
-            marker(intermediateMarker)
-        }
         return try certificate(
             publicKey, name: name("Perennial Simulator Developer Relations CA"),
-            issuer: root.subject, extensions, signer: signer)
+            issuer: root.subject,
+            intermediateExtensions(publicKey, under: root, ocspURL: ocspURL), signer: signer)
     }
 
     static func leaf(
@@ -52,17 +41,10 @@ enum Certificates {
         signer: P384.Signing.PrivateKey, ocspURL: String? = nil
     ) throws -> Certificate {
         let publicKey = Certificate.PublicKey(key.publicKey)
-        let extensions = try Certificate.Extensions {
-            Critical(BasicConstraints.notCertificateAuthority)
-            Critical(KeyUsage(digitalSignature: true))
-            SubjectKeyIdentifier(hash: publicKey)
-            identifier(of: intermediate)
-            if let ocspURL { inquiries(at: ocspURL) }
-            marker(leafMarker)
-        }
         return try certificate(
             publicKey, name: name("Perennial Simulator Receipt Signing"),
-            issuer: intermediate.subject, extensions, signer: signer)
+            issuer: intermediate.subject,
+            leafExtensions(publicKey, under: intermediate, ocspURL: ocspURL), signer: signer)
     }
 
     /// One that answers on behalf of an issuer (RFC 6960 §4.2.2.2). Its extended key usage is not
@@ -83,6 +65,44 @@ enum Certificates {
             issuer: issuer.subject, extensions, signer: signer)
     }
 
+    // MARK: - What certificates of either kind of key have
+
+    static func rootExtensions(
+        _ key: Certificate.PublicKey
+    ) throws -> Certificate.Extensions {
+        try Certificate.Extensions {
+            Critical(BasicConstraints.isCertificateAuthority(maxPathLength: nil))
+            Critical(KeyUsage(keyCertSign: true, cRLSign: true))
+            SubjectKeyIdentifier(hash: key)
+        }
+    }
+
+    static func intermediateExtensions(
+        _ key: Certificate.PublicKey, under root: Certificate, ocspURL: String? = nil
+    ) throws -> Certificate.Extensions {
+        try Certificate.Extensions {
+            Critical(BasicConstraints.isCertificateAuthority(maxPathLength: 0))
+            Critical(KeyUsage(keyCertSign: true, cRLSign: true))
+            SubjectKeyIdentifier(hash: key)
+            identifier(of: root)
+            if let ocspURL { inquiries(at: ocspURL) }
+            marker(intermediateMarker)
+        }
+    }
+
+    static func leafExtensions(
+        _ key: Certificate.PublicKey, under issuer: Certificate, ocspURL: String? = nil
+    ) throws -> Certificate.Extensions {
+        try Certificate.Extensions {
+            Critical(BasicConstraints.notCertificateAuthority)
+            Critical(KeyUsage(digitalSignature: true))
+            SubjectKeyIdentifier(hash: key)
+            identifier(of: issuer)
+            if let ocspURL { inquiries(at: ocspURL) }
+            marker(leafMarker)
+        }
+    }
+
     private static func inquiries(at url: String) -> AuthorityInformationAccess {
         AuthorityInformationAccess([
             .init(method: .ocspServer, location: .uniformResourceIdentifier(url))
@@ -97,13 +117,13 @@ enum Certificates {
         }
     }
 
-    static func identifier(of issuer: Certificate) -> AuthorityKeyIdentifier {
+    private static func identifier(of issuer: Certificate) -> AuthorityKeyIdentifier {
         let subject = SubjectKeyIdentifier(hash: issuer.publicKey)
         return AuthorityKeyIdentifier(keyIdentifier: subject.keyIdentifier)
     }
 
     /// An extension whose presence is what counts; its value is an ASN.1 NULL.
-    static func marker(_ oid: ASN1ObjectIdentifier) -> Certificate.Extension {
+    private static func marker(_ oid: ASN1ObjectIdentifier) -> Certificate.Extension {
         Certificate.Extension(oid: oid, critical: false, value: [0x05, 0x00])
     }
 
@@ -119,7 +139,7 @@ enum Certificates {
     }
 
     /// Twenty bytes that follow from the key, as RFC 5280 (§4.1.2.2) allows; positive.
-    private static func serialNumber(of key: Certificate.PublicKey) -> Certificate.SerialNumber {
+    static func serialNumber(of key: Certificate.PublicKey) -> Certificate.SerialNumber {
         var bytes = Array(SHA256.hash(data: key.subjectPublicKeyInfoBytes).prefix(20))
         bytes[0] = bytes[0] & 0x7F | 0x40
         return Certificate.SerialNumber(bytes: bytes)

@@ -8,6 +8,18 @@ extension SimulatorRoute {
             simulator, call in
             .json(["device_id": .string(try await simulator.addDevice(call.body))])
         },
+        post(
+            "/_sim/devices/{id}/account", "Signs another account in on a device.",
+            [
+                Field("account", "string", "The Apple account's name; new, or known."),
+                Field("storefront", "string", "ISO 3166-1 alpha-3; else it stays."),
+            ]
+        ) { simulator, call in
+            let id = try call.parameter("id")
+            try await simulator.signIn(
+                name(call.body), on: id, storefront: call.body.string("storefront"))
+            return .json(["device_id": .string(id)])
+        },
         post("/_sim/devices/{id}/purchases", "Buys a product.", PurchaseOrder.fields) {
             simulator, call in
             let device = try call.parameter("id")
@@ -108,16 +120,23 @@ extension SignedStatus {
     }
 }
 
-extension AppStoreSimulator {
+extension SimulatorRoute {
     /// Characters of an account's name.
     private static let nameLengthMax = 64
 
-    fileprivate func addDevice(_ body: RequestBody) async throws -> String {
+    fileprivate static func name(_ body: RequestBody) throws(StoreProblem) -> String {
         let name = try body.requiredString("account")
         let allowed = name.allSatisfy { $0.isLetter || $0.isNumber || "._@+-".contains($0) }
-        guard allowed, name.count <= Self.nameLengthMax else {
+        guard allowed, name.count <= nameLengthMax else {
             throw RequestBody.wrong("account", "a name of letters, digits and ._@+-")
         }
+        return name
+    }
+}
+
+extension AppStoreSimulator {
+    fileprivate func addDevice(_ body: RequestBody) async throws -> String {
+        let name = try SimulatorRoute.name(body)
         let environment = try SimulatorRoute.environment(body)
         return try await addDevice(
             account: name, environment: environment, storefront: body.string("storefront"),

@@ -16,39 +16,37 @@ package struct SigningAuthority: Sendable {
     let desk: RevocationDesk?
     /// The header as Apple writes it, encoded once.
     private let head: Head
-    /// What signs receipts: they have a root of their own.
-    package let receipts: ReceiptAuthority
+    private let receiptSource: ReceiptSource
+    /// The seed that the keys come from, where they come from one.
+    let seed: UInt64?
 
     /// A fresh root, which nobody trusts yet. Its certificates name an OCSP responder's URL, where
     /// there is one.
     package init(ocspURL: String? = nil) throws(SigningFailure) {
         try self.init(
             root: P384.Signing.PrivateKey(), intermediate: P384.Signing.PrivateKey(),
-            leaf: P256.Signing.PrivateKey(), receipts: ReceiptAuthority(), isRepeatable: false,
-            ocspURL: ocspURL)
+            leaf: P256.Signing.PrivateKey(), receipts: .made(ReceiptAuthority()),
+            responders: [P256.Signing.PrivateKey(), P256.Signing.PrivateKey()], ocspURL: ocspURL)
     }
 
-    /// The authority of a seed: one seed, one root, and the same bytes for the same payload. Who
-    /// knows the seed can sign, too; it is for tests alone. The keys of receipts (RSA) do not come
-    /// from the seed: they are the given ones, or new.
-    package init(
-        seed: UInt64, receipts: ReceiptAuthority? = nil, ocspURL: String? = nil
-    ) throws(SigningFailure) {
+    /// The authority of a seed: one seed, one root, and the same bytes for the same payload or
+    /// receipt. Who knows the seed can sign, too; it is for tests alone.
+    package init(seed: UInt64, ocspURL: String? = nil) throws(SigningFailure) {
         let keys: SeededKeys
         do { keys = try SeededKeys(seed: seed) } catch {
             throw SigningFailure("The seed \(seed) gives no keys: \(error)")
         }
-        let receipts = if let receipts { receipts } else { try ReceiptAuthority() }
         try self.init(
-            root: keys.root, intermediate: keys.intermediate, leaf: keys.leaf, receipts: receipts,
-            isRepeatable: true, ocspURL: ocspURL)
+            root: keys.root, intermediate: keys.intermediate, leaf: keys.leaf,
+            receipts: .seeded(SeededReceipts(seed: seed)), responders: keys.responders,
+            seed: seed, ocspURL: ocspURL)
     }
 
     private init(
         root rootKey: P384.Signing.PrivateKey,
         intermediate intermediateKey: P384.Signing.PrivateKey,
-        leaf key: P256.Signing.PrivateKey, receipts: ReceiptAuthority, isRepeatable: Bool,
-        ocspURL: String? = nil
+        leaf key: P256.Signing.PrivateKey, receipts: ReceiptSource,
+        responders: [P256.Signing.PrivateKey], seed: UInt64? = nil, ocspURL: String?
     ) throws(SigningFailure) {
         do {
             let root = try Certificates.root(rootKey)
@@ -59,11 +57,12 @@ package struct SigningAuthority: Sendable {
             let chain = [leaf, intermediate, root]
             let desk = try ocspURL.map { url in
                 try RevocationDesk(
-                    url: url, chain: chain, root: rootKey, intermediate: intermediateKey)
+                    url: url, chain: chain, keys: responders, root: rootKey,
+                    intermediate: intermediateKey)
             }
             self.init(
                 key: key, certificates: try chain.map { try $0.derBytes }, receipts: receipts,
-                isRepeatable: isRepeatable, desk: desk)
+                isRepeatable: seed != nil, desk: desk, seed: seed)
         } catch { throw SigningFailure("The simulator's certificates could not be made: \(error)") }
     }
 
@@ -86,16 +85,17 @@ package struct SigningAuthority: Sendable {
                 try ReceiptAuthority()
             }
         self.init(
-            key: key, certificates: chain, receipts: receipts, isRepeatable: false,
+            key: key, certificates: chain, receipts: .made(receipts), isRepeatable: false,
             desk: json["ocsp"].flatMap { RevocationDesk(stored: $0, chain: chain) })
     }
 
     private init(
-        key: P256.Signing.PrivateKey, certificates: [[UInt8]], receipts: ReceiptAuthority,
-        isRepeatable: Bool, desk: RevocationDesk? = nil
+        key: P256.Signing.PrivateKey, certificates: [[UInt8]], receipts: ReceiptSource,
+        isRepeatable: Bool, desk: RevocationDesk? = nil, seed: UInt64? = nil
     ) {
         signingKey = key
-        self.receipts = receipts
+        receiptSource = receipts
+        self.seed = seed
         self.desk = desk
         repeatable = isRepeatable ? RepeatableSignature(key) : nil
         self.certificates = certificates
@@ -105,8 +105,14 @@ package struct SigningAuthority: Sendable {
     /// The same keys and certificates, with signatures that are the same each time.
     package var repeating: Self {
         Self(
-            key: signingKey, certificates: certificates, receipts: receipts, isRepeatable: true,
-            desk: desk)
+            key: signingKey, certificates: certificates, receipts: receiptSource,
+            isRepeatable: true, desk: desk)
+    }
+
+    /// What signs receipts: they have a root of their own. Those of a seed are made when they are
+    /// first asked for, in some tenths of a second.
+    package var receipts: ReceiptAuthority {
+        get throws(SigningFailure) { try receiptSource.authority }
     }
 
     /// Where one may ask whether its certificates still hold.
@@ -115,14 +121,24 @@ package struct SigningAuthority: Sendable {
     /// What ``init(stored:)`` reads. It holds the signing key; the two authorities' keys are thrown
     /// away once they have signed.
     package var stored: [UInt8] {
-        let chain = certificates.map { JSON.string(Self.base64($0)) }
-        let key = JSON.string(Self.base64([UInt8](signingKey.rawRepresentation)))
-        let ocsp = desk.map { [JSON.Member("ocsp", $0.stored)] } ?? []
-        let members: [JSON.Member] = [
-            .init("leaf_key", key), .init("certificates", .array(chain)),
-            .init("receipts", receipts.stored),
-        ]
-        return JSON.object(members + ocsp).bytes
+        get throws(SigningFailure) {
+            let chain = certificates.map { JSON.string(Self.base64($0)) }
+            let key = JSON.string(Self.base64([UInt8](signingKey.rawRepresentation)))
+            let ocsp = desk.map { [JSON.Member("ocsp", $0.stored)] } ?? []
+            let members: [JSON.Member] = [
+                .init("leaf_key", key), .init("certificates", .array(chain)),
+                .init("receipts", try receipts.stored),
+            ]
+            return JSON.object(members + ocsp).bytes
+        }
+    }
+
+    /// Whether the keys of receipts were, or will be, made once for both.
+    func holdsSameReceipts(as other: Self) -> Bool {
+        switch (receiptSource, other.receiptSource) {
+        case (.seeded(let one), .seeded(let other)): one === other
+        default: false
+        }
     }
 
     /// The certificate that a server must trust to believe this simulator.
@@ -163,7 +179,8 @@ package struct SigningAuthority: Sendable {
             throw SigningFailure("There is no key to forge with: \(error)")
         }
         return try Self(
-            key: stranger, certificates: certificates, receipts: receipts, isRepeatable: true
+            key: stranger, certificates: certificates, receipts: receiptSource,
+            isRepeatable: true
         ).sign(payload)
     }
 

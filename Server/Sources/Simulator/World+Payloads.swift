@@ -79,7 +79,11 @@ extension StoreTransaction {
         if !isUpgraded || settings.upgradeSetsRevocationDate { write(revocation, into: &payload) }
         if let offer { write(offer, into: &payload) }
         if let month = commitment?.value { write(month, into: &payload) }
-        payload.advancedCommerceInfo = advancedCommerce?.value
+        if let advancedCommerce {
+            payload.advancedCommerceInfo = advancedCommerce.value
+            // Every such subscription was migrated, and has kept its number.
+            payload.previousOriginalTransactionId = originalID
+        }
         return payload
     }
 

@@ -72,13 +72,28 @@ extension World {
         var subscription = try subscription(chain)
         let index = try transactionIndex(id, of: subscription, isRefunded: true)
         subscription.transactions[index].revocation = nil
-        if subscription.phase == .revoked, index == subscription.transactions.count - 1 {
-            subscription.phase = subscription.paidUntil > now ? .active : .ended(.cancelled)
-        }
         let restored = subscription.transactions[index]
+        reinstate(&subscription, by: index, at: now)
         let notices = [notice(.refundReversed, of: subscription, transaction: restored, at: now)]
         keep(subscription)
         return notices
+    }
+
+    /// Where a chain stands that was over, by the dates of a transaction which counts again: active
+    /// until its end, also where the customer had come back meanwhile, and left again. It is the
+    /// latest then, as what lasts longest.
+    private func reinstate(
+        _ subscription: inout Subscription, by index: Int, at now: AppStoreDate
+    ) {
+        guard subscription.isOver else { return }
+        let isLatest = index == subscription.transactions.count - 1
+        if subscription.transactions[index].covers(now) {
+            let restored = subscription.transactions.remove(at: index)
+            subscription.transactions.append(restored)
+            subscription.phase = .active
+        } else if isLatest, subscription.phase == .revoked {
+            subscription.phase = .ended(.cancelled)
+        }
     }
 
     /// The transaction of a chain that a refund without a transaction id means: the latest that is,

@@ -207,10 +207,7 @@ extension World {
     ) throws(StoreProblem) -> Device {
         guard devices.count < Self.devicesMax else { throw .full }
         let key = Account.Key(name: name, environment: environment)
-        if accounts[key] == nil {
-            accounts[key] = Account(key: key, appTransactionID: newID(), downloaded: now)
-        }
-        if let family = family ?? settings.rules.family(of: name) { try join(family, key) }
+        try open(key, family: family, at: now)
         var number = 1
         while devices["\(name)-\(number)"] != nil { number += 1 }
         let device = Device(
@@ -218,5 +215,27 @@ extension World {
             appAccountToken: appAccountToken, pace: pace ?? settings.pace(in: environment))
         devices[device.id] = device
         return device
+    }
+
+    /// Signs another account in on a device; it is made where it is new.
+    mutating func signIn(
+        _ name: String, on deviceID: String, storefront: Storefront?, at now: AppStoreDate
+    ) throws(StoreProblem) -> Device {
+        var device = try device(deviceID)
+        guard accounts.count < Self.devicesMax else { throw .full }
+        device.account = Account.Key(name: name, environment: device.account.environment)
+        device.storefront = storefront ?? device.storefront
+        try open(device.account, family: nil, at: now)
+        devices[deviceID] = device
+        return device
+    }
+
+    private mutating func open(
+        _ key: Account.Key, family: String?, at now: AppStoreDate
+    ) throws(StoreProblem) {
+        if accounts[key] == nil {
+            accounts[key] = Account(key: key, appTransactionID: newID(), downloaded: now)
+        }
+        if let family = family ?? settings.rules.family(of: key.name) { try join(family, key) }
     }
 }

@@ -80,6 +80,60 @@ import Testing
         #expect(answer.transactionID == held.transactionId)
     }
 
+    @Test func `what is unfinished may come newest first, twice, and with what was finished`()
+        async throws
+    {
+        let stage = try await stage(next: .newestFirst, .finishedAgain, .latestTwice)
+        let simulator = stage.simulator
+        let first = try await stage.truth().originalTransactionID
+        try await simulator.finish(first, on: "anna-1")
+        let (two, three) = ("2026-02-10", "2026-03-10")
+        for expected in [[three, two], ["2026-01-10", two, three], [two, three, three], [two, three]]
+        {
+            #expect(try await days(simulator.unfinished(on: "anna-1")) == expected)
+        }
+    }
+
+    @Test func `what was never finished cannot come again`() async throws {
+        let stage = try await stage(next: .finishedAgain)
+        #expect(try await days(stage.simulator.unfinished(on: "anna-1")).count == 3)
+        #expect(await stage.simulator.faults.devices.ordered == [.finishedAgain])
+    }
+
+    @Test func `a device may keep to its first answer about the introductory offer`() async throws {
+        let stage = try Stage()
+        try await stage.simulator.addDevice(account: "anna")
+        await stage.simulator.setFaults { $0.devices.odds[.stickyEligibility] = 1 }
+        try await stage.withClient { client in
+            func isEligible(_ device: String) async throws -> JSON? {
+                let shop = try await client.json("/_sim/products?ids=pro.yearly&device=\(device)")
+                let product = shop["products"]?.array?.first
+                return product?["subscription"]?["introductory_offer"]?["eligible"]
+            }
+            #expect(try await isEligible("anna-1") == true)
+            let bought = try await stage.buy("pro.yearly").transactionID
+            #expect(try await isEligible("anna-1") == true)
+            try await stage.simulator.change(transaction: bought, .refund())
+            #expect(try await isEligible("anna-1") == true)
+            await stage.simulator.setFaults { $0.devices.odds = [:] }
+            #expect(try await isEligible("anna-1") == false)
+            // Another device asks for the first time.
+            await stage.simulator.setFaults { $0.devices.odds[.stickyEligibility] = 1 }
+            try await stage.simulator.addDevice(account: "anna")
+            #expect(try await isEligible("anna-2") == false)
+        }
+        #expect(await stage.simulator.faults.devices.struck == [.stickyEligibility: 2])
+    }
+
+    @Test func `who buys the same once more may be given what they had`() async throws {
+        let stage = try Stage(shop: try CatShop.file())
+        let first = try await stage.buy("pass").transactionID
+        try await stage.simulator.setFaults { try $0.devices.order([.heldTransaction]) }
+        #expect(try await stage.buy("gem").transactionID != first)
+        #expect(try await stage.buy("pass").transactionID == first)
+        #expect(try await stage.simulator.truth(of: "anna").purchases.count == 3)
+    }
+
     @Test(arguments: [
         DeviceFault.forged, .truncated, .wrongApp, .wrongEnvironment,
     ])

@@ -44,7 +44,7 @@ extension AppStoreSimulator {
             note("fault", [("api", "outage"), ("endpoint", .string(endpoint.name))])
             return APIAnswer(503)
         }
-        let before = earlierAnswer(to: request)
+        let before = request.question.flatMap { earlierAnswer(to: $0) }
         let striking = setFaults { faults in
             faults.api.draw { fault in
                 switch fault {
@@ -59,10 +59,7 @@ extension AppStoreSimulator {
             note(
                 "fault", [("api", .string(fault.rawValue)), ("endpoint", .string(endpoint.name))])
         }
-        if striking.contains(.slow) {
-            // A client that hangs up meanwhile is answered all the same.
-            try? await Task.sleep(for: .seconds(faults.slowSeconds))
-        }
+        if striking.contains(.slow) { await waitAsFaultsWant() }
         return striking.lazy.compactMap { self.answer(of: $0, before) }.first
     }
 
@@ -83,17 +80,24 @@ extension AppStoreSimulator {
         }
     }
 
-    private func earlierAnswer(to request: APIRequest) -> APIAnswer? {
+    /// A client that hangs up meanwhile is answered all the same.
+    func waitAsFaultsWant() async {
+        try? await Task.sleep(for: .seconds(faults.slowSeconds))
+    }
+
+    func earlierAnswer(to question: String) -> APIAnswer? {
         let since = AppStoreDate(milliseconds: clock.milliseconds - faults.staleSeconds * 1000)
-        return request.question.flatMap { answersGiven.answer(to: $0, since: since) }
+        return answersGiven.answer(to: question, since: since)
     }
 
     /// Keeps a good answer for as long as a stale one may be asked for.
     func remember(_ answer: APIAnswer, to request: APIRequest) {
-        guard faults.mayBeStale, answer.status == 200, let question = request.question else {
-            return
-        }
-        answersGiven.keep(answer, to: question, at: clock.now)
+        guard answer.status == 200, let question = request.question else { return }
+        remember(answer, to: question)
+    }
+
+    func remember(_ answer: APIAnswer, to question: String) {
+        if faults.mayBeStale { answersGiven.keep(answer, to: question, at: clock.now) }
     }
 }
 

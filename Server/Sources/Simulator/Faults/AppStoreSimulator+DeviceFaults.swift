@@ -6,6 +6,10 @@ enum DeviceLook: Hashable, Sendable {
     case entitlements
     case statuses
     case purchase
+    /// Also the beginning of a stream of updates: what StoreKit hands over when an app starts.
+    case unfinished
+    /// For the introductory offer.
+    case eligibility
 }
 
 extension AppStoreSimulator {
@@ -17,6 +21,9 @@ extension AppStoreSimulator {
         var shown = transactions
         if faults.contains(.listedInRetry) {
             shown += world.chains(of: account).filter(\.isInRetry).map(\.latest)
+        }
+        if faults.contains(.finishedAgain) {
+            shown = finishedBeginnings(of: account, besides: shown) + shown
         }
         if faults.contains(.unlistedAfterPurchase) { shown.removeLast() }
         if faults.contains(.latestTwice), let last = shown.last { shown.append(last) }
@@ -51,14 +58,42 @@ extension AppStoreSimulator {
 
     /// What a device answers to a purchase: the transaction that was made, or one it held before.
     func show(purchased transaction: StoreTransaction) throws -> PurchaseAnswer {
-        let held = world.subscriptions[transaction.originalID]?.transactions
-            .last { $0.id != transaction.id && $0.purchased <= transaction.purchased }
+        let held = world.transactions(of: transaction.account).last {
+            let isOfOne = transaction.expires == nil
+            let isSame =
+                isOfOne
+                ? $0.product.id == transaction.product.id
+                : $0.originalID == transaction.originalID
+            return isSame && $0.id != transaction.id && $0.purchased <= transaction.purchased
+        }
         let faults = strike(
             .purchase, of: transaction.account, shows: [held, transaction].compactMap { $0 })
         let answer = faults.contains(.heldTransaction) ? held ?? transaction : transaction
         return PurchaseAnswer(
             signedTransaction: try sign(answer, faults) ?? sign(answer), transactionID: answer.id,
             originalTransactionID: answer.originalID)
+    }
+
+    /// Whether a device says that its account may have the introductory offer, by subscription
+    /// group. What it says first is remembered, for a fault to say it again.
+    func introductoryEligibility(on device: Device) -> [String: Bool] {
+        let truth = world.introductoryEligibility(of: device.account)
+        guard let first = eligibilitySeen[device.id] else {
+            eligibilitySeen[device.id] = truth
+            return truth
+        }
+        guard first != truth else { return truth }
+        let faults = strike(.eligibility, of: device.account, shows: [])
+        return faults.contains(.stickyEligibility) ? first : truth
+    }
+
+    /// The first transaction of each chain, where it is not among those that are shown.
+    private func finishedBeginnings(
+        of account: Account.Key, besides shown: [StoreTransaction]
+    ) -> [StoreTransaction] {
+        let ids = Set(shown.map(\.id))
+        return world.chains(of: account).compactMap(\.transactions.first)
+            .filter { !ids.contains($0.id) }
     }
 
     /// The faults that strike one look at a device.
@@ -104,11 +139,13 @@ extension DeviceFault {
         case .lapsedAtRenewal: [.statuses, .entitlements]
         case .unlistedAfterPurchase: [.transactions, .entitlements]
         case .emptyRead: [.transactions, .entitlements, .statuses]
-        case .newestFirst, .latestTwice: [.transactions]
+        case .newestFirst, .latestTwice: [.transactions, .unfinished]
         case .listedInRetry: [.entitlements]
         case .heldTransaction: [.purchase]
+        case .finishedAgain: [.unfinished]
+        case .stickyEligibility: [.eligibility]
         case .forged, .truncated, .wrongApp, .wrongEnvironment:
-            [.transactions, .entitlements, .purchase]
+            [.transactions, .entitlements, .purchase, .unfinished]
         }
     }
 
@@ -120,6 +157,14 @@ extension DeviceFault {
         case .listedInRetry: chains.contains(where: \.isInRetry)
         case .newestFirst, .heldTransaction: transactions.count > 1
         case .emptyRead: !transactions.isEmpty || !chains.isEmpty
+        // As after renewals while the app was not running.
+        case .finishedAgain:
+            !transactions.isEmpty
+                && chains.contains { chain in
+                    !transactions.contains { $0.id == chain.transactions.first?.id }
+                }
+        // Asked only where the two answers differ.
+        case .stickyEligibility: true
         case .unlistedAfterPurchase, .latestTwice, .forged, .truncated, .wrongApp,
             .wrongEnvironment:
             !transactions.isEmpty

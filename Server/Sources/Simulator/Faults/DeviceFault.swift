@@ -8,6 +8,8 @@ package enum DeviceFault: String, FaultKind {
     case latestTwice = "latest_twice"
     case listedInRetry = "listed_in_retry"
     case heldTransaction = "held_transaction"
+    case finishedAgain = "finished_again"
+    case stickyEligibility = "sticky_eligibility"
     case forged
     case truncated
     case wrongApp = "wrong_app"
@@ -23,20 +25,11 @@ package enum DeviceFault: String, FaultKind {
         case .latestTwice: "The latest transaction comes twice, with two signatures."
         case .listedInRetry: "What is in billing retry is listed as an entitlement."
         case .heldTransaction: "A purchase answers with the transaction already held."
-        default: spoilage?.summary ?? ""
-        }
-    }
-
-    /// How a document of the answer is spoiled: a customer who tries what can be got for nothing.
-    var spoilage: Spoilage? {
-        switch self {
-        case .forged: .forged
-        case .truncated: .truncated
-        case .wrongApp: .wrongApp
-        case .wrongEnvironment: .wrongEnvironment
-        case .expiredAtRenewal, .lapsedAtRenewal, .unlistedAfterPurchase, .emptyRead, .newestFirst,
-            .latestTwice, .listedInRetry, .heldTransaction:
-            nil
+        case .finishedAgain:
+            "The first transaction of a subscription is unfinished again, though it was finished."
+        case .stickyEligibility:
+            "Whether the introductory offer may be had is what the device was told first."
+        case .forged, .truncated, .wrongApp, .wrongEnvironment: spoilage?.summary ?? ""
         }
     }
 }

@@ -4,6 +4,11 @@ package protocol FaultKind: RawRepresentable<String>, CaseIterable, Hashable, Se
     var summary: String { get }
 }
 
+extension FaultKind {
+    /// The document that none of Apple's is, where the fault is one: by the same name.
+    var spoilage: Spoilage? { Spoilage(rawValue: rawValue) }
+}
+
 /// What can go wrong between the store that sends a notification and the server.
 package enum NotificationFault: String, FaultKind {
     // When it comes, and how often. The first of these that strikes counts.
@@ -44,22 +49,8 @@ package enum NotificationFault: String, FaultKind {
         case .unknownOfferType: "Its offerType and offerDiscountType are none that anybody knows."
         case .unknownValue: "It has fields, and a value of an enumeration, that nobody knows."
         case .truncate: "The body of the first attempt ends in the middle."
-        default: spoilage?.summary ?? ""
-        }
-    }
-
-    /// The document that is sent beside the true one.
-    var spoilage: Spoilage? {
-        switch self {
-        case .forged: .forged
-        case .tampered: .tampered
-        case .truncated: .truncated
-        case .expired: .expired
-        case .wrongApp: .wrongApp
-        case .wrongEnvironment: .wrongEnvironment
-        case .drop, .burst, .duplicate, .reorder, .delay, .otherTransactionID, .unknownType,
-            .unknownSubtype, .unknownStatus, .unknownOfferType, .unknownValue, .truncate:
-            nil
+        case .forged, .tampered, .truncated, .expired, .wrongApp, .wrongEnvironment:
+            spoilage?.summary ?? ""
         }
     }
 }

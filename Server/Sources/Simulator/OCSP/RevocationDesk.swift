@@ -24,18 +24,18 @@ package struct RevocationDesk: Sendable {
     let url: String
     private let counters: [Counter]
 
-    /// A desk with fresh keys for its responders, signed by the two issuers' keys.
+    /// A desk with the keys of its responders, for the root and for the intermediate, signed by
+    /// these two issuers' keys.
     init(
-        url: String, chain: [Certificate], root: P384.Signing.PrivateKey,
-        intermediate: P384.Signing.PrivateKey
+        url: String, chain: [Certificate], keys: [P256.Signing.PrivateKey],
+        root: P384.Signing.PrivateKey, intermediate: P384.Signing.PrivateKey
     ) throws {
-        let (rootDesk, intermediateDesk) = (P256.Signing.PrivateKey(), P256.Signing.PrivateKey())
         let certificates = [
-            try Certificates.responder(rootDesk, under: chain[2], signer: root),
-            try Certificates.responder(intermediateDesk, under: chain[1], signer: intermediate),
+            try Certificates.responder(keys[0], under: chain[2], signer: root),
+            try Certificates.responder(keys[1], under: chain[1], signer: intermediate),
         ]
         self.init(
-            url: url, chain: chain, keys: [rootDesk, intermediateDesk],
+            url: url, chain: chain, keys: keys,
             certificates: try certificates.map { try $0.derBytes })
     }
 

@@ -113,9 +113,24 @@ extension AppStoreSimulator {
     package func unfinished(on deviceID: String) throws -> [String] {
         let account = try world.device(deviceID).account
         let all = world.transactions(of: account).filter { !world.finished.contains($0.id) }
-        return try all.map { transaction in
-            try authority.sign(world.payload(of: transaction, at: clock.now).json)
+        return try show(all, as: .unfinished, of: account)
+    }
+
+    /// Signs another account in on a device. What the device shows is that account's from then on,
+    /// also in streams of updates that are open.
+    package func signIn(
+        _ account: String, on deviceID: String, storefront country: String? = nil
+    ) async throws {
+        let storefront = try country.map { country throws(StoreProblem) in
+            guard let found = Storefront.named(country) else {
+                throw .unknownStorefront(country)
+            }
+            return found
         }
+        let (device, _) = try await perform { world, now throws(StoreProblem) in
+            (try world.signIn(account, on: deviceID, storefront: storefront, at: now), [])
+        }
+        listeners.move(device)
     }
 }
 

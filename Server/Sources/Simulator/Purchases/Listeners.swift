@@ -19,7 +19,7 @@ struct Listeners: Sendable {
     static let waitingMax = 1000
 
     private struct Listener {
-        let account: Account.Key
+        var account: Account.Key
         let deviceID: String
         let continuation: AsyncStream<ServerSentEvent>.Continuation
         /// Events until the stream ends by itself; nil for no end.
@@ -56,6 +56,13 @@ struct Listeners: Sendable {
                     left: left))
         }
         return stream
+    }
+
+    /// Another account is signed in on a device.
+    mutating func move(_ device: Device) {
+        for index in listeners.indices where listeners[index].deviceID == device.id {
+            listeners[index].account = device.account
+        }
     }
 
     /// Tells an account's devices, except the one that knows already. Forgets those whose stream

@@ -46,11 +46,7 @@ extension World {
         guard let terms = product.subscription else { return "the product is no subscription." }
         let chain = accounts[account]?.chains[terms.groupID].flatMap { subscriptions[$0] }
         switch offer.type {
-        case .introductory:
-            if chain.map({ !$0.isOver }) == true { return "they are subscribed in the group." }
-            let used = accounts[account]?.introductoryOffersUsed.contains(terms.groupID)
-            // Returning customers may take it too, if they never had one in the group.
-            return used == true ? "they had an introductory offer in the group." : nil
+        case .introductory: return introductoryRefusal(in: terms.groupID, to: account)
         case .promotional:
             return chain == nil ? "it is for customers who have or had a subscription." : nil
         case .winBack:
@@ -59,6 +55,23 @@ extension World {
         default:
             return codeRefusal(of: offer, product, to: account, chain)
         }
+    }
+
+    /// By subscription group, whether an account may take an introductory offer.
+    func introductoryEligibility(of account: Account.Key) -> [String: Bool] {
+        var eligibility: [String: Bool] = [:]
+        for group in settings.shop.groups {
+            eligibility[group.id] = introductoryRefusal(in: group.id, to: account) == nil
+        }
+        return eligibility
+    }
+
+    private func introductoryRefusal(in group: String, to account: Account.Key) -> String? {
+        let chain = accounts[account]?.chains[group].flatMap { subscriptions[$0] }
+        if chain.map({ !$0.isOver }) == true { return "they are subscribed in the group." }
+        let used = accounts[account]?.introductoryOffersUsed.contains(group)
+        // Returning customers may take it too, if they never had one in the group.
+        return used == true ? "they had an introductory offer in the group." : nil
     }
 
     private func codeRefusal(

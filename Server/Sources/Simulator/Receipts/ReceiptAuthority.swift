@@ -17,9 +17,21 @@ package struct ReceiptAuthority: Sendable {
 
     /// A fresh root, which nobody trusts yet. Takes some tenths of a second.
     package init() throws(SigningFailure) {
+        try self.init { try (1...3).map { _ in try .init(keySize: .bits2048) } }
+    }
+
+    /// The authority of a seed: one seed, one root, and the same bytes for the same receipt. Takes
+    /// some tenths of a second.
+    init(seed: UInt64) throws(SigningFailure) {
+        try self.init { try SeededKeys.receiptKeys(seed: seed) }
+    }
+
+    /// With the keys of root, intermediate and leaf.
+    private init(_ keys: () throws -> [_RSA.Signing.PrivateKey]) throws(SigningFailure) {
         do {
             typealias Make = ReceiptCertificates
-            let (rootKey, middleKey, key) = try (Make.key(), Make.key(), Make.key())
+            let keys = try keys()
+            let (rootKey, middleKey, key) = (keys[0], keys[1], keys[2])
             let root = try Make.root(rootKey)
             let middle = try Make.intermediate(middleKey, under: root, signer: rootKey)
             let leaf = try Make.leaf(

@@ -8,33 +8,22 @@ import _CryptoExtras
 enum ReceiptCertificates {
     typealias Key = _RSA.Signing.PrivateKey
 
-    static func key() throws -> Key { try Key(keySize: .bits2048) }
-
     static func root(_ key: Key) throws -> Certificate {
         let name = try Certificates.name("Perennial Simulator Receipt Root CA")
         let publicKey = Certificate.PublicKey(key.publicKey)
-        let extensions = try Certificate.Extensions {
-            Critical(BasicConstraints.isCertificateAuthority(maxPathLength: nil))
-            Critical(KeyUsage(keyCertSign: true, cRLSign: true))
-            SubjectKeyIdentifier(hash: publicKey)
-        }
-        return try certificate(publicKey, name: name, issuer: name, extensions, signer: key)
+        return try certificate(
+            publicKey, name: name, issuer: name, Certificates.rootExtensions(publicKey),
+            signer: key)
     }
 
     static func intermediate(
         _ key: Key, under root: Certificate, signer: Key
     ) throws -> Certificate {
         let publicKey = Certificate.PublicKey(key.publicKey)
-        let extensions = try Certificate.Extensions {
-            Critical(BasicConstraints.isCertificateAuthority(maxPathLength: 0))
-            Critical(KeyUsage(keyCertSign: true, cRLSign: true))
-            SubjectKeyIdentifier(hash: publicKey)
-            Certificates.identifier(of: root)
-            Certificates.marker(Certificates.intermediateMarker)
-        }
         return try certificate(
             publicKey, name: Certificates.name("Perennial Simulator Receipt Relations CA"),
-            issuer: root.subject, extensions, signer: signer)
+            issuer: root.subject,
+            Certificates.intermediateExtensions(publicKey, under: root), signer: signer)
     }
 
     /// What signs receipts, under the intermediate or, for transaction receipts, under the root.
@@ -42,24 +31,19 @@ enum ReceiptCertificates {
         _ key: Key, named name: String, under issuer: Certificate, signer: Key
     ) throws -> Certificate {
         let publicKey = Certificate.PublicKey(key.publicKey)
-        let extensions = try Certificate.Extensions {
-            Critical(BasicConstraints.notCertificateAuthority)
-            Critical(KeyUsage(digitalSignature: true))
-            SubjectKeyIdentifier(hash: publicKey)
-            Certificates.identifier(of: issuer)
-            Certificates.marker(Certificates.leafMarker)
-        }
         return try certificate(
-            publicKey, name: Certificates.name(name), issuer: issuer.subject, extensions,
-            signer: signer)
+            publicKey, name: Certificates.name(name), issuer: issuer.subject,
+            Certificates.leafExtensions(publicKey, under: issuer), signer: signer)
     }
 
     private static func certificate(
         _ publicKey: Certificate.PublicKey, name: DistinguishedName, issuer: DistinguishedName,
         _ extensions: Certificate.Extensions, signer: Key
     ) throws -> Certificate {
-        try Certificate(
-            version: .v3, serialNumber: Certificate.SerialNumber(), publicKey: publicKey,
+        // Two are of one key: what tells them apart is who has issued them.
+        let number = Certificates.serialNumber(of: publicKey)
+        return try Certificate(
+            version: .v3, serialNumber: number, publicKey: publicKey,
             notValidBefore: Certificates.notBefore, notValidAfter: Certificates.notAfter,
             issuer: issuer, subject: name, signatureAlgorithm: .sha256WithRSAEncryption,
             extensions: extensions, issuerPrivateKey: Certificate.PrivateKey(signer))

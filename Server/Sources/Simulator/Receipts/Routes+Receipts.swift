@@ -6,7 +6,7 @@ extension SimulatorRoute {
     static let receiptRoutes = [
         get("/_sim/receipt-root.cer", "The root certificate (DER) that receipts are signed under.")
         { simulator, _ in
-            .bytes(simulator.authority.receipts.rootDER, type: "application/pkix-cert")
+            .bytes(try simulator.authority.receipts.rootDER, type: "application/pkix-cert")
         },
         get("/_sim/devices/{id}/receipt", "A device's app receipt, made now.", query: ["guid"]) {
             simulator, call in

@@ -122,6 +122,7 @@ extension AppStoreSimulator {
         guard [.consumable, .autoRenewable].contains(transaction.product.type) else {
             throw APIError.invalidTransactionTypeNotSupported
         }
+        try requirePurchased(transaction)
         return try await take(ConsumptionBody(first: call.body()), of: transaction)
     }
 

@@ -21,6 +21,7 @@ extension AppStoreSimulator {
         let home = settings.shop.settings.storefront.flatMap(Storefront.named)
         let counter = Counter(
             world: world, account: device?.account,
+            introductory: device.map { introductoryEligibility(on: $0) } ?? [:],
             storefront: device?.storefront ?? home ?? .unitedStates, now: clock.now)
         let wished = ids.map { $0.split(separator: ",").map(String.init) }
         let all = wished ?? settings.shop.products.map(\.id)
@@ -43,6 +44,8 @@ private struct Counter {
     let world: World
     /// Nil where nobody asks: then nothing is said of eligibility.
     let account: Account.Key?
+    /// Whether the introductory offer may be had, by group, as the device says.
+    let introductory: [String: Bool]
     let storefront: Storefront
     let now: AppStoreDate
 
@@ -84,7 +87,11 @@ private struct Counter {
             .init("billing_plan", offer.billingPlan?.json ?? .null),
         ]
         if let account {
-            let refusal = world.refusal(of: offer, product, to: account)
+            var refusal = world.refusal(of: offer, product, to: account)
+            let isTold = introductory[product.subscription?.groupID ?? ""]
+            if offer.type == .introductory, let isTold, isTold != (refusal == nil) {
+                refusal = isTold ? nil : "the device was told so before."
+            }
             members.append(.init("eligible", .bool(refusal == nil)))
             members.append(.init("reason", refusal.map { .string($0) } ?? .null))
         }

@@ -11,6 +11,13 @@ struct OrderedStatus: Hashable, Sendable {
 
     /// Answers that can be ordered at once.
     static let countMax = 1000
+
+    func answer(at environment: SimulatedEnvironment) -> VerifyReceiptAnswer {
+        var answer = VerifyReceiptAnswer(status)
+        answer.isRetryable = isRetryable
+        if isRetryable != nil { answer.environment = environment.storeEnvironment }
+        return answer
+    }
 }
 
 extension AppStoreSimulator {
@@ -40,19 +47,21 @@ extension AppStoreSimulator {
     }
 
     /// What verifyReceipt of one store answers to a request's body. Harmless to repeat.
+    ///
+    /// First comes what was ordered, then the faults of the API, then the truth.
     package func verifyReceipt(
         _ body: [UInt8], at environment: SimulatedEnvironment
-    ) throws(SigningFailure) -> JSON {
+    ) async throws -> JSON {
         if !orderedStatuses.isEmpty {
-            let ordered = orderedStatuses.removeFirst()
-            var answer = VerifyReceiptAnswer(ordered.status)
-            answer.isRetryable = ordered.isRetryable
-            if ordered.isRetryable != nil { answer.environment = environment.storeEnvironment }
-            return answer.json
+            return orderedStatuses.removeFirst().answer(at: environment).json
         }
+        if let answer = await faultyAnswer(toReceipt: body, at: environment) { return answer }
         let question = VerifyReceipt(
-            world: world, authority: authority.receipts, environment: environment, now: clock.now)
-        return try question.answer(to: body)
+            world: world, authority: try authority.receipts, environment: environment,
+            now: clock.now)
+        let answer = try question.answer(to: body)
+        remember(answer, toReceipt: body, at: environment)
+        return answer
     }
 
     /// Orders what verifyReceipt answers next, so many times.

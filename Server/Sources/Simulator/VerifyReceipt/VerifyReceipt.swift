@@ -141,11 +141,11 @@ extension VerifyReceipt {
         answer.receipt = receipt
         answer.status = .valid
         guard receipt.expires != nil else { return answer.json }
-        let chain = world.legacyTransactions(of: owner, at: now).last {
-            $0.payload.originalTransactionId == receipt.originalTransactionID
+        guard let chain = world.subscriptions[receipt.originalTransactionID ?? ""]?.latest else {
+            return unknownAccount.json
         }
-        guard let chain else { return unknownAccount.json }
-        let latest = chain.receipt(
+        let payload = chain.payload(signed: now, world.letterhead(of: owner))
+        let latest = LegacyTransaction(payload: payload).receipt(
             appAppleID: world.settings.appAppleID, device: world.hardware(of: owner))
         if latest.cancelled == nil, let expires = latest.expires, expires > now {
             answer.latest = latest

@@ -86,7 +86,7 @@ import Testing
         let stage = try Stage()
         try await withClient(stage) { client in
             let served = try await client.answer("/_sim/receipt-root.cer").body
-            let root = stage.simulator.authority.receipts.rootDER
+            let root = try stage.simulator.authority.receipts.rootDER
             #expect([UInt8](served.readableBytesView) == root && root != stage.simulator.rootDER)
         }
     }

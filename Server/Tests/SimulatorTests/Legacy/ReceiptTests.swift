@@ -113,7 +113,7 @@ import X509
         try await stage.buy("pro.monthly")
         let text = try await stage.simulator.receipt(on: "anna-1")
         let file = try require(Base64.standard.decode(Array(text.utf8)), "no Base64")
-        let receipts = stage.simulator.authority.receipts
+        let receipts = try stage.simulator.authority.receipts
         let folder = try TemporaryFolder()
         let root = try folder.write("root.pem", pem(receipts.rootDER))
         let payload = try receipts.receipt(in: file).bytes
@@ -142,7 +142,7 @@ import X509
         try await stage.buy("pro.monthly")
         let text = try await stage.simulator.receipt(on: "anna-1")
         let file = try require(Base64.standard.decode(Array(text.utf8)), "no Base64")
-        let authority = stage.simulator.authority.receipts
+        let authority = try stage.simulator.authority.receipts
         let content = try require(ReceiptEnvelope(parsing: file), "no envelope").content
         // Content and signature; not the certificates that only help others.
         let places = Array(stride(from: 70, to: content.count, by: 7)) + [file.count - 1]
@@ -162,7 +162,7 @@ import X509
         let file = try require(Base64.standard.decode(Array(text.utf8)), "no Base64")
         let again = try SigningAuthority(stored: stage.simulator.authority.stored)
         #expect(try again.receipts.receipt(in: file).purchases.count == 1)
-        #expect(again.receipts.rootDER == stage.simulator.authority.receipts.rootDER)
+        #expect(try again.receipts.rootDER == stage.simulator.authority.receipts.rootDER)
     }
 
     @Test func `the certificates have Apple's marks`() throws {
@@ -183,7 +183,7 @@ import X509
         let id = try await stage.buy("pro.monthly").transactionID
         let text = try await stage.simulator.transactionReceipt(of: id)
         let file = try require(Base64.standard.decode(Array(text.utf8)), "no Base64")
-        let authority = stage.simulator.authority.receipts
+        let authority = try stage.simulator.authority.receipts
         let (receipt, environment) = try authority.transaction(in: file)
         #expect(environment == .production && receipt.transactionID == id)
         #expect(try receipt.expires == moment("2026-02-10T20:00:00Z"))

@@ -48,7 +48,7 @@ import Testing
         let text = try await stage.simulator.receipt(on: "anna-1")
         try await stage.advance("P1M")
         let latest = try require(try await answer(stage, text).latestReceipt, "no receipt")
-        let authority = stage.simulator.authority.receipts
+        let authority = try stage.simulator.authority.receipts
         let (old, new) = try (receipt(text, authority), receipt(latest, authority))
         #expect((old.purchases.count, new.purchases.count) == (1, 2))
         #expect(new[.deviceHash] == old[.deviceHash] && new[.opaqueValue] == old[.opaqueValue])

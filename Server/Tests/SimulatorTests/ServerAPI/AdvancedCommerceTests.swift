@@ -66,6 +66,17 @@ import Testing
         #expect(transaction.revocationPercentage == percentage)
     }
 
+    @Test func `what was migrated names the subscription that it was before`() async throws {
+        let stage = try Stage()
+        let id = try await stage.buy("pro.monthly").transactionID
+        _ = try await stage.json(ask("subscription/migrate/\(id)", 0))
+        try await stage.advance("P1M")
+        let previous = try await stage.letters().map {
+            $0.transaction.previousOriginalTransactionId
+        }
+        #expect(previous == [nil, id, id])
+    }
+
     @Test func `a refusal can be tried`() async throws {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").transactionID

@@ -88,6 +88,73 @@ import Testing
         #expect(transaction.revocation?.percentage == 75_000)
     }
 
+    @Test(arguments: ["v1", "v2"])
+    func `nobody is asked about what somebody else of the family has bought`(version: String)
+        async throws
+    {
+        let stage = try Stage(shop: try CatShop.file())
+        for name in ["anna", "ben"] {
+            try await stage.simulator.addDevice(account: name, family: "cats")
+        }
+        let own = try await stage.buy("pro.monthly").transactionID
+        let shared = try decode(
+            TransactionPayload.self, await stage.simulator.transactions(on: "ben-1")[0])
+        #expect(shared.inAppOwnershipType == .familyShared)
+        let body: JSON = [
+            "customerConsented": true, "sampleContentProvided": true,
+            "deliveryStatus": version == "v1" ? 0 : "DELIVERED",
+        ]
+        let path = "PUT \(version)/transactions/consumption/"
+        let id = try require(shared.transactionId, "no id")
+        #expect(try await stage.refusal(Ask(path + id, body: body)) == Refused(400, 4_000_185))
+        #expect(try await stage.answer(Ask(path + own, body: body)) == APIAnswer(202))
+    }
+
+    /// Anna pays for a year and has the money back, comes back for a month and leaves again; then
+    /// the first refund is reversed.
+    @Test func `a reversed refund opens what it was paid for, also after a later end`()
+        async throws
+    {
+        let stage = try Stage()
+        let year = try await stage.buy("pro.yearly", offer: "none").transactionID
+        try await stage.advance("P1M")
+        try await stage.simulator.change(transaction: year, .refund())
+        try await stage.advance("P1M")
+        try await stage.buy("pro.monthly")
+        try await stage.simulator.change(year, .cancel)
+        try await stage.advance("P2M")
+        #expect(try await stage.truth().state == .expired)
+        try await stage.simulator.change(transaction: year, .reverseRefund)
+        let truth = try await stage.truth()
+        #expect(truth.isOpen && truth.state == .paid && !truth.willRenew)
+        #expect(truth.productID == "pro.yearly")
+        #expect(try truth.until == moment("2027-01-10T20:00:00Z"))
+        let json = try await stage.json(Ask("GET v1/subscriptions/\(year)"))
+        let entry = json["data"]?.array?.first?["lastTransactions"]?.array?.first
+        #expect(entry?["status"] == 1)
+        let latest = try decode(
+            TransactionPayload.self, require(entry?["signedTransactionInfo"]?.string, "none"))
+        #expect(latest.transactionId == year && latest.revocationDate == nil)
+        let told = try require(try await stage.letters().last, "nothing was told")
+        #expect(told.line == "REFUND_REVERSED 1 pro.yearly")
+        #expect(told.renewal?.autoRenewStatus == .off && told.renewal?.expirationIntent == nil)
+        try await stage.advance("P9M")
+        #expect(try await stage.story().last == "EXPIRED/VOLUNTARY 2 pro.yearly")
+        #expect(try await stage.truth().isOpen == false)
+    }
+
+    @Test func `a reversed refund leaves alone who has come back and stays`() async throws {
+        let stage = try Stage()
+        let year = try await stage.buy("pro.yearly", offer: "none").transactionID
+        try await stage.simulator.change(transaction: year, .refund())
+        let month = try await stage.buy("pro.monthly")
+        try await stage.simulator.change(transaction: year, .reverseRefund)
+        #expect(try await stage.letters().last?.line == "REFUND_REVERSED 1 pro.yearly")
+        try await stage.advance("P1M")
+        #expect(try await stage.story().last == "DID_RENEW 1 pro.monthly")
+        #expect(month.originalTransactionID == year)
+    }
+
     @Test func `an extension is told as Apple tells it, and at most twice a year`() async throws {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").transactionID

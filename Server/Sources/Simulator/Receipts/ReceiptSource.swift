@@ -1,0 +1,36 @@
+import Synchronization
+
+/// Where an authority's receipts are signed: by keys that are there, or by a seed's, which are made
+/// when the first receipt is asked for. Most runs ask for none.
+enum ReceiptSource: Sendable {
+    case made(ReceiptAuthority)
+    case seeded(SeededReceipts)
+
+    var authority: ReceiptAuthority {
+        get throws(SigningFailure) {
+            switch self {
+            case .made(let authority): authority
+            case .seeded(let receipts): try receipts.authority
+            }
+        }
+    }
+}
+
+/// The receipts' authority of a seed, made once.
+final class SeededReceipts: Sendable {
+    private let seed: UInt64
+    private let made = Mutex<ReceiptAuthority?>(nil)
+
+    init(seed: UInt64) { self.seed = seed }
+
+    var authority: ReceiptAuthority {
+        get throws(SigningFailure) {
+            try made.withLock { made throws(SigningFailure) in
+                if let made { return made }
+                let authority = try ReceiptAuthority(seed: seed)
+                made = authority
+                return authority
+            }
+        }
+    }
+}
