@@ -15,7 +15,7 @@ struct CopiedTable: Hashable, Sendable {
         CopiedTable(name: "customers", key: ["app", "customer"], others: ["created_at_ms"]),
         CopiedTable(name: "customer_ids", key: ["app", "id"], others: ["customer", "since_ms"]),
         CopiedTable(
-            name: "links", key: ["app", "environment", "purchase"],
+            name: "links", key: ["app", "purchase", "environment"],
             others: ["customer", "evidence", "since_ms"]),
         CopiedTable(
             name: "keys", key: ["app", "hash"], others: ["kind", "name", "created_at_ms"]),
@@ -25,12 +25,9 @@ struct CopiedTable: Hashable, Sendable {
             others: ["document_signed_at_ms", "statement"]),
         CopiedTable(
             name: "purchases", key: ["app", "environment", "purchase"],
-            others: ["account_token", "timeline"]),
-        CopiedTable(
-            name: "checks", key: ["app", "environment", "purchase"],
             others: [
-                "due_at_ms", "known_at_ms", "asked_at_ms", "failed_at_ms", "failures", "revision",
-                "lease_until_ms", "lease_holder",
+                "account_token", "timeline", "due_at_ms", "known_at_ms", "asked_at_ms",
+                "failed_at_ms", "failures", "revision", "lease_until_ms", "lease_holder",
             ]),
         CopiedTable(
             name: "app_stores", key: ["app", "environment"],

@@ -205,7 +205,7 @@ extension Store {
                     [.text("birds"), .text("production"), .integer(0), .integer(0), .integer(9)]
                 ).map { try $0.text(3) }
             }
-            #expect(plan.count == 1 && plan[0].contains("checks_by_due"), "\(plan)")
+            #expect(plan.count == 1 && plan[0].contains("purchases_by_due"), "\(plan)")
         }
     }
 }
