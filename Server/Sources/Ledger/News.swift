@@ -21,6 +21,11 @@ struct News {
 
     /// All of it; where the condition has changed there is at least one that says so.
     mutating func changes(endingWith final: Condition?) -> [Change] {
+        for period in gonePeriods {
+            found += Self.difference(period.amount, nil).map {
+                Change(.priceCorrected, at: now, of: period, money: $0)
+            }
+        }
         for (old, index) in changedPeriods {
             let period = after.periods[index]
             if old == nil { begin(period, at: index) }
@@ -53,6 +58,17 @@ struct News {
             let old = byID[after.periods[index].id]
             return old == after.periods[index] ? nil : (old, index)
         }
+    }
+
+    /// Periods that no document speaks of any more: only a rebuild takes any away.
+    private var gonePeriods: [Timeline.Period] {
+        if before.periods.count <= after.periods.count,
+            zip(before.periods, after.periods).allSatisfy({ $0.id == $1.id })
+        {
+            return []
+        }
+        let ids = Set(after.periods.map(\.id))
+        return before.periods.filter { !ids.contains($0.id) }
     }
 
     private mutating func begin(_ period: Timeline.Period, at index: Int) {
@@ -161,8 +177,9 @@ struct News {
             }
         }
         guard let kind = kind ?? (found.isEmpty ? .accessChanged : nil) else { return }
-        // Shut, `until` says since when.
-        let since = access.flatMap { $0.isOpen ? nil : $0.until }
+        // Shut, `until` says since when. What was open beyond that was shut by what was said.
+        let isSaid = kind == .expired && (told?.state == .grace || told?.state == .retry)
+        let since = isSaid ? after.renewal?.at : access.flatMap { $0.isOpen ? nil : $0.until }
         var change = Change(kind, at: min(since ?? now, now), product: final?.product)
         if kind == .expired { change.why = access.flatMap { Change.Why($0.reason) } }
         if let period = after.period(at: now) {

@@ -14,11 +14,26 @@ struct Fold {
     var history: CheckHistory
     /// When it is to be asked about, as it stands; nil where the purchase is new.
     var dueBefore: Instant?
+    /// As its log knows it: at first before all of the documents.
+    fileprivate var log: ToldPurchase
 
-    fileprivate func row(_ rules: CheckRules) -> [Value]? {
-        let due = after.nextCheck(history, rules: rules)
+    /// Tells what each document says that is new.
+    fileprivate mutating func tell(_ rules: AccessRules) -> [EventEntry] {
+        var entries: [EventEntry] = []
+        for (index, one) in attested.enumerated() {
+            let isLast = index == attested.count - 1
+            let later = isLast ? after : log.timeline.adding(one.facts)
+            guard later != log.timeline else { continue }
+            let cause = EventEntry.Cause.document(one.document.id)
+            entries += log.hear(later, from: cause, at: one.document.receivedAt, rules)
+        }
+        return entries
+    }
+
+    fileprivate func row(_ checks: CheckRules, _ rules: AccessRules) -> [Value]? {
+        let due = after.nextCheck(history, rules: checks)
         guard due != dueBefore || after != before else { return nil }
-        return StoreTransaction.row(of: after, in: app, due: due, knownAt: history.knownAt)
+        return StoreTransaction.row(of: log, rules, due: due, knownAt: history.knownAt)
     }
 }
 
@@ -30,8 +45,11 @@ extension StoreTransaction {
     /// knows its timeline before and after, and the documents between the two.
     func add(_ attested: [AttestedDocument]) throws(StorageFailure) {
         try insert(attested, into: "facts")
-        let folds = try folds(of: attested)
-        try put(folds.compactMap { $0.row(checkRules) })
+        var folds = try folds(of: attested)
+        var entries: [EventEntry] = []
+        for index in folds.indices { entries += folds[index].tell(rules(of: folds[index].app)) }
+        try put(folds.compactMap { $0.row(checkRules, rules(of: $0.app)) })
+        try append(entries)
     }
 
     package func add(_ facts: [Fact], from document: StoredDocument) throws(StorageFailure) {
@@ -81,61 +99,70 @@ extension StoreTransaction {
     }
 
     private static let selectFolded =
-        "SELECT \(historyColumns), timeline FROM purchases "
+        "SELECT \(historyColumns), \(toldColumns) FROM purchases "
         + "WHERE app = $1 AND environment = $2 AND purchase = $3"
 
     private static func fold(
         _ group: AttestedGroup, stored row: Row?
     ) throws(StorageFailure) -> Fold {
-        let before: Timeline
+        let log: ToldPurchase
         let history: CheckHistory
         if let row {
-            before = try Timeline(stored: try row.bytes(6), of: group.purchase)
+            log = try toldPurchase(group.purchase, in: group.app, row, at: 6)
             history = try Self.history(row)
         } else {
-            before = Timeline(of: group.purchase, [])
+            log = ToldPurchase(app: group.app, timeline: Timeline(of: group.purchase, []))
             history = CheckHistory(
                 knownAt: group.attested.first?.document.receivedAt ?? Instant(milliseconds: 0))
         }
         return Fold(
-            app: group.app, before: before,
-            after: before.adding(group.attested.lazy.flatMap(\.facts)),
-            attested: group.attested, history: history,
+            app: group.app, before: log.timeline,
+            after: log.timeline.adding(group.attested.lazy.flatMap(\.facts)),
+            attested: group.attested,
+            history: history,
             dueBefore: try row.map { (row) throws(StorageFailure) in
                 Instant(milliseconds: try row.integer(0))
-            })
+            }, log: log)
     }
 
     // MARK: - Rows
 
     /// Writes a timeline in the place of what is stored for its purchase, whatever that is, and
-    /// when the purchase is due by it. How asking about it went stays.
+    /// when the purchase is due by it. How asking about it went stays. What is another than was
+    /// told is told.
     func replace(
-        _ timeline: Timeline, in app: AppID, heardAt: Instant
+        _ timeline: Timeline, in app: AppID, heardAt: Instant, at now: Instant
     ) throws(StorageFailure) {
         let known = try checkHistory(of: timeline.purchase, in: app)?.history
         let history = known ?? CheckHistory(knownAt: heardAt)
         let due = timeline.nextCheck(history, rules: checkRules)
-        try put([Self.row(of: timeline, in: app, due: due, knownAt: history.knownAt)])
+        let rules = rules(of: app)
+        var log = try lastTold(of: timeline, in: app)
+        let entries = log.hear(timeline, from: .rebuild, at: now, rules)
+        try put([Self.row(of: log, rules, due: due, knownAt: history.knownAt)])
+        try append(entries)
     }
 
     fileprivate static func row(
-        of timeline: Timeline, in app: AppID, due: Instant, knownAt: Instant
+        of log: ToldPurchase, _ rules: AccessRules, due: Instant, knownAt: Instant
     ) -> [Value] {
-        key(of: timeline.purchase, in: app) + [
+        let timeline = log.timeline
+        return key(of: timeline.purchase, in: log.app) + [
             .text(timeline.accountToken), .bytes(timeline.stored), .integer(due.milliseconds),
-            .integer(knownAt.milliseconds),
+            .integer(knownAt.milliseconds), log.told.map { .bytes($0.stored) } ?? .null,
+            .integer(log.turnsAt(rules)?.milliseconds),
         ]
     }
 
     private func put(_ rows: [[Value]]) throws(StorageFailure) {
         try connection.runEach(
             "INSERT INTO purchases (app, environment, purchase, account_token, timeline, "
-                + "due_at_ms, known_at_ms, failures, lease_until_ms) "
-                + "VALUES ($1, $2, $3, $4, $5, $6, $7, 0, 0) "
+                + "due_at_ms, known_at_ms, told, turns_at_ms, failures, lease_until_ms) "
+                + "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, 0) "
                 + "ON CONFLICT (app, environment, purchase) "
                 + "DO UPDATE SET account_token = excluded.account_token, "
-                + "timeline = excluded.timeline, due_at_ms = excluded.due_at_ms",
+                + "timeline = excluded.timeline, due_at_ms = excluded.due_at_ms, "
+                + "told = excluded.told, turns_at_ms = excluded.turns_at_ms",
             rows)
     }
 }

@@ -16,7 +16,7 @@ extension StoreTransaction {
     /// Lets no document in until this transaction ends, so that it cannot be overtaken again and
     /// again. To be called before anything else in it.
     package func holdWriters(_ dialect: Dialect) throws(StorageFailure) {
-        for statement in dialect.holding(["documents", "facts", "purchases"]) {
+        for statement in dialect.holding(["documents", "facts", "purchases", "logs"]) {
             try connection.run(statement, [])
         }
     }
@@ -40,16 +40,13 @@ extension StoreTransaction {
     /// Puts the rebuilt facts in the place of those in use, and folds every purchase again. The
     /// rebuilt table stays, so that a repeat finds it: ``endRebuild()`` follows in a transaction of
     /// its own.
-    package func swapRebuilt() throws(StorageFailure) {
+    package func swapRebuilt(at now: Instant) throws(StorageFailure) {
         try connection.run("DELETE FROM facts", [])
         try connection.run("INSERT INTO facts SELECT * FROM \(Self.rebuilt)", [])
         try eachRebuiltTimeline { (app, timeline) throws(StorageFailure) in
-            try replace(timeline, in: app, heardAt: timeline.attestedAt)
+            try replace(timeline, in: app, heardAt: timeline.attestedAt, at: now)
         }
-        try connection.run(
-            "DELETE FROM purchases WHERE NOT EXISTS (SELECT 1 FROM facts "
-                + "WHERE facts.app = purchases.app AND facts.environment = purchases.environment "
-                + "AND facts.purchase = purchases.purchase)", [])
+        try forgetPurchasesWithoutFacts(at: now)
     }
 
     /// How many rows differ from what the documents make, and the first of them.

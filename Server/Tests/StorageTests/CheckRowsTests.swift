@@ -136,7 +136,7 @@ extension Store {
                 try tx.addRebuilt([fact("t1")], from: document(1))
                 try tx.addRebuilt([renewal, unrevoked], from: document(2))
                 let found = try tx.rebuiltDifferences()
-                try tx.swapRebuilt()
+                try tx.swapRebuilt(at: now)
                 return found.first
             }
             #expect(differences.isEmpty)
