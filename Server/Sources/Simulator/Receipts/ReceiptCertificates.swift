@@ -8,6 +8,9 @@ import _CryptoExtras
 enum ReceiptCertificates {
     typealias Key = _RSA.Signing.PrivateKey
 
+    /// Apple's mark of what signs transaction receipts.
+    static let purchaseMarker: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 5, 1]
+
     static func key() throws -> Key { try Key(keySize: .bits2048) }
 
     static func root(_ key: Key) throws -> Certificate {
@@ -39,7 +42,8 @@ enum ReceiptCertificates {
 
     /// What signs receipts, under the intermediate or, for transaction receipts, under the root.
     static func leaf(
-        _ key: Key, named name: String, under issuer: Certificate, signer: Key
+        _ key: Key, named name: String, under issuer: Certificate, signer: Key,
+        marker: ASN1ObjectIdentifier = Certificates.leafMarker
     ) throws -> Certificate {
         let publicKey = Certificate.PublicKey(key.publicKey)
         let extensions = try Certificate.Extensions {
@@ -47,7 +51,7 @@ enum ReceiptCertificates {
             Critical(KeyUsage(digitalSignature: true))
             SubjectKeyIdentifier(hash: publicKey)
             Certificates.identifier(of: issuer)
-            Certificates.marker(Certificates.leafMarker)
+            Certificates.marker(marker)
         }
         return try certificate(
             publicKey, name: Certificates.name(name), issuer: issuer.subject, extensions,
