@@ -63,7 +63,7 @@ let package = Package(
     targets: ([
         library("Ledger"),
         library("AppStoreFormats"),
-        library("AppStoreTrust", ["AppStoreFormats", x509, asn1, crypto]),
+        library("AppStoreTrust", ["AppStoreFormats", x509, asn1, crypto, cryptoExtras]),
         library("AppStoreClient", ["AppStoreFormats", crypto, httpClient, nioCore]),
         library("Intake", ["Ledger", "AppStoreFormats"]),
         library("Storage", ["Ledger"]),
@@ -102,7 +102,9 @@ let package = Package(
             path: "Benchmarks", swiftSettings: strict),
         tests("LedgerTests", ["Ledger"]),
         tests("AppStoreFormatsTests", ["AppStoreFormats"]),
-        tests("AppStoreTrustTests", ["AppStoreTrust", "AppStoreFormats", x509, asn1, crypto]),
+        tests(
+            "AppStoreTrustTests",
+            ["AppStoreTrust", "AppStoreFormats", x509, asn1, crypto, cryptoExtras]),
         tests(
             "AppStoreClientTests",
             ["AppStoreClient", "AppStoreFormats", crypto, httpClient, hummingbird, logging]),

@@ -3,6 +3,9 @@ public struct Paths: Sendable {
     private init() {}
 
     public static let notifications = "/apple/notifications"
+    /// Apple's verifyReceipt, answered by us; the sandbox's receipts at the second.
+    public static let verifyReceipt = "/verifyReceipt"
+    public static let sandboxVerifyReceipt = "/sandbox/verifyReceipt"
     public static let purchases = "/v1/purchases"
     public static let events = "/v1/events"
     public static let health = "/health"

@@ -50,6 +50,10 @@ import Testing
     static let purchases = PurchasesRequest(
         customerID: "anna", signedTransactions: ["a.b.c"], signedRenewalInfos: ["d.e.f"])
 
+    static let receipt = PurchasesRequest(
+        customerID: "anna", appReceipt: "MIIB", transactionReceipt: "ewo=",
+        deviceGUID: "956328D9-CC6A-47F4-BE40-6953FB0AB6C7")
+
     @Test func `a customer with everything is written as the golden file`() throws {
         try check(Self.anna, against: "customer")
     }
@@ -64,6 +68,7 @@ import Testing
 
     @Test func `the requests are written as the golden files`() throws {
         try check(Self.purchases, against: "purchases-request")
+        try check(Self.receipt, against: "receipt-request")
         try check(AliasRequest(customerID: "anna@example.com"), against: "alias-request")
     }
 

@@ -21,6 +21,10 @@ package struct AppStoreHosts: Hashable, Sendable {
         production: "https://api.storekit.itunes.apple.com",
         sandbox: "https://api.storekit-sandbox.itunes.apple.com")
 
+    /// Where verifyReceipt is.
+    package static let appleReceipts = Self(
+        production: "https://buy.itunes.apple.com", sandbox: "https://sandbox.itunes.apple.com")
+
     /// A simulator, which has its sandbox in a folder.
     package static func simulator(_ url: String) -> Self {
         let url = withoutSlash(url)

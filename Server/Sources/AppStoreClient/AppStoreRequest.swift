@@ -1,21 +1,21 @@
 import AppStoreFormats
 
-/// A request to the App Store Server API, whoever carries it.
+/// A request to the App Store, whoever carries it.
 package struct AppStoreRequest: Sendable {
     package var method: String
     /// Below the store's address: `/inApps/v1/…`. Only characters that a path holds as they are.
     package var path: String
     /// In the order that is sent; not yet percent-encoded.
     package var query: [(String, String)]
-    /// `Bearer …`. Never logged.
-    package var authorization: String
+    /// `Bearer …`; nil for verifyReceipt, whose secret is in the body. Never logged.
+    package var authorization: String?
     /// JSON; nil for a request without a body.
     package var body: [UInt8]?
     /// Which of the two stores it is for.
     package var environment: StoreEnvironment
 
     package init(
-        method: String, path: String, query: [(String, String)], authorization: String,
+        method: String, path: String, query: [(String, String)], authorization: String?,
         body: [UInt8]?, environment: StoreEnvironment
     ) {
         self.method = method

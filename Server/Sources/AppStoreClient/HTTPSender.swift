@@ -73,7 +73,9 @@ extension HTTPClientRequest {
     fileprivate init(_ request: AppStoreRequest, _ hosts: AppStoreHosts) {
         self.init(url: hosts.url(of: request.environment) + request.path + Self.text(request.query))
         method = .init(rawValue: request.method)
-        headers.add(name: "authorization", value: request.authorization)
+        if let authorization = request.authorization {
+            headers.add(name: "authorization", value: authorization)
+        }
         headers.add(name: "accept", value: "application/json")
         if let body = request.body {
             headers.add(name: "content-type", value: "application/json")

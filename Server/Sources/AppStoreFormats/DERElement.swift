@@ -1,18 +1,21 @@
 /// One element of ASN.1 in its distinguished encoding (X.690): a tag of one byte, a definite
 /// length, the content. That is all that the inside of a receipt is made of.
-struct DERElement: Sendable {
-    static let integer: UInt8 = 0x02
-    static let octets: UInt8 = 0x04
+package struct DERElement: Sendable {
+    package static let integer: UInt8 = 0x02
+    package static let octets: UInt8 = 0x04
     static let utf8Text: UInt8 = 0x0C
     static let asciiText: UInt8 = 0x16
-    static let sequence: UInt8 = 0x30
-    static let set: UInt8 = 0x31
+    package static let sequence: UInt8 = 0x30
+    package static let set: UInt8 = 0x31
 
     let tag: UInt8
-    let content: ArraySlice<UInt8>
+    package let content: ArraySlice<UInt8>
+    /// The whole element, with tag and length.
+    package let encoded: ArraySlice<UInt8>
 
     /// Takes the first element off some bytes.
-    init(removingFrom bytes: inout ArraySlice<UInt8>) throws(ReceiptFailure) {
+    package init(removingFrom bytes: inout ArraySlice<UInt8>) throws(ReceiptFailure) {
+        let whole = bytes
         guard let tag = bytes.popFirst(), let first = bytes.popFirst() else {
             throw ReceiptFailure("the bytes end within an element")
         }
@@ -23,6 +26,10 @@ struct DERElement: Sendable {
                 throw ReceiptFailure("an element has no definite length of at most four bytes")
             }
             length = bytes.prefix(count).reduce(0) { $0 << 8 | Int($1) }
+            // One length has one encoding (X.690 §10.1): else one document had many digests.
+            guard length >= 0x80, bytes.first != 0 else {
+                throw ReceiptFailure("a length is written longer than it need be")
+            }
             bytes = bytes.dropFirst(count)
         }
         guard bytes.count >= length else {
@@ -31,10 +38,11 @@ struct DERElement: Sendable {
         self.tag = tag
         content = bytes.prefix(length)
         bytes = bytes.dropFirst(length)
+        encoded = whole[..<bytes.startIndex]
     }
 
     /// The same, where the element must have a certain tag.
-    init(_ tag: UInt8, removingFrom bytes: inout ArraySlice<UInt8>) throws(ReceiptFailure) {
+    package init(_ tag: UInt8, removingFrom bytes: inout ArraySlice<UInt8>) throws(ReceiptFailure) {
         try self.init(removingFrom: &bytes)
         guard self.tag == tag else {
             throw ReceiptFailure("an element has the tag \(self.tag) in place of \(tag)")

@@ -16,10 +16,16 @@ package struct Refusal: Error, Hashable, Sendable, CustomStringConvertible {
         case wrongKeyUsage
         case badSignature
         case payloadUnreadable
+        /// No receipt, or not as Apple writes it.
+        case receiptUnreadable
         case notValidAtSigning
         case fieldMissing
         case wrongBundle
         case wrongAppAppleID
+        /// The receipt is for another device than the one that is said to have sent it.
+        case wrongDevice
+        /// A notification of version 1 without the app's shared secret.
+        case wrongSecret
         case wrongEnvironment
         /// From Xcode or a local test: anybody can sign these.
         case environmentNeverTrusted
@@ -28,6 +34,8 @@ package struct Refusal: Error, Hashable, Sendable, CustomStringConvertible {
     /// Which document: the one that came, or one inside a notification.
     package enum Subject: String, Hashable, Sendable {
         case document = "The document"
+        case receipt = "The receipt"
+        case notification = "The notification"
         case transactionWithin = "The transaction within the notification"
         case renewalWithin = "The renewal information within the notification"
         case appTransactionWithin = "The app transaction within the notification"
@@ -79,10 +87,13 @@ extension Refusal.Reason {
         case .missingMarker, .wrongKeyUsage: "has"
         case .badSignature: "has"
         case .payloadUnreadable: "has a payload that is"
+        case .receiptUnreadable: "is"
         case .notValidAtSigning: "was signed at"
         case .fieldMissing: "has"
         case .wrongBundle: "is for bundle"
         case .wrongAppAppleID: "is for the app with Apple id"
+        case .wrongDevice: "is for"
+        case .wrongSecret: "has"
         case .wrongEnvironment, .environmentNeverTrusted: "is from environment"
         }
     }

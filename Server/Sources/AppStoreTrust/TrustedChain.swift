@@ -40,8 +40,12 @@ package struct ChainVerifier: Sendable {
     static let intermediateMarker: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 2, 1]
 
     private let roots: CertificateStore
+    let rootCertificates: [Certificate]
 
-    package init(roots: TrustRoots) { self.roots = CertificateStore(roots.certificates) }
+    package init(roots: TrustRoots) {
+        self.roots = CertificateStore(roots.certificates)
+        rootCertificates = roots.certificates
+    }
 
     /// The chain of leaf, intermediate and one of our roots. Throws where there is none, where a
     /// marker is absent, or where the leaf's key is not of P-256. Says nothing about time: that is
@@ -52,7 +56,7 @@ package struct ChainVerifier: Sendable {
     ) async throws(Refusal) -> TrustedChain {
         let leaf = try Certificate(reading: leaf)
         let intermediate = try Certificate(reading: intermediate)
-        let path = try await path(from: leaf, over: intermediate)
+        let path = try await path(from: leaf, over: [intermediate])
         try leaf.requireMarker(Self.leafMarker, named: "leaf")
         try intermediate.requireMarker(Self.intermediateMarker, named: "intermediate")
         try leaf.requireUsage("digital signatures", named: "leaf", \.digitalSignature)
@@ -64,16 +68,17 @@ package struct ChainVerifier: Sendable {
         return TrustedChain(leafKey: key, certificates: path)
     }
 
-    private nonisolated(nonsending) func path(
-        from leaf: Certificate, over intermediate: Certificate
+    /// The path of three from a leaf over one of some certificates to a root.
+    nonisolated(nonsending) func path(
+        from leaf: Certificate, over intermediates: [Certificate]
     ) async throws(Refusal) -> [Certificate] {
         var verifier = X509.Verifier(rootCertificates: roots) {
             RFC5280Policy.withValidityCheckDisabled()
         }
         let result = await verifier.validate(
-            leaf: leaf, intermediates: CertificateStore([intermediate]))
+            leaf: leaf, intermediates: CertificateStore(intermediates))
         guard case .validCertificate(let path) = result else {
-            throw untrusted("\(intermediate.issuer)")
+            throw untrusted("\((intermediates.first ?? leaf).issuer)")
         }
         // A leaf that a root signed itself, or a root that poses as a leaf, is a path too, but none
         // of Apple's.
@@ -81,7 +86,7 @@ package struct ChainVerifier: Sendable {
         return Array(path)
     }
 
-    private func untrusted(_ found: String) -> Refusal {
+    func untrusted(_ found: String) -> Refusal {
         Refusal(
             .untrustedChain,
             expected: "one of the roots given, over exactly one intermediate certificate",
@@ -91,7 +96,7 @@ package struct ChainVerifier: Sendable {
 
 extension Certificate {
     /// Presence is all that Apple defines: the value is NULL.
-    fileprivate func requireMarker(
+    func requireMarker(
         _ marker: ASN1ObjectIdentifier, named name: String
     ) throws(Refusal) {
         guard extensions[oid: marker] == nil else { return }
@@ -102,7 +107,7 @@ extension Certificate {
 
     /// The library's RFC 5280 policy leaves the key usage aside. A certificate without one may do
     /// anything.
-    fileprivate func requireUsage(
+    func requireUsage(
         _ use: String, named name: String, _ permitted: KeyPath<KeyUsage, Bool>
     ) throws(Refusal) {
         let usage: KeyUsage?

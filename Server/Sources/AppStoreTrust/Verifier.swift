@@ -19,7 +19,7 @@ package final class Verifier: Sendable {
     /// How far our clock may be behind Apple's, in milliseconds.
     package static let clockSkewMax: Int64 = 300_000
 
-    private let chains: ChainVerifier
+    let chains: ChainVerifier
     private let known = Mutex(KnownChains())
 
     package init(roots: TrustRoots) { chains = ChainVerifier(roots: roots) }
@@ -68,16 +68,21 @@ package final class Verifier: Sendable {
 }
 
 extension Verifier {
+    /// Last of all, because only what is genuine may be worth another attempt.
+    static func outcome<Payload>(
+        _ verified: Verified<Payload>, at now: AppStoreDate
+    ) -> Outcome<Payload> {
+        guard verified.signedAt.milliseconds - now.milliseconds <= clockSkewMax else {
+            return .cannotTellNow(Uncertainty(signedAt: verified.signedAt, now: now))
+        }
+        return .verified(verified)
+    }
+
     private nonisolated(nonsending) func outcome<Payload: SignedPayload>(
         of jws: [UInt8], for app: AppIdentity, at now: AppStoreDate
     ) async -> Outcome<Payload> {
         do throws(Refusal) {
-            let verified: Verified<Payload> = try await verified(jws, for: app, at: now)
-            // Last of all, because only what is genuine may be worth another attempt.
-            guard verified.signedAt.milliseconds - now.milliseconds <= Self.clockSkewMax else {
-                return .cannotTellNow(Uncertainty(signedAt: verified.signedAt, now: now))
-            }
-            return .verified(verified)
+            return Self.outcome(try await verified(jws, for: app, at: now), at: now)
         } catch {
             return .refused(error)
         }

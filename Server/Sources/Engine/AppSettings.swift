@@ -11,18 +11,22 @@ package struct AppSettings: Hashable, Sendable {
     package var appAppleID: Int64?
     /// Its purchases are made in a simulator, whose root it trusts. No other app does.
     package var isSimulated: Bool
+    /// What notifications of version 1 carry, and verifyReceipt wants; nil: neither is used.
+    package var sharedSecret: AppSecret?
     /// Which products give which right.
     package var entitlements: [EntitlementID: Set<ProductID>]
     package var rules: AccessRules
 
     package init(
         id: AppID, bundleID: String, appAppleID: Int64? = nil, isSimulated: Bool = false,
-        entitlements: [EntitlementID: Set<ProductID>], rules: AccessRules = AccessRules()
+        sharedSecret: AppSecret? = nil, entitlements: [EntitlementID: Set<ProductID>],
+        rules: AccessRules = AccessRules()
     ) {
         self.id = id
         self.bundleID = bundleID
         self.appAppleID = appAppleID
         self.isSimulated = isSimulated
+        self.sharedSecret = sharedSecret
         self.entitlements = entitlements
         self.rules = rules
     }

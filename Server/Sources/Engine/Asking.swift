@@ -10,6 +10,8 @@ package typealias CheckWorker = Storage.CheckWorker
 package struct Asking: Sendable {
     /// Nil for an app whose store cannot be asked.
     package var appStore: @Sendable (AppID) -> AppStoreClient?
+    /// How it is asked where there is no key: by receipts. Nil for an app without a shared secret.
+    package var verification: @Sendable (AppID) -> ReceiptVerification? = { _ in nil }
     package var worker: CheckWorker
     package var rules: CheckRules
 

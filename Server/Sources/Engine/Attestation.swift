@@ -58,6 +58,26 @@ struct Attestation: Sendable {
         try Intake.fact(of: renewal.payload, signedAt: renewal.signedAt)
     }
 
+    /// An app receipt, a transaction receipt, and what else came before signed documents.
+    init(
+        kind: StoredDocument.Kind, _ verified: Verified<some Hashable & Sendable>, _ bytes: [UInt8],
+        from origin: Origin, _ facts: () throws(IntakeFailure) -> LegacyFacts
+    ) {
+        document = StoredDocument(bytes, kind: kind, verified, origin)
+        self.facts = []
+        add(facts)
+    }
+
+    mutating func add(_ facts: () throws(IntakeFailure) -> LegacyFacts) {
+        do {
+            let found = try facts()
+            self.facts += found.facts
+            shortcomings += found.shortcomings
+        } catch {
+            shortcomings.append(error)
+        }
+    }
+
     private mutating func take(_ fact: () throws(IntakeFailure) -> Fact) {
         do {
             facts.append(try fact())
@@ -69,7 +89,7 @@ struct Attestation: Sendable {
 
 extension StoredDocument {
     fileprivate init(
-        _ bytes: [UInt8], kind: Kind, _ verified: Verified<some WireObject>,
+        _ bytes: [UInt8], kind: Kind, _ verified: Verified<some Hashable & Sendable>,
         _ origin: Attestation.Origin
     ) {
         let packed = PackedDocument(packing: bytes)
@@ -86,7 +106,13 @@ extension StoredDocument {
     /// The document as it came; nil where what is stored is damaged.
     var bytes: [UInt8]? {
         let packed = PackedDocument(parts: parts, headers: headers.map(\.segment))
-        guard let bytes = packed.unpacked, Array(SHA256.hash(data: bytes)) == id else { return nil }
+        guard let bytes = packed.unpacked, Self.digest(of: bytes, kind) == id else { return nil }
         return bytes
+    }
+
+    private static func digest(of bytes: [UInt8], _ kind: Kind) -> [UInt8]? {
+        guard kind == .notificationV1 else { return Array(SHA256.hash(data: bytes)) }
+        let json = try? JSON(parsing: bytes)
+        return json.map { Array(SHA256.hash(data: V1Notification.identity(of: $0))) }
     }
 }

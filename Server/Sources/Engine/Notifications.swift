@@ -12,11 +12,12 @@ package struct KeptNotification: Hashable, Sendable {
 }
 
 extension Engine {
-    /// Bytes of a notification's body. Apple's have about 13,000.
-    package static let notificationBytesMax = 262_144
+    /// Bytes of a notification's body. Apple's have about 13,000; those of version 1 hold a receipt
+    /// and up to a hundred transactions.
+    package static let notificationBytesMax = 1_048_576
 
-    /// Takes in the body of a version 2 notification. When this returns, it is on disk. Harmless to
-    /// repeat.
+    /// Takes in the body of a notification, of version 2 or 1. When this returns, it is on disk.
+    /// Harmless to repeat.
     ///
     /// - Throws: ``EngineFailure``: `unreadable`, `tooMuch`, `notForAnyApp`, `notTrusted` for what
     ///   can never be accepted; `cannotTellNow`, `storage` for what is worth another attempt.
@@ -24,25 +25,33 @@ extension Engine {
         notification body: [UInt8]
     ) async throws(EngineFailure) -> KeptNotification {
         do {
-            return try await keep(notification: try Self.signedPayload(in: body))
+            switch try Self.contents(of: body) {
+            case .signed(let payload): return try await keep(notification: payload)
+            case .v1(let json): return try await keep(v1: json, body)
+            }
         } catch {
             counters.notificationsRefused.add()
             throw error
         }
     }
 
-    private static func signedPayload(in body: [UInt8]) throws(EngineFailure) -> [UInt8] {
+    private enum Contents {
+        case signed([UInt8])
+        case v1(JSON)
+    }
+
+    private static func contents(of body: [UInt8]) throws(EngineFailure) -> Contents {
         guard body.count <= notificationBytesMax else {
             throw .tooMuch(what: "bytes of a notification", limit: notificationBytesMax)
         }
-        let parsed: NotificationBody
-        do { parsed = try NotificationBody(parsing: body) } catch {
+        let json: JSON
+        do { json = try JSON(parsing: body) } catch {
             throw .unreadable("The body is no JSON object: \(error).")
         }
-        guard let payload = parsed.signedPayload else {
-            throw .unreadable("The body has no signedPayload.")
-        }
-        return Array(payload.utf8)
+        guard json.members != nil else { throw .unreadable("The body is no JSON object.") }
+        if let payload = json["signedPayload"]?.string { return .signed(Array(payload.utf8)) }
+        if json["notification_type"]?.string != nil { return .v1(json) }
+        throw .unreadable("The body has neither signedPayload nor notification_type.")
     }
 
     private func keep(notification jws: [UInt8]) async throws(EngineFailure) -> KeptNotification {
@@ -82,7 +91,7 @@ extension Engine {
         }
     }
 
-    private func report(_ attestation: Attestation) {
+    func report(_ attestation: Attestation) {
         for shortcoming in attestation.shortcomings {
             logger.warning(
                 "A verified document lacks what a fact needs; it is kept.",

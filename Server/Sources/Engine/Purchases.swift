@@ -4,19 +4,36 @@ import Intake
 import Ledger
 import Storage
 
-/// What a device has of its purchases, as StoreKit signed it.
+/// What a device has of its purchases, as the App Store signed it.
 package struct PurchaseEvidence: Hashable, Sendable {
     /// Compact JWS.
     package var signedTransactions: [String]
     /// Compact JWS; each needs a transaction of the same purchase, here or known before.
     package var signedRenewalInfos: [String]
+    /// The file of the app's receipt, in Base64.
+    package var appReceipt: String?
+    /// What an app before iOS 7 had of one transaction, in Base64.
+    package var transactionReceipt: String?
+    /// Of the device that ``appReceipt`` must be for: a UUID, or a network address of a Mac.
+    package var deviceGUID: String?
 
     /// Documents in one posting.
     package static let documentsMax = 200
 
-    package init(signedTransactions: [String], signedRenewalInfos: [String] = []) {
+    package init(
+        signedTransactions: [String] = [], signedRenewalInfos: [String] = [],
+        appReceipt: String? = nil, transactionReceipt: String? = nil, deviceGUID: String? = nil
+    ) {
         self.signedTransactions = signedTransactions
         self.signedRenewalInfos = signedRenewalInfos
+        self.appReceipt = appReceipt
+        self.transactionReceipt = transactionReceipt
+        self.deviceGUID = deviceGUID
+    }
+
+    package var isEmpty: Bool {
+        signedTransactions.isEmpty && signedRenewalInfos.isEmpty && appReceipt == nil
+            && transactionReceipt == nil
     }
 }
 
@@ -32,26 +49,49 @@ extension Engine {
     ) async throws(EngineFailure) -> CustomerState {
         let (app, verifier) = try app(appID)
         try id.requireMeaning()
-        let transactions = evidence.signedTransactions
-        let renewals = evidence.signedRenewalInfos
-        guard !transactions.isEmpty || !renewals.isEmpty else {
-            throw .unreadable("There is no signed transaction.")
-        }
-        guard transactions.count + renewals.count <= PurchaseEvidence.documentsMax else {
+        guard !evidence.isEmpty else { throw .unreadable("There is no purchase.") }
+        let count = evidence.signedTransactions.count + evidence.signedRenewalInfos.count
+        guard count <= PurchaseEvidence.documentsMax else {
             throw .tooMuch(what: "documents in a posting", limit: PurchaseEvidence.documentsMax)
         }
         let origin = Attestation.Origin(
             app: app, source: .device, receivedAt: now(), digests: digests)
-        var attestations: [Attestation] = []
-        for jws in transactions {
-            attestations.append(try await attest(transaction: jws, verifier, origin))
-        }
-        for jws in renewals {
-            attestations.append(try await attest(renewal: jws, verifier, origin))
-        }
+        let attestations = try await attest(evidence, verifier, origin)
         let state = try await keep(attestations, of: id, app: app, at: origin.receivedAt)
         counters.purchasesPosted.add()
         return state
+    }
+
+    private func attest(
+        _ evidence: PurchaseEvidence, _ verifier: Verifier, _ origin: Attestation.Origin
+    ) async throws(EngineFailure) -> [Attestation] {
+        var attestations: [Attestation] = []
+        for jws in evidence.signedTransactions {
+            attestations.append(try await attest(transaction: jws, verifier, origin))
+        }
+        for jws in evidence.signedRenewalInfos {
+            attestations.append(try await attest(renewal: jws, verifier, origin))
+        }
+        if let text = evidence.appReceipt {
+            let guid = try evidence.guid()
+            let file = try Self.file(text, named: "app_receipt")
+            let attestation = try await attest(appReceipt: file, guid: guid, verifier, origin)
+            report(attestation)
+            attestations.append(attestation)
+        }
+        if let text = evidence.transactionReceipt {
+            let file = try Self.file(text, named: "transaction_receipt")
+            attestations.append(
+                try await attest(transactionReceipt: file, verifier, origin).whole)
+        }
+        return attestations
+    }
+
+    private static func file(_ text: String, named name: String) throws(EngineFailure) -> [UInt8] {
+        guard let bytes = ReceiptText.bytes(of: text) else {
+            throw .unreadable("\(name) is no Base64.")
+        }
+        return bytes
     }
 
     private func attest(
@@ -122,6 +162,16 @@ extension StoreTransaction {
         let owner = try customer(id, in: app, at: now).customer
         try link(purchase, to: owner, by: named == nil ? .device : .token, in: app, at: now)
         return true
+    }
+}
+
+extension PurchaseEvidence {
+    fileprivate func guid() throws(EngineFailure) -> [UInt8]? {
+        guard let deviceGUID else { return nil }
+        guard let bytes = DeviceGUID.bytes(of: deviceGUID) else {
+            throw .unreadable("device_guid is neither a UUID nor a network address.")
+        }
+        return bytes
     }
 }
 

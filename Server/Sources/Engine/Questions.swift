@@ -18,7 +18,7 @@ package enum CheckOutcome: Hashable, Sendable {
 }
 
 /// What one answer brought, so far.
-private struct Findings {
+struct Findings {
     var attestations: [Attestation] = []
     /// Why a document of the answer was not believed.
     var refused: String?
@@ -32,7 +32,9 @@ extension Engine {
     /// its latest transaction; what is no subscription, and what has ended, is asked about by what
     /// changed in the history since.
     func carryOut(_ claim: CheckClaim) async throws(EngineFailure) -> CheckOutcome {
-        guard let client = asking.appStore(claim.app) else { return .noStore }
+        guard let client = asking.appStore(claim.app) else {
+            return try await carryOutByReceipt(claim)
+        }
         let asked = now()
         do {
             var findings = Findings()
@@ -118,7 +120,7 @@ extension Engine {
         }
     }
 
-    private func end(
+    func end(
         _ claim: CheckClaim, _ findings: Findings, asked: Instant
     ) async throws(EngineFailure) -> CheckOutcome {
         if let refused = findings.refused {
@@ -150,7 +152,7 @@ extension Engine {
     private static let storePause = Duration.seconds(15)
     private static let storePauseMax = Duration.seconds(600)
 
-    private func note(_ failure: AppStoreFailure, _ claim: CheckClaim) async throws(EngineFailure) {
+    func note(_ failure: AppStoreFailure, _ claim: CheckClaim) async throws(EngineFailure) {
         let now = now()
         let isStopping = Task.isCancelled
         let environment = claim.purchase.environment

@@ -126,6 +126,13 @@ extension Engine {
         case .renewal:
             let outcome = await verifier.renewal(bytes, for: app.identity, at: then)
             return Attestation(renewal: try trusted(outcome), bytes, from: origin)
+        case .appReceipt: return try await attest(appReceipt: bytes, verifier, origin)
+        case .transactionReceipt:
+            return try await attest(transactionReceipt: bytes, verifier, origin)
+        case .notificationV1: return try await attest(v1Again: bytes, verifier, origin)
+        case .receiptAnswer:
+            let store = document.environment.storeEnvironment
+            return try await attest(answer: bytes, of: store, verifier, origin)
         }
     }
 }

@@ -79,8 +79,12 @@ extension Engine {
 
     /// Apps whose store can be asked, in both environments, production first.
     var askable: [(AppID, Ledger.Environment)] {
-        apps.keys.sorted().filter { asking.appStore($0) != nil }
+        apps.keys.sorted().filter { canAsk($0) }
             .flatMap { app in [(app, .production), (app, .sandbox)] }
+    }
+
+    private func canAsk(_ app: AppID) -> Bool {
+        asking.appStore(app) != nil || asking.verification(app) != nil
     }
 
     /// Somebody was told that we do not know: ask soon. Never waits.
@@ -94,7 +98,7 @@ extension Engine {
         let now = now()
         let dialect = store.database.dialect
         let worker = asking.worker
-        let taken = wishes.take().filter { asking.appStore($0.app) != nil }
+        let taken = wishes.take().filter { canAsk($0.app) }
         guard !taken.isEmpty else { return 0 }
         let claims = try await transaction { tx in
             try taken.compactMap { wish -> CheckClaim? in

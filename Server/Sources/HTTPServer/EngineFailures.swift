@@ -69,11 +69,12 @@ extension Refused {
             Refused(
                 .notificationNotUnderstood, "This is not a notification of the App Store.",
                 detail: sentence,
-                remedy: "Let only the App Store (version 2 notifications) post to this URL.")
+                remedy: "Let only the App Store post to this URL.")
         case .purchases, .customer:
             Refused(
-                .purchaseNotUnderstood, "A signed document could not be read.", detail: sentence,
-                remedy: "Send StoreKit's jwsRepresentation unchanged.")
+                .purchaseNotUnderstood, "A document could not be read.", detail: sentence,
+                remedy: "Send what StoreKit gave, unchanged: jwsRepresentation, or the receipt's "
+                    + "file in Base64.")
         }
     }
 
@@ -102,7 +103,7 @@ extension Refused {
             Refused(
                 .notificationNotTrusted, "The notification is not trusted.", detail: sentence,
                 remedy: "If the App Store did send it, compare perennial.yaml with the app's "
-                    + "bundle id and Apple id.")
+                    + "bundle id, Apple id and, for version 1, shared secret.")
         case .purchases, .customer:
             Refused(
                 .purchaseNotTrusted, "A signed document is not trusted.", detail: sentence,

@@ -1,9 +1,46 @@
 extension OpenAPI {
+    private static func verifyReceipt(_ id: String, _ summary: String) -> String {
+        """
+        {
+              "post": {
+                "operationId": "\(id)",
+                "summary": "\(summary)",
+                "description": "For programs that ask Apple's deprecated verifyReceipt. Says 200 \
+        in any case, and in `status` what is wrong, as Apple does; 5xx only for this server's own \
+        troubles.",
+                "requestBody": {
+                  "required": true,
+                  "content": {
+                    "application/json": {
+                      "schema": { "$ref": "#/components/schemas/VerifyReceiptRequest" }
+                    }
+                  }
+                },
+                "responses": {
+                  "200": {
+                    "description": "Apple's responseBody.",
+                    "content": {
+                      "application/json": {
+                        "schema": {
+                          "type": "object",
+                          "required": ["status"],
+                          "properties": { "status": { "type": "integer" } }
+                        }
+                      }
+                    }
+                  },
+                  "default": { "$ref": "#/components/responses/problem" }
+                }
+              }
+            }
+        """
+    }
+
     static let paths = """
             "/apple/notifications": {
               "post": {
                 "operationId": "takeNotification",
-                "summary": "Take a version 2 notification of the App Store",
+                "summary": "Take a notification of the App Store, of version 2 or 1",
                 "description": "Answers 200 once it is kept durably; also to a repeat, which is \
         harmless. 4xx only for what can never be accepted; 5xx for this server's own troubles, so \
         that the App Store sends it again.",
@@ -24,6 +61,9 @@ extension OpenAPI {
                 }
               }
             },
+            "/verifyReceipt": \(verifyReceipt("verifyReceipt", "Answer as Apple's verifyReceipt")),
+            "/sandbox/verifyReceipt": \(verifyReceipt(
+                "sandboxVerifyReceipt", "The same for receipts of the sandbox")),
             "/v1/purchases": {
               "post": {
                 "operationId": "postPurchases",

@@ -9,9 +9,24 @@ extension OpenAPI {
     private static let requestSchemas = """
               "Notification": {
                 "type": "object",
-                "required": ["signedPayload"],
+                "description": "Version 2 has signedPayload; version 1 has notification_type and \
+        all that Apple documents beside it.",
                 "properties": {
-                  "signedPayload": { "type": "string", "description": "A compact JWS." }
+                  "signedPayload": { "type": "string", "description": "A compact JWS." },
+                  "notification_type": { "type": "string", "examples": ["DID_RENEW"] },
+                  "password": {
+                    "type": "string",
+                    "description": "The app's shared secret: the only proof that version 1 has."
+                  }
+                }
+              },
+              "VerifyReceiptRequest": {
+                "type": "object",
+                "required": ["receipt-data"],
+                "properties": {
+                  "receipt-data": { "type": "string", "description": "Base64." },
+                  "password": { "type": "string", "description": "The app's shared secret." },
+                  "exclude-old-transactions": { "type": "boolean", "default": false }
                 }
               },
               "PurchasesRequest": {
@@ -29,6 +44,19 @@ extension OpenAPI {
                     "description": "StoreKit 2's jwsRepresentation of renewal information. Each \
         needs a transaction of the same purchase beside it.",
                     "items": { "type": "string" }
+                  },
+                  "app_receipt": {
+                    "type": "string",
+                    "description": "The file at Bundle.main.appStoreReceiptURL, in Base64."
+                  },
+                  "transaction_receipt": {
+                    "type": "string",
+                    "description": "The transactionReceipt of an app before iOS 7, in Base64."
+                  },
+                  "device_guid": {
+                    "type": "string",
+                    "description": "identifierForVendor, or a Mac's network address in \
+        hexadecimal: then the app receipt must be for that device."
                   }
                 }
               },

@@ -46,11 +46,12 @@ extension PerennialServer {
             PurchasesRequest.self, max: BodyLimit.purchasesBytesMax)
         let evidence = PurchaseEvidence(
             signedTransactions: posted.signedTransactions ?? [],
-            signedRenewalInfos: posted.signedRenewalInfos ?? [])
-        guard !evidence.signedTransactions.isEmpty || !evidence.signedRenewalInfos.isEmpty else {
+            signedRenewalInfos: posted.signedRenewalInfos ?? [], appReceipt: posted.appReceipt,
+            transactionReceipt: posted.transactionReceipt, deviceGUID: posted.deviceGUID)
+        guard !evidence.isEmpty else {
             throw Refused(
                 .purchasesMissing, "The request holds no purchase.",
-                remedy: "Send at least one of signed_transactions.")
+                remedy: "Send at least one of signed_transactions, or an app_receipt.")
         }
         do {
             let id = CustomerID(rawValue: posted.customerID)

@@ -18,6 +18,8 @@ extension PerennialServer {
     var routes: [Route] {
         [
             open(.post, Paths.notifications, notification),
+            open(.post, Paths.verifyReceipt, verifyReceipt),
+            open(.post, Paths.sandboxVerifyReceipt, sandboxVerifyReceipt),
             keyed(.post, Paths.purchases, purchases),
             keyed(.get, "/v1/customers/{id}", customer),
             keyed(.post, "/v1/customers/{id}/aliases", alias),

@@ -73,7 +73,7 @@ package struct IntakeFailure: Error, Hashable, Sendable, CustomStringConvertible
 }
 
 extension Intake {
-    private static func required<Value>(
+    static func required<Value>(
         _ value: Value?, _ field: String
     ) throws(IntakeFailure) -> Value {
         guard let value else {
@@ -82,7 +82,7 @@ extension Intake {
         return value
     }
 
-    private static func environment(
+    static func environment(
         _ environment: StoreEnvironment?
     ) throws(IntakeFailure) -> Environment {
         switch try required(environment, "environment") {
@@ -92,7 +92,7 @@ extension Intake {
         }
     }
 
-    private static func instant(_ date: AppStoreDate) -> Instant {
+    static func instant(_ date: AppStoreDate) -> Instant {
         Instant(milliseconds: date.milliseconds)
     }
 
@@ -145,7 +145,7 @@ extension Intake {
         max(1, transaction.quantity.flatMap { Int(exactly: $0) } ?? 1)
     }
 
-    private static func priceRise(_ status: PriceIncreaseStatus) -> Renewal.PriceRise? {
+    static func priceRise(_ status: PriceIncreaseStatus) -> Renewal.PriceRise? {
         switch status {
         case .notAnswered: .waiting
         case .agreed: .agreed
@@ -174,7 +174,7 @@ extension Intake {
             percentage: transaction.revocationPercentage)
     }
 
-    private static func ending(_ intent: ExpirationIntent) -> Renewal.Ending {
+    static func ending(_ intent: ExpirationIntent) -> Renewal.Ending {
         switch intent {
         case .cancelled: .cancelled
         case .billingError: .billing

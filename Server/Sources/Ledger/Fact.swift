@@ -5,6 +5,7 @@
 package struct Fact: Hashable, Sendable {
     package var purchase: PurchaseID
     package var attestedAt: Instant
+    package var grade: Grade
     package var statement: Statement
 
     package enum Statement: Hashable, Sendable {
@@ -12,11 +13,24 @@ package struct Fact: Hashable, Sendable {
         case renewal(Renewal)
     }
 
-    package init(about purchase: PurchaseID, attestedAt: Instant, _ statement: Statement) {
+    package init(
+        about purchase: PurchaseID, attestedAt: Instant, grade: Grade = .signed,
+        _ statement: Statement
+    ) {
         self.purchase = purchase
         self.attestedAt = attestedAt
+        self.grade = grade
         self.statement = statement
     }
+}
+
+/// How well a fact is attested.
+package enum Grade: String, Hashable, Sendable, CaseIterable {
+    /// By a document that is signed and dated for this alone, and says everything.
+    case signed
+    /// By a receipt, or an answer or notification of before: dated as a whole or not at all, and
+    /// short of prices and more.
+    case legacy
 }
 
 /// One transaction: what was bought, for which stretch of time, and whether it was taken back.

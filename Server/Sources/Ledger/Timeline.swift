@@ -3,12 +3,14 @@
 ///
 /// Of each transaction the snapshot attested last holds; transactions that name the same line are
 /// one period, and again the last attested holds. No check of the order in which anything arrived:
-/// facts are a set.
+/// facts are a set. What signed documents and older ones say of one thing is held apart, and put
+/// together by ``Mergeable``.
 package struct Timeline: Hashable, Sendable {
     package var purchase: PurchaseID
     /// In the order in which they begin.
     package private(set) var periods: [Period]
     package private(set) var renewal: Attested<Renewal>?
+    package private(set) var renewalSources = Sources<Renewal>.signed
 
     /// A value, and when its signer wrote it.
     package struct Attested<Value: Hashable & Sendable>: Hashable, Sendable {
@@ -25,6 +27,7 @@ package struct Timeline: Hashable, Sendable {
     package struct Period: Hashable, Sendable {
         package var payment: Payment
         package var attestedAt: Instant
+        package var sources: Sources<Payment>
         /// Where it ends: its own end, or the beginning of the period that took its place. Nil:
         /// never by itself.
         package var end: Instant?
@@ -33,18 +36,22 @@ package struct Timeline: Hashable, Sendable {
         /// It was paid ahead, and an upgrade took its place before it began: it never counts.
         package var isVoid = false
 
-        package init(payment: Payment, attestedAt: Instant, end: Instant?, isReplaced: Bool) {
-            self.payment = payment
-            self.attestedAt = attestedAt
-            self.end = end
-            self.isReplaced = isReplaced
+        fileprivate init(_ told: Told<Payment>) {
+            payment = told.value.value
+            attestedAt = told.value.at
+            sources = told.sources
+            isReplaced = false
         }
 
         package var from: Instant { payment.from }
         package var product: ProductID { payment.product }
 
         /// The name that stays the same under several transaction numbers.
-        package var id: String { payment.line ?? payment.transaction.rawValue }
+        package var id: String { payment.id(sources.grade) }
+
+        fileprivate var told: Told<Payment> {
+            Told(value: Attested(payment, at: attestedAt), sources: sources)
+        }
     }
 
     /// The timeline that facts about one purchase make; facts about others are left out.
@@ -65,14 +72,19 @@ package struct Timeline: Hashable, Sendable {
 
     /// Puts parts together that a timeline was stored as.
     package init(
-        stored purchase: PurchaseID, payments: [Attested<Payment>], renewal: Attested<Renewal>?
+        stored purchase: PurchaseID, payments: [Told<Payment>], renewal: Told<Renewal>?
     ) {
         self.purchase = purchase
-        self.renewal = renewal
-        periods = payments.map {
-            Period(payment: $0.value, attestedAt: $0.at, end: nil, isReplaced: false)
-        }
+        self.renewal = renewal?.value
+        renewalSources = renewal?.sources ?? .signed
+        periods = payments.map(Period.init)
         settle()
+    }
+
+    /// What ``init(stored:payments:renewal:)`` takes.
+    package var toldPayments: [Told<Payment>] { periods.map(\.told) }
+    package var toldRenewal: Told<Renewal>? {
+        renewal.map { Told(value: $0, sources: renewalSources) }
     }
 
     /// The account that the app named at the latest purchase that named one.
@@ -82,21 +94,23 @@ package struct Timeline: Hashable, Sendable {
 
     private mutating func take(_ fact: Fact) {
         switch fact.statement {
-        case .payment(let payment): take(payment, at: fact.attestedAt)
+        case .payment(let payment): take(payment, at: fact.attestedAt, fact.grade)
         case .renewal(let renewal):
-            let new = Attested(renewal, at: fact.attestedAt)
-            if self.renewal.map({ new.supersedes($0) }) ?? true { self.renewal = new }
+            var told = Told(Attested(renewal, at: fact.attestedAt), fact.grade)
+            if let known = toldRenewal { told = known.adding(told) }
+            self.renewal = told.value
+            renewalSources = told.sources
         }
     }
 
-    private mutating func take(_ payment: Payment, at attestedAt: Instant) {
-        let new = Period(payment: payment, attestedAt: attestedAt, end: nil, isReplaced: false)
-        guard let index = periods.firstIndex(where: { $0.id == new.id }) else {
-            periods.append(new)
+    private mutating func take(_ payment: Payment, at attestedAt: Instant, _ grade: Grade) {
+        let told = Told(Attested(payment, at: attestedAt), grade)
+        let id = payment.id(grade)
+        guard let index = periods.firstIndex(where: { $0.id == id }) else {
+            periods.append(Period(told))
             return
         }
-        let old = Attested(periods[index].payment, at: periods[index].attestedAt)
-        if Attested(payment, at: attestedAt).supersedes(old) { periods[index] = new }
+        periods[index] = Period(periods[index].told.adding(told))
     }
 
     /// Puts the periods in order, and closes each where the next one takes its place.
@@ -107,13 +121,26 @@ package struct Timeline: Hashable, Sendable {
             let payment = periods[index].payment
             periods[index].end = payment.until
             periods[index].isReplaced = false
-            periods[index].isVoid = last.map { isVoid(payment, at: index, after: $0) } ?? false
+            periods[index].isVoid =
+                last.map { isVoid(payment, at: index, after: $0) } ?? false
+                || isToldBetter(periods[index])
             guard !periods[index].isVoid else { continue }
             if let last, periods[last].end.map({ payment.from < $0 }) ?? true {
                 periods[last].end = payment.from
                 periods[last].isReplaced = true
             }
             last = index
+        }
+    }
+
+    /// Whether an older document tells of a period without its line, and another has the line: then
+    /// both are the same period.
+    private func isToldBetter(_ period: Period) -> Bool {
+        guard period.sources == .legacy, period.payment.line == nil,
+            let until = period.payment.until
+        else { return false }
+        return periods.contains {
+            $0.payment.line != nil && $0.payment.until == until && $0.product == period.product
         }
     }
 
@@ -146,7 +173,7 @@ extension Timeline.Period {
 extension Timeline.Attested {
     /// Later attested; of two attested in the same millisecond the greater by a fixed order, so
     /// that the answer does not depend on which came first.
-    fileprivate func supersedes(_ other: Self) -> Bool where Value: Ordered {
+    func supersedes(_ other: Self) -> Bool where Value: Ordered {
         if at != other.at { return at > other.at }
         return value.ordering.lexicographicallyPrecedes(other.value.ordering) == false
     }

@@ -91,7 +91,8 @@ enum Certificates {
     }
 
     static func leafExtensions(
-        _ key: Certificate.PublicKey, under issuer: Certificate, ocspURL: String? = nil
+        _ key: Certificate.PublicKey, under issuer: Certificate, ocspURL: String? = nil,
+        marker: ASN1ObjectIdentifier = leafMarker
     ) throws -> Certificate.Extensions {
         try Certificate.Extensions {
             Critical(BasicConstraints.notCertificateAuthority)
@@ -99,7 +100,7 @@ enum Certificates {
             SubjectKeyIdentifier(hash: key)
             identifier(of: issuer)
             if let ocspURL { inquiries(at: ocspURL) }
-            marker(leafMarker)
+            self.marker(marker)
         }
     }
 

@@ -3,7 +3,8 @@ import Ledger
 /// A document as it is kept: packed, with where and when it came from.
 package struct StoredDocument: Hashable, Sendable {
     package var app: AppID
-    /// The SHA-256 of the document as it came: 32 bytes.
+    /// The SHA-256 of the document as it came: 32 bytes. Of a notification of version 1, of what is
+    /// the same in all its copies.
     package var id: [UInt8]
     package var kind: Kind
     package var environment: Environment
@@ -17,6 +18,12 @@ package struct StoredDocument: Hashable, Sendable {
         case notification
         case transaction
         case renewal
+        case appReceipt = "app_receipt"
+        case transactionReceipt = "transaction_receipt"
+        /// Of version 1, without the secret that it came with.
+        case notificationV1 = "notification_v1"
+        /// Of verifyReceipt, to a question of ours.
+        case receiptAnswer = "receipt_answer"
     }
 
     package enum Source: String, Hashable, Sendable {
@@ -128,6 +135,24 @@ extension StoreTransaction {
                 .text(position.app), .integer(position.signedAt), .bytes(position.id),
                 .integer(Int64(limit)),
             ])
+        var segments: [[UInt8]: [UInt8]] = [:]
+        var documents: [StoredDocument] = []
+        for row in rows { documents.append(try document(row, segments: &segments)) }
+        return documents
+    }
+
+    /// The latest documents of certain kinds that attest something about a purchase, the newest
+    /// first.
+    package func documents(
+        about purchase: PurchaseID, in app: AppID, of kinds: [StoredDocument.Kind], limit: Int
+    ) throws(StorageFailure) -> [StoredDocument] {
+        let names = kinds.map { "'\($0.rawValue)'" }.joined(separator: ", ")
+        let rows = try connection.rows(
+            Self.selectDocuments + "WHERE kind IN (\(names)) AND (app, signed_at_ms, id) IN "
+                + "(SELECT app, document_signed_at_ms, document FROM facts WHERE app = $1 "
+                + "AND environment = $2 AND purchase = $3) "
+                + "ORDER BY signed_at_ms DESC, id LIMIT $4",
+            Self.key(of: purchase, in: app) + [.integer(Int64(limit))])
         var segments: [[UInt8]: [UInt8]] = [:]
         var documents: [StoredDocument] = []
         for row in rows { documents.append(try document(row, segments: &segments)) }

@@ -3,6 +3,8 @@ import Ledger
 // Ledger's values as bytes. One layout, with its version first: a rebuild makes all of them again.
 
 private let layout: Int64 = 2
+/// The same, with what older documents than signed ones tell. Few purchases need it.
+private let legacyLayout: Int64 = 3
 
 extension ByteWriter {
     fileprivate mutating func write(_ instant: Instant) { write(instant.milliseconds) }
@@ -136,19 +138,22 @@ extension ByteReader {
             priceRise: try optional { (r) throws(StorageFailure) in try r.named() })
     }
 
-    fileprivate mutating func checkLayout() throws(StorageFailure) {
+    /// Whether older documents than signed ones are told of.
+    fileprivate mutating func hasLegacy() throws(StorageFailure) -> Bool {
         let found = try number()
-        guard found == layout else {
+        guard found == layout || found == legacyLayout else {
             throw StorageFailure("a stored value has layout \(found), expected \(layout): rebuild")
         }
+        return found == legacyLayout
     }
 }
 
-extension Fact.Statement {
+extension Fact {
+    /// Statement and grade; the rest is in columns of its own.
     var stored: [UInt8] {
         var writer = ByteWriter()
-        writer.write(layout)
-        switch self {
+        writer.write(grade == .legacy ? legacyLayout : layout)
+        switch statement {
         case .payment(let payment):
             writer.write(true)
             writer.write(payment)
@@ -159,12 +164,18 @@ extension Fact.Statement {
         return writer.bytes
     }
 
-    init(stored bytes: [UInt8]) throws(StorageFailure) {
+    init(
+        stored bytes: [UInt8], about purchase: PurchaseID, attestedAt: Instant
+    ) throws(StorageFailure) {
         var reader = ByteReader(bytes)
-        try reader.checkLayout()
-        self = try reader.flag() ? .payment(try reader.payment()) : .renewal(try reader.renewal())
+        let grade: Grade = try reader.hasLegacy() ? .legacy : .signed
+        self.init(
+            about: purchase, attestedAt: attestedAt, grade: grade,
+            try reader.flag() ? .payment(try reader.payment()) : .renewal(try reader.renewal()))
     }
+}
 
+extension Fact.Statement {
     /// What the statement is about within its purchase: a transaction, or (empty) the renewal.
     var subject: String {
         switch self {
@@ -177,12 +188,15 @@ extension Fact.Statement {
 extension Timeline {
     var stored: [UInt8] {
         var writer = ByteWriter()
-        writer.write(layout)
+        let hasLegacy = hasLegacy
+        writer.write(hasLegacy ? legacyLayout : layout)
         writer.write(Int64(periods.count))
         for period in periods {
+            if hasLegacy { writer.write(period.sources) { $0.write($1) } }
             writer.write(period.payment)
             writer.write(period.attestedAt)
         }
+        if hasLegacy { writer.write(renewalSources) { $0.write($1) } }
         writer.write(renewal) {
             $0.write($1.value)
             $0.write($1.at)
@@ -190,16 +204,64 @@ extension Timeline {
         return writer.bytes
     }
 
+    private var hasLegacy: Bool {
+        renewalSources != .signed || periods.contains { $0.sources != .signed }
+    }
+
     init(stored bytes: [UInt8], of purchase: PurchaseID) throws(StorageFailure) {
         var reader = ByteReader(bytes)
-        try reader.checkLayout()
-        var payments: [Attested<Payment>] = []
+        let hasLegacy = try reader.hasLegacy()
+        var payments: [Told<Payment>] = []
         for _ in 0..<(try reader.number()) {
-            payments.append(Attested(try reader.payment(), at: try reader.instant()))
+            let sources: Sources<Payment> =
+                hasLegacy
+                ? try reader.sources { (r) throws(StorageFailure) in try r.payment() } : .signed
+            payments.append(
+                Told(
+                    value: Attested(try reader.payment(), at: try reader.instant()),
+                    sources: sources))
         }
+        let sources: Sources<Renewal> =
+            hasLegacy
+            ? try reader.sources { (r) throws(StorageFailure) in try r.renewal() } : .signed
         let renewal = try reader.optional { (r) throws(StorageFailure) in
-            Attested(try r.renewal(), at: try r.instant())
+            Told(value: Attested(try r.renewal(), at: try r.instant()), sources: sources)
         }
         self.init(stored: purchase, payments: payments, renewal: renewal)
+    }
+}
+
+// MARK: - Sources
+
+extension ByteWriter {
+    fileprivate mutating func write<Value>(
+        _ sources: Timeline.Sources<Value>, _ write: (inout ByteWriter, Value) -> Void
+    ) {
+        switch sources {
+        case .signed: self.write(Int64(0))
+        case .legacy: self.write(Int64(1))
+        case .both(let signed, let legacy):
+            self.write(Int64(2))
+            for attested in [signed, legacy] {
+                write(&self, attested.value)
+                self.write(attested.at)
+            }
+        }
+    }
+}
+
+extension ByteReader {
+    fileprivate mutating func sources<Value>(
+        _ value: (inout ByteReader) throws(StorageFailure) -> Value
+    ) throws(StorageFailure) -> Timeline.Sources<Value> {
+        switch try number() {
+        case 0: return .signed
+        case 1: return .legacy
+        case 2:
+            let signed = Timeline.Attested(try value(&self), at: try instant())
+            return .both(
+                signed: signed, legacy: Timeline.Attested(try value(&self), at: try instant()))
+        case let other: throw StorageFailure("a stored source is \(other)")
+        }
     }
 }

@@ -15,7 +15,7 @@ extension StoreTransaction {
             .text(document.app.rawValue), .text(fact.purchase.environment.rawValue),
             .text(fact.purchase.original.rawValue), .integer(fact.attestedAt.milliseconds),
             .text(fact.statement.subject), .bytes(document.id),
-            .integer(document.signedAt.milliseconds), .bytes(fact.statement.stored),
+            .integer(document.signedAt.milliseconds), .bytes(fact.stored),
         ]
     }
 
@@ -63,9 +63,9 @@ extension StoreTransaction {
 
     /// A fact of a row that begins with when it was attested, and the statement.
     static func fact(_ row: Row, about purchase: PurchaseID) throws(StorageFailure) -> Fact {
-        Fact(
-            about: purchase, attestedAt: Instant(milliseconds: try row.integer(0)),
-            try Fact.Statement(stored: try row.bytes(1)))
+        try Fact(
+            stored: try row.bytes(1), about: purchase,
+            attestedAt: Instant(milliseconds: try row.integer(0)))
     }
 }
 

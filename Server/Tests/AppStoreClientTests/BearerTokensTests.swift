@@ -20,7 +20,7 @@ import Testing
         let bench = try Bench(.transaction)
         _ = try await bench.client.transaction("1", in: .production)
         let request = try #require(bench.script.requests.first)
-        let claims = try claims(request.authorization, bench.key)
+        let claims = try claims(try #require(request.authorization), bench.key)
         let now = bench.clock.now().milliseconds / 1000
         #expect(claims["iss"] == "57246542-96fe-1a63-e053-0824d011072a")
         #expect(claims["aud"] == "appstoreconnect-v1" && claims["bid"] == "com.example.birds")
@@ -39,7 +39,7 @@ import Testing
         _ = try await bench.client.transaction("1", in: .sandbox)
         let tokens = bench.script.requests.map(\.authorization)
         #expect((tokens[0] == tokens[1]) == isSame)
-        let claims = try claims(tokens[1], bench.key)
+        let claims = try claims(try #require(tokens[1]), bench.key)
         let now = bench.clock.now().milliseconds / 1000
         #expect((claims["exp"]?.integer ?? 0) >= now + BearerTokens.restSecondsMin)
     }

@@ -94,7 +94,8 @@ import Testing
             (
                 "PurchasesRequest",
                 PurchasesRequest(
-                    customerID: "a", signedTransactions: [], signedRenewalInfos: [])
+                    customerID: "a", signedTransactions: [], signedRenewalInfos: [],
+                    appReceipt: "", transactionReceipt: "", deviceGUID: "")
             ),
             ("AliasRequest", AliasRequest(customerID: "a")),
             ("Customer", Customer(customerID: "a", environment: .sandbox, asOf: now)),

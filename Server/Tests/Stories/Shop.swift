@@ -37,6 +37,14 @@ struct Shop: Sendable {
         try await server.get("/v1/customers/\(customer)\(query)")["entitlements"]?[name]
     }
 
+    /// All notifications of version 1 made so far, as the body that is posted.
+    func v1Notifications() async throws -> [[UInt8]] {
+        let sent = try await simulator.get("/_sim/notifications")
+        return (sent["notifications"]?.array ?? []).compactMap { notification in
+            notification["body"].flatMap { $0.members == nil ? nil : $0.bytes }
+        }
+    }
+
     /// All notifications made so far, as the body that is posted.
     func notifications() async throws -> [[UInt8]] {
         let sent = try await simulator.get("/_sim/notifications")
@@ -58,29 +66,34 @@ struct Shop: Sendable {
 func withShop(
     on engine: StoryDatabase, seed: UInt64 = 1, notifies: Bool = true, graceDays: Int = 16,
     renewsEarlySeconds: Int64 = 0, questions: LocalStore.Settings.Questions = .none,
+    announcements: LocalStore.Settings.Announcements = .signed, era: V1Era = .year2021,
     _ story: @escaping @Sendable (Shop) async throws -> Void
 ) async throws {
     try await engine.withAddress { address in
         try await withShop(
             at: address, seed: seed, notifies: notifies, graceDays: graceDays,
-            renewsEarlySeconds: renewsEarlySeconds, questions: questions, story)
+            renewsEarlySeconds: renewsEarlySeconds, questions: questions,
+            announcements: announcements, era: era, story)
     }
 }
 
 private func withShop(
     at address: String, seed: UInt64, notifies: Bool, graceDays: Int, renewsEarlySeconds: Int64,
     questions: LocalStore.Settings.Questions,
+    announcements: LocalStore.Settings.Announcements, era: V1Era,
     _ story: @escaping @Sendable (Shop) async throws -> Void
 ) async throws {
     var simulator = SimulatorSettings(seed: seed, shop: try ExampleShop.file())
     simulator.graceDays = graceDays
     simulator.renewsEarlySeconds = renewsEarlySeconds
+    simulator.v1Era = era
     var settings = LocalStore.Settings(
         app: birds, simulator: simulator, authority: try SigningAuthority(),
         databaseAddress: address,
         keys: [(Shop.appKey, .app), (Shop.secretKey, .secret)],
         logger: Logger(label: "story") { _ in SwiftLogNoOpLogHandler() })
     settings.questions = questions
+    settings.announcements = announcements
     let authority = settings.authority
     let end: Void? = try await LocalStore.run(settings) { store in
         let shop = Shop(

@@ -15,6 +15,17 @@ struct Stage: Sendable {
     private(set) var original: String?
     /// Whether the app has posted the purchase: until then it is nobody's.
     private(set) var isPosted = false
+    /// What the app posts of its purchases.
+    var posting = Posting.signed
+    private var postings = 0
+
+    enum Posting: Sendable {
+        case signed
+        /// The app receipt, as apps do that were written before StoreKit 2.
+        case receipt
+        /// The one and the other in turn: an app that is updated, and devices that are not.
+        case inTurn
+    }
 
     init(simulator: Wire, server: Wire) {
         self.simulator = simulator
@@ -25,14 +36,16 @@ struct Stage: Sendable {
         switch act {
         case .buy(let product):
             let bought = try await buy(product)
-            try await post([bought])
+            try await post([try bought.text("signed_transaction")], try bought.text("app_receipt"))
             isPosted = true
             try await checking(self)
         case .buyUnheard(let product):
             _ = try await buy(product)
         case .restore:
             let device = try await simulator.post("/_sim/devices/\(Self.device)/restore")
-            try await post((device["signed_transactions"]?.array ?? []).compactMap(\.string))
+            try await post(
+                (device["signed_transactions"]?.array ?? []).compactMap(\.string),
+                try device.text("app_receipt"))
             isPosted = true
             try await checking(self)
         case .pass(let duration):
@@ -58,19 +71,22 @@ struct Stage: Sendable {
 
     private func chain() throws -> String { try #require(original) }
 
-    private mutating func buy(_ product: String) async throws -> String {
+    private mutating func buy(_ product: String) async throws -> JSON {
         let answer = try await simulator.post(
             "/_sim/devices/\(Self.device)/purchases", ["product_id": .string(product)])
         original = try answer.text("original_transaction_id")
-        return try answer.text("signed_transaction")
+        return answer
     }
 
-    private func post(_ transactions: [String]) async throws {
+    private mutating func post(_ transactions: [String], _ receipt: String) async throws {
+        postings += 1
+        let isSigned = posting == .signed || posting == .inTurn && postings.isMultiple(of: 2)
         try await server.post(
             "/v1/purchases",
             [
                 "customer_id": .string(Self.account),
-                "signed_transactions": .array(transactions.map { .string($0) }),
+                isSigned ? "signed_transactions" : "app_receipt": isSigned
+                    ? .array(transactions.map { .string($0) }) : .string(receipt),
             ])
     }
 

@@ -23,7 +23,10 @@ enum Arrows {
         "Intake": ["Ledger", "AppStoreFormats"],
         "Reports": ["Ledger"],
         "AppStoreFormats": foundation,
-        "AppStoreTrust": foundation.union(certificates).union(locks).union(["AppStoreFormats"]),
+        // RSA, which receipts are signed with, is among the extras.
+        "AppStoreTrust": foundation.union(certificates).union(locks).union([
+            "AppStoreFormats", "_CryptoExtras",
+        ]),
         "AppStoreClient": locks.union([
             "AppStoreFormats", "Crypto", "AsyncHTTPClient", "NIOCore",
         ]),
@@ -39,7 +42,6 @@ enum Arrows {
         "HTTPServer": foundation.union(web).union(locks).union([
             "Engine", "Ledger", "PerennialContract", "Dashboard",
         ]),
-        // RSA, which receipts are signed with, is among the extras.
         "Simulator": foundation.union(web).union(certificates).union(locks).union([
             "AppStoreFormats", "_CryptoExtras",
         ]),
@@ -70,7 +72,8 @@ enum Arrows {
         "IntakeTests": testing(["Intake", "Ledger", "AppStoreFormats"]),
         "ReportsTests": testing(["Reports", "Ledger"]),
         "AppStoreFormatsTests": testing(["AppStoreFormats"]),
-        "AppStoreTrustTests": testing(["AppStoreTrust", "AppStoreFormats"]).union(certificates),
+        "AppStoreTrustTests": testing(["AppStoreTrust", "AppStoreFormats", "_CryptoExtras"])
+            .union(certificates),
         "AppStoreClientTests": testing(["AppStoreClient", "AppStoreFormats", "AsyncHTTPClient"])
             .union(certificates).union(web),
         "CourierTests": testing(["Courier", "Crypto"]).union(web),

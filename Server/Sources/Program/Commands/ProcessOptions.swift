@@ -48,7 +48,8 @@ struct DatabaseOptions: ParsableArguments {
         let now = Instant(milliseconds: world.now)
         return try await Assembly(
             apps: [try DevShop.birds], databaseAddress: shop.databaseAddress,
-            simulatorRoot: try shop.authority().rootDER, now: { now },
+            simulatorRoot: try shop.authority().rootDER,
+            receiptRoot: try shop.authority().receipts.rootDER, now: { now },
             logger: Log.start(.warning))
     }
 }

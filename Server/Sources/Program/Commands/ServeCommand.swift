@@ -49,8 +49,9 @@ struct ServeCommand: AsyncParsableCommand {
             let stores = AppStores(file.apps, http: http, now: now)
             let assembly = try await Assembly(
                 apps: file.apps, databaseAddress: settings.database,
-                simulatorRoot: try await clock?.root(), now: now,
-                asking: Asking(worker: .ofThisProcess(), appStore: stores.client), logger: logger)
+                simulatorRoot: try await clock?.root(),
+                receiptRoot: try await clock?.receiptRoot(), now: now,
+                asking: stores.asking, logger: logger)
             outcome = .success(try await serve(assembly, settings, clock: clock, logger))
         } catch { outcome = .failure(error) }
         try await http.shutdown()

@@ -15,15 +15,20 @@ package struct Assembly: Sendable {
     ///
     /// - Parameter simulatorRoot: trusted beside the configured ones by simulated apps, and by no
     ///   other.
+    /// - Parameter receiptRoot: the same for receipts, which the simulator signs under a root of
+    ///   its own.
     /// - Parameter asking: how the App Store is asked.
     package init(
         apps: [AppConfiguration], databaseAddress: String, simulatorRoot: [UInt8]? = nil,
+        receiptRoot: [UInt8]? = nil,
         now: @escaping @Sendable () -> Instant, asking: Asking = .nobody, logger: Logger
     ) async throws {
         var verifiers: [AppID: Verifier] = [:]
         for app in apps {
             var roots = app.extraRoots
-            if app.settings.isSimulated, let simulatorRoot { roots.append(simulatorRoot) }
+            if app.settings.isSimulated {
+                roots += [simulatorRoot, receiptRoot].compactMap { $0 }
+            }
             verifiers[app.settings.id] = Verifier(
                 roots: try Self.roots(extra: roots, of: app.settings.id))
         }

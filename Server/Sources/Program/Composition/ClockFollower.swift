@@ -35,6 +35,11 @@ final class ClockFollower: Service {
     /// The certificate that the simulator signs under.
     func root() async throws -> [UInt8] { Array(try await bytes(at: "/_sim/root.cer")) }
 
+    /// The root that its receipts are signed under.
+    func receiptRoot() async throws -> [UInt8] {
+        Array(try await bytes(at: "/_sim/receipt-root.cer"))
+    }
+
     func run() async throws {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {

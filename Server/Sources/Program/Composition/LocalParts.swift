@@ -1,4 +1,5 @@
 import AppStoreClient
+import AppStoreFormats
 import AsyncHTTPClient
 import Engine
 import HTTPServer
@@ -72,7 +73,10 @@ private struct SimulatorInTurn: Service {
 
     private func run(serverURL: String) async throws {
         var settings = parts.settings.simulator
-        settings.notificationURL = serverURL + Paths.notifications
+        let url = serverURL + Paths.notifications
+        let announcements = parts.settings.announcements
+        settings.notificationURL = announcements == .v1 ? nil : url
+        if announcements != .signed { settings.v1NotificationURL = url }
         let simulator = AppStoreSimulator(
             settings, authority: parts.settings.authority, keepsRoot: true,
             post: NotificationPost(client: parts.client).post,
@@ -81,6 +85,7 @@ private struct SimulatorInTurn: Service {
                 await parts.teller.settle()
             })
         parts.clock.follow(simulator.clock)
+        let secret = AppSecret(settings.sharedSecret)
         let credentials = try AppStoreCredentials.simulated(bundleID: settings.bundleID)
         try await SimulatorFace(
             simulator: simulator, host: parts.settings.host, port: parts.settings.simulatorPort,
@@ -90,7 +95,11 @@ private struct SimulatorInTurn: Service {
             let appStore = AppStoreClient(
                 credentials, now: { simulator.clock.now },
                 send: httpSender(parts.client, hosts: .simulator(url)))
-            parts.appStore.follow(appStore)
+            parts.appStore.follow(
+                appStore,
+                ReceiptVerification(
+                    secret, now: { simulator.clock.now },
+                    send: httpSender(parts.client, hosts: .simulator(url))))
             onListening(
                 LocalStore(
                     engine: parts.assembly.engine, database: parts.assembly.database,

@@ -39,11 +39,22 @@ package struct LocalStore: Sendable {
         package var logger: Logger
         /// What the server asks the simulator.
         package var questions = Questions.all
+        /// In which version the simulator tells the server what happens.
+        package var announcements = Announcements.signed
+
+        package enum Announcements: Sendable {
+            case signed
+            /// Version 1, of the simulator's `v1Era`.
+            case v1
+            case both
+        }
 
         package enum Questions: Sendable {
             case none
             /// About purchases that are due, and not for lost notifications.
             case due
+            /// The same, by receipts and the shared secret, without a key.
+            case receipts
             case all
         }
 
@@ -70,11 +81,10 @@ package struct LocalStore: Sendable {
         let clock = LateClock(settings.simulator.now)
         let appStore = LateAppStore()
         let assembly = try await Assembly(
-            apps: [settings.app], databaseAddress: settings.databaseAddress,
-            simulatorRoot: settings.authority.rootDER, now: { clock.now },
-            asking: Asking(
-                worker: .ofThisProcess(checksPerSecond: Self.checksPerSecond)
-            ) { _ in settings.questions == .none ? nil : appStore.client }, logger: settings.logger)
+            apps: [settings.appWithSecret], databaseAddress: settings.databaseAddress,
+            simulatorRoot: settings.authority.rootDER,
+            receiptRoot: settings.authority.receipts.rootDER, now: { clock.now },
+            asking: Self.asking(settings.questions, appStore), logger: settings.logger)
         for (key, kind) in settings.keys {
             try await assembly.engine.keep(
                 key: key, app: settings.app.settings.id, kind: kind, name: "development")
@@ -95,6 +105,33 @@ package struct LocalStore: Sendable {
         try await client.shutdown()
         assembly.database.close()
         return try outcome.get()
+    }
+}
+
+extension LocalStore {
+    fileprivate static func asking(
+        _ questions: Settings.Questions, _ appStore: LateAppStore
+    ) -> Asking {
+        let worker = CheckWorker.ofThisProcess(checksPerSecond: checksPerSecond)
+        switch questions {
+        case .none: return Asking(worker: worker) { _ in nil }
+        case .due, .all: return Asking(worker: worker) { _ in appStore.client }
+        case .receipts:
+            var asking = Asking(worker: worker) { _ in nil }
+            asking.verification = { _ in appStore.verification }
+            return asking
+        }
+    }
+}
+
+extension LocalStore.Settings {
+    /// The app, which knows the simulator's secret unless it is told another.
+    fileprivate var appWithSecret: AppConfiguration {
+        var app = app
+        if app.settings.sharedSecret == nil {
+            app.settings.sharedSecret = AppSecret(simulator.sharedSecret)
+        }
+        return app
     }
 }
 

@@ -1,3 +1,4 @@
+import AppStoreClient
 import AppStoreFormats
 import Engine
 import Foundation
@@ -25,6 +26,8 @@ package struct AppConfiguration: Sendable {
     package var extraRoots: [[UInt8]]
     /// Nil where the App Store cannot be asked.
     package var appStore: AppStoreAccess?
+    /// Where receipts are asked about; nil for a simulated app that does not say where.
+    package var receiptHosts: AppStoreHosts?
 }
 
 extension ConfigurationFile {

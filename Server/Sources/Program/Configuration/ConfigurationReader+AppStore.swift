@@ -91,7 +91,7 @@ extension ConfigurationReader {
         return url(sandbox).map { AppStoreHosts(production: production, sandbox: $0) }
     }
 
-    private mutating func url(_ node: Node) -> String? {
+    mutating func url(_ node: Node) -> String? {
         if let text = text(node), let url = URL(string: text), url.host != nil,
             ["http", "https"].contains(url.scheme), url.query == nil
         {

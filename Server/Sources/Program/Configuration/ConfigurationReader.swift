@@ -98,7 +98,7 @@ struct ConfigurationReader {
             of: node,
             known: [
                 "bundle_id", "app_apple_id", "simulated", "products", "storekit", "access", "trust",
-                "app_store",
+                "app_store", "shared_secret_file", "shared_secret_env", "verify_receipt_url",
             ], in: "app \(name)")
         let isSimulated = members["simulated"].flatMap { bool($0) } ?? false
         let products = members["products"].map { self.products($0) } ?? []
@@ -117,6 +117,7 @@ struct ConfigurationReader {
             read(storeKit: storeKit, products: products, into: &app)
         }
         if let appStore = members["app_store"] { app.appStore = self.appStore(appStore, of: app) }
+        readSecret(members, into: &app)
         warnAboutWhatIsLeftOut(key, members, isSimulated: isSimulated)
         return app
     }
@@ -130,7 +131,7 @@ struct ConfigurationReader {
                 key, "App \(name) has no app_apple_id.",
                 "Add it: then notifications of production are checked against it.")
         }
-        if members["app_store"] == nil && !isSimulated {
+        if members["app_store"] == nil && !hasSecret(members) && !isSimulated {
             warn(
                 key, "App \(name) has no app_store.",
                 "Add a key: then Apple is asked where its notifications did not arrive.")

@@ -38,7 +38,7 @@ package struct ReceiptAuthority: Sendable {
                 key, named: "Perennial Simulator Receipt Signing", under: middle, signer: middleKey)
             let other = try Make.leaf(
                 key, named: "Perennial Simulator Transaction Receipt Signing", under: root,
-                signer: rootKey)
+                signer: rootKey, marker: Make.purchaseMarker)
             self.init(
                 key: key, certificates: try [leaf, middle, root].map(Self.der),
                 transactionCertificate: try Self.der(other))

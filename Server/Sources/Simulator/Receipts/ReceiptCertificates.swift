@@ -8,6 +8,9 @@ import _CryptoExtras
 enum ReceiptCertificates {
     typealias Key = _RSA.Signing.PrivateKey
 
+    /// Apple's mark of what signs transaction receipts.
+    static let purchaseMarker: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 5, 1]
+
     static func root(_ key: Key) throws -> Certificate {
         let name = try Certificates.name("Perennial Simulator Receipt Root CA")
         let publicKey = Certificate.PublicKey(key.publicKey)
@@ -28,12 +31,13 @@ enum ReceiptCertificates {
 
     /// What signs receipts, under the intermediate or, for transaction receipts, under the root.
     static func leaf(
-        _ key: Key, named name: String, under issuer: Certificate, signer: Key
+        _ key: Key, named name: String, under issuer: Certificate, signer: Key,
+        marker: ASN1ObjectIdentifier = Certificates.leafMarker
     ) throws -> Certificate {
         let publicKey = Certificate.PublicKey(key.publicKey)
         return try certificate(
             publicKey, name: Certificates.name(name), issuer: issuer.subject,
-            Certificates.leafExtensions(publicKey, under: issuer), signer: signer)
+            Certificates.leafExtensions(publicKey, under: issuer, marker: marker), signer: signer)
     }
 
     private static func certificate(

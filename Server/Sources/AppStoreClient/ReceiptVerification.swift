@@ -1,0 +1,135 @@
+import AppStoreFormats
+
+/// Questions to verifyReceipt, for one app: the old way to ask the App Store, which needs a receipt
+/// and the app's shared secret, and no key.
+///
+/// Like ``AppStoreClient`` it never waits and never repeats; but it goes on to the other store
+/// where the first says that the receipt belongs there.
+package struct ReceiptVerification: Sendable {
+    private let secret: AppSecret
+    private let now: @Sendable () -> AppStoreDate
+    private let send: @Sendable (AppStoreRequest) async throws -> AppStoreResponse
+
+    private static let path = "/verifyReceipt"
+
+    /// - Parameter send: carries a request to the store, such as ``httpSender(_:hosts:)`` with
+    ///   ``AppStoreHosts/appleReceipts``. What it throws counts as the store being unavailable,
+    ///   unless it is an ``AppStoreFailure``.
+    package init(
+        _ secret: AppSecret, now: @escaping @Sendable () -> AppStoreDate,
+        send: @escaping @Sendable (AppStoreRequest) async throws -> AppStoreResponse
+    ) {
+        self.secret = secret
+        self.now = now
+        self.send = send
+    }
+
+    /// An answer that can be used, and the store that gave it.
+    package struct Answer: Hashable, Sendable {
+        package var body: [UInt8]
+        package var environment: StoreEnvironment
+    }
+
+    /// What the account of a receipt has come to.
+    ///
+    /// - Parameters:
+    ///   - receipt: Base64, of an app receipt or a transaction receipt.
+    ///   - excludesOldTransactions: leaves history out, for who needs none.
+    ///   - environment: the store to ask first. Apple recommends production, where it is not known.
+    package func answer(
+        about receipt: String, excludesOldTransactions: Bool = false,
+        first environment: StoreEnvironment = .production
+    ) async throws(AppStoreFailure) -> Answer {
+        var request = VerifyReceiptRequest()
+        request.receiptData = receipt
+        request.password = secret.text
+        if excludesOldTransactions { request.excludesOldTransactions = true }
+        let body = request.json.bytes
+        let first = try await ask(body, in: environment)
+        guard let other = first.verdict.otherStore else {
+            return try usable(first, in: environment)
+        }
+        // Both may say that it is the other's: then neither is asked again.
+        return try usable(try await ask(body, in: other), in: other)
+    }
+
+    private struct Reply {
+        var body: [UInt8]
+        var verdict: ReceiptVerdict
+    }
+
+    private func ask(
+        _ body: [UInt8], in environment: StoreEnvironment
+    ) async throws(AppStoreFailure) -> Reply {
+        let response: AppStoreResponse
+        do {
+            response = try await send(
+                AppStoreRequest(
+                    method: "POST", path: Self.path, query: [], authorization: nil, body: body,
+                    environment: environment))
+        } catch let failure as AppStoreFailure { throw failure } catch {
+            throw .unavailable("\(error)")
+        }
+        if let failure = AppStoreFailure(response, keyID: Self.path, now: now()) { throw failure }
+        return Reply(body: response.body, verdict: try ReceiptVerdict(response.body))
+    }
+
+    private func usable(
+        _ reply: Reply, in environment: StoreEnvironment
+    ) throws(AppStoreFailure) -> Answer {
+        if let failure = reply.verdict.failure { throw failure }
+        return Answer(body: reply.body, environment: environment)
+    }
+}
+
+/// What a status of verifyReceipt means for whoever asked. HTTP says 200 in any case, and often no
+/// type of content.
+struct ReceiptVerdict: Hashable, Sendable {
+    let status: VerifyReceiptStatus
+    let isRetryable: Bool?
+
+    init(_ body: [UInt8]) throws(AppStoreFailure) {
+        let json: JSON
+        do { json = try JSON(parsing: body) } catch {
+            throw .unreadable("verifyReceipt: the answer is no JSON: \(error)")
+        }
+        // Middle boxes have made texts of numbers.
+        let number = json["status"].flatMap { $0.integer ?? $0.string.flatMap { Int64($0) } }
+        guard let number else { throw .unreadable("verifyReceipt: the answer has no status") }
+        status = VerifyReceiptStatus(rawValue: number)
+        isRetryable = VerifyReceiptAnswer(json: json)?.isRetryable
+    }
+
+    /// The store that the receipt is from, where it is not the one that was asked.
+    var otherStore: StoreEnvironment? {
+        switch status {
+        case .sandboxReceipt: .sandbox
+        case .productionReceipt: .production
+        default: nil
+        }
+    }
+
+    /// Nil where the answer can be used.
+    var failure: AppStoreFailure? {
+        switch status {
+        case .valid, .expired: nil
+        case .wrongSecret: .unauthorized("The App Store does not accept the shared secret.")
+        case .unavailable, .internalError: .unavailable("verifyReceipt says \(status)")
+        case .unknownAccount: .unknownThere
+        case let other where VerifyReceiptStatus.internalRange.contains(other.rawValue):
+            isRetryable == true
+                ? .unavailable("verifyReceipt says \(status)") : refusal("internal error")
+        // Also said where there is temporary trouble: whoever asked tries again for a while, and
+        // ever more rarely.
+        case .malformed: refusal("the receipt is malformed, or there is temporary trouble")
+        case .notAuthentic: refusal("the receipt is not authentic")
+        case .unreadable: refusal("the request could not be read")
+        case .sandboxReceipt, .productionReceipt: refusal("each store names the other")
+        default: refusal("a status that is not documented")
+        }
+    }
+
+    private func refusal(_ message: String) -> AppStoreFailure {
+        .refused(code: status.rawValue, message: message)
+    }
+}

@@ -1,0 +1,47 @@
+extension V1Notification {
+    /// The latest moment that it names as past: of a purchase, a cancellation, or the switch of
+    /// renewal. It is the same in every copy of a notification. Nil where it names none.
+    package var latestMoment: AppStoreDate? {
+        let shown = [latest, latestExpired].compactMap { $0 }
+        let rows = unifiedReceipt?.latestRows ?? []
+        let moments =
+            [cancelled, autoRenewStatusChanged] + shown.flatMap { [$0.purchased, $0.cancelled] }
+            + rows.flatMap { [$0.purchased, $0.cancelled] }
+        return moments.compactMap { $0 }.max()
+    }
+
+    /// When what it says was so. Some types name the moment of their event; of others it is not
+    /// known, and it is when they came.
+    ///
+    /// - Parameter receivedAt: no notification tells of what comes later, but a renewal that is
+    ///   charged ahead.
+    package func moment(receivedAt: AppStoreDate) -> AppStoreDate {
+        let named: AppStoreDate? =
+            switch notificationType {
+            case .didChangeRenewalStatus?: autoRenewStatusChanged
+            case .cancel?, .refund?, .revoke?: cancelled ?? latestMoment
+            case .initialBuy?, .didRenew?, .interactiveRenewal?, .didRecover?, .renewal?:
+                latestMoment
+            default: nil
+            }
+        // A renewal that was charged ahead begins later than it was told.
+        return named.map { min($0, receivedAt) } ?? receivedAt
+    }
+
+    /// What is the same in every copy of a notification: Apple makes receipts anew for each attempt
+    /// to deliver it, and gives it no id. The secret is no part of it.
+    package static func identity(of json: JSON) -> [UInt8] {
+        let changing: Set = ["password", "latest_receipt", "latest_expired_receipt"]
+        func plain(_ json: JSON) -> JSON {
+            switch json {
+            case .object(let members):
+                let kept = members.filter { !changing.contains($0.key) }
+                    .map { JSON.Member($0.key, plain($0.value)) }
+                return .object(kept.sorted { $0.key < $1.key })
+            case .array(let values): return .array(values.map(plain))
+            default: return json
+            }
+        }
+        return plain(json).bytes
+    }
+}

@@ -1,0 +1,85 @@
+import AppStoreFormats
+import Crypto
+
+/// What verifyReceipt answered to a question of ours, in the style of the receipt that was asked
+/// about. `signedAt` is when it was asked.
+package enum AnswerContents: Hashable, Sendable {
+    /// With the new receipt that came with it, where there is one.
+    case app(Verified<VerifyReceiptAnswer>, receipt: Verified<AppReceipt>?)
+    case transaction(Verified<VerifyReceiptTransactionAnswer>)
+}
+
+/// What became of an answer.
+package enum AnswerOutcome: Hashable, Sendable {
+    case verified(AnswerContents)
+    case refused(Refusal)
+}
+
+extension Verifier {
+    /// An answer of verifyReceipt. Nobody signs it: that it comes from Apple shows in the way that it
+    /// came, so only our own questions may have been answered. What it says of app and store
+    /// is compared all the same.
+    ///
+    /// - Parameter environment: the store that was asked.
+    package nonisolated(nonsending) func answer(
+        _ body: [UInt8], for app: AppIdentity, in environment: StoreEnvironment,
+        at now: AppStoreDate
+    ) async -> AnswerOutcome {
+        do throws(Refusal) {
+            let json = try Self.json(body)
+            let environment = try app.requireEnvironment(environment)
+            let digest = Array(SHA256.hash(data: body))
+            if let answer = VerifyReceiptTransactionAnswer(json: json),
+                let receipt = answer.receipt, receipt.bundleID != nil
+            {
+                try Self.requireValid(answer.status)
+                try app.requireBundle(receipt.bundleID)
+                return .verified(
+                    .transaction(
+                        Verified(
+                            payload: answer, environment: environment, signedAt: now,
+                            digest: digest)))
+            }
+            guard let answer = VerifyReceiptAnswer(json: json) else {
+                throw Refusal(.payloadUnreadable, expected: "a JSON object", found: "another value")
+            }
+            try Self.requireValid(answer.status)
+            try app.requireBundle(answer.receipt?.bundleID)
+            if let told = answer.environment { try Self.require(told, as: environment) }
+            let receipt = await appReceipt(
+                in: answer.latestReceipt, for: app, in: environment, at: now)
+            return .verified(
+                .app(
+                    Verified(
+                        payload: answer, environment: environment,
+                        signedAt: answer.receipt?.requested ?? now, digest: digest),
+                    receipt: receipt))
+        } catch {
+            return .refused(error)
+        }
+    }
+
+    private static func json(_ body: [UInt8]) throws(Refusal) -> JSON {
+        do throws(JSONFailure) { return try JSON(parsing: body) } catch {
+            throw Refusal(
+                .payloadUnreadable, expected: "a JSON object", found: "not readable (\(error))")
+        }
+    }
+
+    private static func requireValid(_ status: VerifyReceiptStatus?) throws(Refusal) {
+        guard status == .valid || status == .expired else {
+            throw Refusal(
+                .payloadUnreadable, expected: "an answer of status 0 or 21006",
+                found: "of status \(status.map { "\($0)" } ?? "none")")
+        }
+    }
+
+    private static func require(
+        _ told: StoreEnvironment, as environment: StoreEnvironment
+    ) throws(Refusal) {
+        guard told == environment else {
+            throw Refusal(
+                .wrongEnvironment, expected: environment.rawValue, found: told.rawValue)
+        }
+    }
+}

@@ -1,0 +1,89 @@
+import AppStoreFormats
+import Crypto
+import SwiftASN1
+import X509
+import _CryptoExtras
+
+/// Certificates that lead from a receipt's signer to one of our roots, reduced to what is needed:
+/// the key, and when all were valid.
+struct ReceiptChain: Sendable {
+    let key: _RSA.Signing.PublicKey
+    let validFrom: AppStoreDate
+    /// The last moment.
+    let validUntil: AppStoreDate
+
+    init(key: _RSA.Signing.PublicKey, certificates: [Certificate]) {
+        self.key = key
+        // Certificates count whole seconds; the last one is valid to its end.
+        let from = certificates.map { $0.notValidBefore.timeIntervalSince1970 }.max() ?? 0
+        let until = certificates.map { $0.notValidAfter.timeIntervalSince1970 }.min() ?? 0
+        validFrom = AppStoreDate(milliseconds: Int64(from) * 1000)
+        validUntil = AppStoreDate(milliseconds: Int64(until) * 1000 + 999)
+    }
+
+    /// Throws unless all certificates were valid when the receipt was made. Now does not matter:
+    /// receipts outlive what signed them.
+    func requireValid(at created: AppStoreDate) throws(Refusal) {
+        guard validFrom <= created, created <= validUntil else {
+            throw Refusal(
+                .notValidAtSigning,
+                expected: "a moment from \(validFrom.text) to \(validUntil.text)",
+                found: created.text, of: .receipt)
+        }
+    }
+
+    func requireSignature(
+        _ signature: some Collection<UInt8>, of bytes: some Collection<UInt8>,
+        _ digest: ReceiptDigest
+    ) throws(Refusal) {
+        guard key.hasSigned(Array(bytes), as: Array(signature), digest) else {
+            throw Refusal(
+                .badSignature, expected: "one of its signer's key",
+                found: "a signature that does not fit", of: .receipt)
+        }
+    }
+}
+
+extension _RSA.Signing.PublicKey {
+    /// Whether a signature (PKCS #1 v1.5) is of these bytes.
+    func hasSigned(_ bytes: [UInt8], as signature: [UInt8], _ digest: ReceiptDigest) -> Bool {
+        let signature = _RSA.Signing.RSASignature(rawRepresentation: signature)
+        let padding = _RSA.Signing.Padding.insecurePKCS1v1_5
+        return switch digest {
+        case .sha1:
+            isValidSignature(signature, for: Insecure.SHA1.hash(data: bytes), padding: padding)
+        case .sha256: isValidSignature(signature, for: SHA256.hash(data: bytes), padding: padding)
+        }
+    }
+}
+
+extension ChainVerifier {
+    /// The chain of an app receipt: the certificate that the signer is named by, one of the others,
+    /// and one of our roots. The root within the file is never trusted.
+    ///
+    /// Without Apple's marks anybody with a certificate for developers could sign receipts.
+    nonisolated(nonsending) func chain(
+        of envelope: ReceiptEnvelope
+    ) async throws(Refusal) -> ReceiptChain {
+        var leaf: Certificate?
+        var others: [Certificate] = []
+        for der in envelope.certificates {
+            let certificate = try Certificate(reading: der)
+            if leaf == nil, PlainCertificate.isNamed(der, envelope.issuer, envelope.serialNumber) {
+                leaf = certificate
+            } else {
+                others.append(certificate)
+            }
+        }
+        guard let leaf else { throw untrusted("no certificate of the signer that it names") }
+        let path = try await path(from: leaf, over: others)
+        try leaf.requireMarker(Self.leafMarker, named: "leaf")
+        try path[1].requireMarker(Self.intermediateMarker, named: "intermediate")
+        try leaf.requireUsage("digital signatures", named: "leaf", \.digitalSignature)
+        try path[1].requireUsage("signing certificates", named: "intermediate", \.keyCertSign)
+        guard let key = _RSA.Signing.PublicKey(leaf.publicKey) else {
+            throw Refusal(.algorithm, expected: "a key of RSA", found: "a key of another kind")
+        }
+        return ReceiptChain(key: key, certificates: path)
+    }
+}

@@ -1,0 +1,125 @@
+import AppStoreFormats
+import Crypto
+import SwiftASN1
+import X509
+import _CryptoExtras
+
+extension Verifier {
+    /// A transaction receipt, as apps before iOS 7 received them.
+    ///
+    /// It says when the purchase was, and not when it was signed, which may be years later. So its
+    /// signer's certificate must not have ended before the purchase, and it counts as signed then:
+    /// whatever else is known of the purchase is newer.
+    package nonisolated(nonsending) func transactionReceipt(
+        _ file: [UInt8], for app: AppIdentity, at now: AppStoreDate
+    ) async -> Outcome<TransactionReceipt> {
+        do throws(Refusal) {
+            let parts = try TransactionReceiptParts(reading: file)
+            let signer = try await chains.signer(of: parts.signature)
+            let signed = [parts.signature.version] + parts.file.signedBytes
+            guard signer.key.hasSigned(signed, as: parts.signature.signature, .sha1) else {
+                throw Refusal(
+                    .badSignature, expected: "one of its signer's key",
+                    found: "a signature that does not fit")
+            }
+            let receipt = try parts.receipt()
+            guard let purchased = receipt.purchased else { throw .missing("purchase date") }
+            guard purchased <= signer.validUntil else {
+                throw Refusal(
+                    .notValidAtSigning, expected: "a moment until \(signer.validUntil.text)",
+                    found: purchased.text)
+            }
+            try app.requireBundle(receipt.bundleID)
+            let environment = try app.requireEnvironment(parts.file.environment ?? .production)
+            return Self.outcome(
+                Verified(
+                    payload: receipt, environment: environment, signedAt: purchased,
+                    digest: Array(SHA256.hash(data: file))),
+                at: now)
+        } catch {
+            var refusal = error
+            refusal.subject = .receipt
+            return .refused(refusal)
+        }
+    }
+}
+
+/// The file and the signature in it, taken apart but not trusted.
+private struct TransactionReceiptParts {
+    let file: TransactionReceiptFile
+    let signature: TransactionReceiptSignature
+
+    init(reading bytes: [UInt8]) throws(Refusal) {
+        do throws(ReceiptFailure) {
+            file = try TransactionReceiptFile(parsing: bytes)
+            signature = try TransactionReceiptSignature(parsing: file.signature)
+        } catch { throw Refusal(unreadable: error) }
+    }
+
+    func receipt() throws(Refusal) -> TransactionReceipt {
+        do throws(ReceiptFailure) {
+            return try TransactionReceipt(signedBytes: file.signedBytes)
+        } catch { throw Refusal(unreadable: error) }
+    }
+}
+
+extension ChainVerifier {
+    /// Apple's marks of what signs transaction receipts, and of the authority above it.
+    private static let purchaseMarker: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 5, 1]
+    private static let storeMarker: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 2, 2]
+
+    /// The certificate of a transaction receipt's signer, once it is known to lead to a root: over
+    /// Apple's intermediate of those years, or, with a root that is not Apple's, straight.
+    nonisolated(nonsending) fileprivate func signer(
+        of signature: TransactionReceiptSignature
+    ) async throws(Refusal) -> PlainCertificate {
+        let leaf = try Self.plain(signature.certificate)
+        guard leaf.extensions.contains(Self.purchaseMarker) else {
+            throw Refusal(
+                .missingMarker, expected: "Apple's mark \(Self.purchaseMarker) there",
+                found: "no mark in its leaf certificate")
+        }
+        let store = try AppleIntermediates.iTunesStore.get()
+        if leaf.isSigned(by: store) {
+            try await requireRoot(of: store)
+            try store.requireMarker(Self.storeMarker, named: "intermediate")
+            return leaf
+        }
+        let apples = Set(TrustRoots.apple.certificates)
+        guard rootCertificates.contains(where: { !apples.contains($0) && leaf.isSigned(by: $0) })
+        else { throw untrusted("an authority that is not known") }
+        return leaf
+    }
+
+    private static func plain(_ der: [UInt8]) throws(Refusal) -> PlainCertificate {
+        guard der.count <= Certificate.bytesMax else {
+            throw Refusal(
+                .certificateUnreadable, expected: "at most \(Certificate.bytesMax)",
+                found: "a certificate of \(der.count) bytes")
+        }
+        do throws(ReceiptFailure) { return try PlainCertificate(parsing: der) } catch {
+            throw Refusal(unreadable: error)
+        }
+    }
+
+    nonisolated(nonsending) private func requireRoot(
+        of intermediate: Certificate
+    ) async throws(Refusal) {
+        guard
+            rootCertificates.contains(where: {
+                $0.subject == intermediate.issuer
+                    && $0.publicKey.isValidSignature(intermediate.signature, for: intermediate)
+            })
+        else { throw untrusted("\(intermediate.issuer)") }
+    }
+}
+
+extension PlainCertificate {
+    fileprivate func isSigned(by authority: Certificate) -> Bool {
+        guard let key = _RSA.Signing.PublicKey(authority.publicKey),
+            let node = try? DER.parse(Array(issuer)),
+            (try? DistinguishedName(derEncoded: node)) == authority.subject
+        else { return false }
+        return key.hasSigned(Array(signedBytes), as: Array(signature), digest)
+    }
+}

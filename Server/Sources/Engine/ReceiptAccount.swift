@@ -1,0 +1,200 @@
+import AppStoreFormats
+import AppStoreTrust
+import Ledger
+import Storage
+
+/// What is known of the account of a receipt, for an answer in Apple's form: what Apple last
+/// answered about it, word for word, and what has been heard since.
+struct ReceiptAccount: Sendable {
+    var timelines: [Timeline] = []
+    private var told: (answer: VerifyReceiptAnswer, at: Instant)?
+
+    /// Takes Apple's answer out of a document, where it is the newest.
+    mutating func take(_ document: StoredDocument?) {
+        guard let document, let bytes = document.bytes,
+            told.map({ $0.at < document.signedAt }) ?? true,
+            let answer = try? VerifyReceiptAnswer(parsing: bytes), answer.receipt?.bundleID != nil
+        else { return }
+        told = (answer, document.signedAt)
+    }
+
+    /// Adds what the receipt itself cannot say.
+    func complete(
+        _ answer: inout VerifyReceiptAnswer, from receipt: Verified<AppReceipt>, text: String,
+        excludesOld: Bool
+    ) {
+        let rows = rows(from: receipt)
+        let shown = excludesOld ? Self.newestOfEachSubscription(rows) : rows
+        answer.latestRows = shown.isEmpty ? nil : shown
+        answer.latestReceipt = told?.answer.latestReceipt ?? text
+        let renewals = renewals
+        answer.renewals = renewals.isEmpty ? nil : renewals
+    }
+
+    /// By age. Without an answer of Apple's, the receipt's own rows are what is known.
+    private func rows(from receipt: Verified<AppReceipt>) -> [VerifyReceiptRow] {
+        var rows = told?.answer.latestRows ?? []
+        if told == nil { rows = receipt.payload.purchases.map { VerifyReceiptRow($0) } }
+        let since = told?.at ?? Instant(receipt.signedAt)
+        for timeline in timelines {
+            for period in timeline.periods where period.isShown {
+                let place = rows.firstIndex { $0.isOf(period) }
+                if let place {
+                    if period.attestedAt > since { rows[place].update(from: period.payment) }
+                } else if told == nil || period.attestedAt > since {
+                    rows.append(VerifyReceiptRow(period, in: timeline))
+                }
+            }
+        }
+        // Apple's own order is left as it is.
+        let isApples = rows.count == told?.answer.latestRows?.count
+        return isApples ? rows : rows.sorted { $0.isOlder(than: $1) }
+    }
+
+    /// Rows come oldest first.
+    private static func newestOfEachSubscription(_ rows: [VerifyReceiptRow]) -> [VerifyReceiptRow] {
+        var seen: Set<String?> = []
+        let newest = rows.reversed().filter { row in
+            row.expires != nil && seen.insert(row.originalTransactionID).inserted
+        }
+        return newest.reversed()
+    }
+
+    private var renewals: [VerifyReceiptRenewal] {
+        var renewals = told?.answer.renewals ?? []
+        for timeline in timelines {
+            guard let renewal = timeline.renewal,
+                let product = timeline.periods.last(where: { !$0.isVoid })?.product
+            else { continue }
+            let id = timeline.purchase.original.rawValue
+            // What was known when Apple answered stands in its answer, or was left out by it.
+            if let told, renewal.at <= told.at { continue }
+            let place = renewals.firstIndex { $0.originalTransactionID == id }
+            let row = VerifyReceiptRenewal(renewal.value, of: id, product: product)
+            if let place { renewals[place] = row } else { renewals.append(row) }
+        }
+        return renewals
+    }
+}
+
+extension ReceiptAccount {
+    /// The same in the style of iOS 6: the subscription's latest transaction, under one key while
+    /// it is in force and under another after.
+    func complete(
+        _ answer: inout VerifyReceiptTransactionAnswer,
+        from receipt: Verified<TransactionReceipt>, text: String, at now: AppStoreDate
+    ) {
+        guard let timeline = timelines.first,
+            let period = timeline.periods.last(where: { !$0.isVoid })
+        else { return }
+        let latest = TransactionReceipt(period.payment, like: receipt.payload)
+        let isOver = period.payment.revocation != nil || (latest.expires.map { $0 <= now } ?? false)
+        if isOver {
+            answer.latestExpired = latest
+            answer.cancellationReason = latest.cancellationReason
+            answer.status = .expired
+        } else {
+            answer.latest = latest
+            answer.latestReceipt = text
+        }
+        guard let renewal = timeline.renewal?.value else { return }
+        answer.autoRenewStatus = renewal.willRenew ? .on : .off
+        answer.autoRenewProductID = (renewal.renewsTo ?? period.product).rawValue
+        guard isOver else { return }
+        answer.expirationIntent = renewal.ending.map(ExpirationIntent.init)
+        answer.isInBillingRetry = renewal.isRetrying ? .yes : .no
+    }
+}
+
+// MARK: - Our words in Apple's
+
+extension Timeline.Period {
+    /// Consumables are in an answer until the app has finished them, which we are not told.
+    fileprivate var isShown: Bool { !isVoid && payment.kind != .consumable }
+}
+
+extension VerifyReceiptRow {
+    fileprivate func isOf(_ period: Timeline.Period) -> Bool {
+        if let line = period.payment.line { return webOrderLineItemID == line }
+        return transactionID == period.payment.transaction.rawValue
+    }
+
+    fileprivate func isOlder(than other: Self) -> Bool {
+        let (mine, others) = (purchased?.milliseconds ?? 0, other.purchased?.milliseconds ?? 0)
+        return mine == others ? (transactionID ?? "") < (other.transactionID ?? "") : mine < others
+    }
+
+    fileprivate mutating func update(from payment: Payment) {
+        cancelled = payment.revocation.map { AppStoreDate($0.at) }
+        if cancelled == nil { cancellationReason = nil }
+        if payment.isUpgraded { isUpgraded = true }
+    }
+
+    fileprivate init(_ period: Timeline.Period, in timeline: Timeline) {
+        self.init()
+        let payment = period.payment
+        let first = timeline.periods.first { !$0.isVoid } ?? period
+        let isRenewing = payment.until != nil
+        quantity = Int64(payment.quantity)
+        productID = payment.product.rawValue
+        transactionID = payment.transaction.rawValue
+        originalTransactionID = timeline.purchase.original.rawValue
+        purchased = AppStoreDate(payment.from)
+        originallyPurchased = AppStoreDate(first.from)
+        expires = payment.until.map { AppStoreDate($0) }
+        webOrderLineItemID = payment.line
+        isTrial = payment.terms == .trial
+        let isIntroduction = payment.terms == .offer && payment.offer?.kind == .introductory
+        isIntroductory = isRenewing ? isIntroduction : nil
+        promotionalOfferID = payment.offer?.kind == .promotional ? payment.offer?.id : nil
+        offerCodeReferenceName = payment.offer?.kind == .code ? payment.offer?.id : nil
+        ownership = payment.ownership == .familyShared ? .familyShared : .purchased
+        subscriptionGroupID = payment.group
+        appAccountToken = payment.accountToken
+        update(from: payment)
+    }
+}
+
+extension VerifyReceiptRenewal {
+    fileprivate init(_ renewal: Renewal, of original: String, product: ProductID) {
+        self.init()
+        originalTransactionID = original
+        productID = product.rawValue
+        autoRenewProductID = (renewal.renewsTo ?? product).rawValue
+        autoRenewStatus = renewal.willRenew ? .on : .off
+        expirationIntent = renewal.ending.map(ExpirationIntent.init)
+        if renewal.isRetrying || renewal.ending != nil {
+            isInBillingRetry = renewal.isRetrying ? .yes : .no
+        }
+        graceUntil = renewal.graceUntil.map { AppStoreDate($0) }
+        priceIncreaseStatus = renewal.priceRise.map { $0 == .agreed ? .agreed : .notAnswered }
+    }
+}
+
+extension ExpirationIntent {
+    fileprivate init(_ ending: Renewal.Ending) {
+        switch ending {
+        case .cancelled: self = .cancelled
+        case .billing: self = .billingError
+        case .priceNotAgreed: self = .noConsentToPriceIncrease
+        case .productUnavailable: self = .productUnavailable
+        case .other: self = .other
+        }
+    }
+}
+
+extension TransactionReceipt {
+    /// Another transaction of the same subscription, on the same device.
+    fileprivate init(_ payment: Payment, like receipt: TransactionReceipt) {
+        self = receipt
+        guard transactionID != payment.transaction.rawValue else { return }
+        productID = payment.product.rawValue
+        transactionID = payment.transaction.rawValue
+        quantity = Int64(payment.quantity)
+        purchased = AppStoreDate(payment.from)
+        expires = payment.until.map { AppStoreDate($0) }
+        webOrderLineItemID = payment.line
+        isTrial = payment.terms == .trial
+        cancelled = payment.revocation.map { AppStoreDate($0.at) }
+    }
+}

@@ -1,0 +1,76 @@
+import AppStoreClient
+import AppStoreFormats
+import AppStoreTrust
+import Ledger
+import Storage
+
+extension Engine {
+    /// Documents that may hold a receipt of a purchase, the newest first. Nearly always the first
+    /// does.
+    private static let receiptDocumentsMax = 5
+
+    /// Asks about a purchase by the newest receipt that is known of it, for an app without a key.
+    /// The answer is about the whole account, whatever the age of the receipt.
+    func carryOutByReceipt(_ claim: CheckClaim) async throws(EngineFailure) -> CheckOutcome {
+        guard let verification = asking.verification(claim.app) else { return .noStore }
+        let asked = now()
+        guard let receipt = try await receipt(of: claim.purchase, in: claim.app) else {
+            try await transaction { tx in try tx.failed(claim, at: asked) }
+            return .noAnswer("No receipt of it is known, and there is no key to ask with.")
+        }
+        do {
+            let answer = try await verification.answer(
+                about: receipt, first: claim.purchase.storeEnvironment)
+            return try await keep(answer, to: claim, asked: asked)
+        } catch let failure as AppStoreFailure {
+            counters.checksFailed.add()
+            try await note(failure, claim)
+            return .noAnswer("\(failure) \(failure.remedy)")
+        } catch { throw EngineFailure(error) }
+    }
+
+    private func keep(
+        _ answer: ReceiptVerification.Answer, to claim: CheckClaim, asked: Instant
+    ) async throws(EngineFailure) -> CheckOutcome {
+        let (app, verifier) = try app(claim.app)
+        let origin = Attestation.Origin(
+            app: app, source: .reconciliation, receivedAt: now(), digests: digests)
+        var findings = Findings()
+        do {
+            let attestation = try await attest(
+                answer: answer.body, of: answer.environment, verifier, origin)
+            report(attestation)
+            findings.attestations = [attestation]
+        } catch { findings.refused = "\(error)" }
+        return try await end(claim, findings, asked: asked)
+    }
+
+    private func receipt(
+        of purchase: PurchaseID, in app: AppID
+    ) async throws(EngineFailure) -> String? {
+        let documents = try await reading { tx in
+            try tx.documents(
+                about: purchase, in: app,
+                of: [.appReceipt, .transactionReceipt, .notificationV1, .receiptAnswer],
+                limit: Self.receiptDocumentsMax)
+        }
+        return documents.lazy.compactMap(\.receipt).first
+    }
+}
+
+extension StoredDocument {
+    /// The receipt that it is, or holds, in Base64.
+    fileprivate var receipt: String? {
+        guard let bytes else { return nil }
+        switch kind {
+        case .appReceipt, .transactionReceipt: return ReceiptText.text(of: bytes)
+        case .notificationV1:
+            let notification = try? V1Notification(parsing: bytes)
+            return notification?.unifiedReceipt?.latestReceipt ?? notification?.latestReceipt
+                ?? notification?.latestExpiredReceipt
+        case .receiptAnswer:
+            return (try? JSON(parsing: bytes))?["latest_receipt"]?.string
+        case .notification, .transaction, .renewal: return nil
+        }
+    }
+}

@@ -1,0 +1,75 @@
+import AppStoreFormats
+import AppStoreTrust
+import Intake
+import Ledger
+import Storage
+
+// What devices have of their purchases from before StoreKit 2.
+
+extension Engine {
+    func attest(
+        appReceipt file: [UInt8], guid: [UInt8]? = nil, _ verifier: Verifier,
+        _ origin: Attestation.Origin
+    ) async throws(EngineFailure) -> Attestation {
+        let outcome = await verifier.receipt(
+            file, for: origin.app.identity, guid: guid, at: AppStoreDate(origin.receivedAt))
+        let receipt = try trusted(outcome)
+        return Attestation(kind: .appReceipt, receipt, file, from: origin) {
+            () throws(IntakeFailure) in
+            try Intake.facts(
+                of: receipt.payload, in: receipt.environment, createdAt: receipt.signedAt)
+        }
+    }
+
+    func attest(
+        transactionReceipt file: [UInt8], _ verifier: Verifier, _ origin: Attestation.Origin
+    ) async throws(EngineFailure) -> Attestation {
+        let outcome = await verifier.transactionReceipt(
+            file, for: origin.app.identity, at: AppStoreDate(origin.receivedAt))
+        let receipt = try trusted(outcome)
+        return Attestation(kind: .transactionReceipt, receipt, file, from: origin) {
+            () throws(IntakeFailure) in
+            try Intake.facts(
+                of: receipt.payload, in: receipt.environment, signedAt: receipt.signedAt)
+        }
+    }
+
+    /// What verifyReceipt of a store answered.
+    func attest(
+        answer body: [UInt8], of store: StoreEnvironment, _ verifier: Verifier,
+        _ origin: Attestation.Origin
+    ) async throws(EngineFailure) -> Attestation {
+        let outcome = await verifier.answer(
+            body, for: origin.app.identity, in: store, at: AppStoreDate(origin.receivedAt))
+        switch outcome {
+        case .refused(let refusal): throw .notTrusted(refusal)
+        case .verified(.app(let answer, let receipt)):
+            return Attestation(kind: .receiptAnswer, answer, body, from: origin) {
+                () throws(IntakeFailure) in
+                try Intake.facts(
+                    of: answer.payload, in: answer.environment, answeredAt: answer.signedAt,
+                    kinds: Intake.kinds(in: receipt?.payload))
+            }
+        case .verified(.transaction(let answer)):
+            return Attestation(kind: .receiptAnswer, answer, body, from: origin) {
+                () throws(IntakeFailure) in
+                try Intake.facts(
+                    of: answer.payload, in: answer.environment, answeredAt: answer.signedAt)
+            }
+        }
+    }
+}
+
+/// What identifies a device to its receipts.
+enum DeviceGUID {
+    /// The bytes of a UUID (`identifierForVendor`), or of a network address for a Mac.
+    static func bytes(of text: String) -> [UInt8]? {
+        let plain = text.utf8.filter { $0 != UInt8(ascii: "-") && $0 != UInt8(ascii: ":") }
+        guard [32, 12].contains(plain.count) else { return nil }
+        let digits = plain.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
+        guard digits.count == plain.count else { return nil }
+        return stride(from: 0, to: digits.count, by: 2).map {
+            UInt8(digits[$0] * 16 + digits[$0 + 1])
+        }
+    }
+}

@@ -1,0 +1,32 @@
+import Engine
+import Hummingbird
+import Ledger
+import NIOCore
+
+extension PerennialServer {
+    /// Apple's two addresses have names of hosts; ours have paths.
+    @Sendable func verifyReceipt(
+        _ request: Request, _ context: ServerContext
+    ) async throws -> Response {
+        try await verifyReceipt(request, at: .production)
+    }
+
+    @Sendable func sandboxVerifyReceipt(
+        _ request: Request, _ context: ServerContext
+    ) async throws -> Response {
+        try await verifyReceipt(request, at: .sandbox)
+    }
+
+    private func verifyReceipt(
+        _ request: Request, at environment: Ledger.Environment
+    ) async throws -> Response {
+        let body = try await request.bytes(max: Engine.verifyReceiptBytesMax)
+        do {
+            let answer = try await engine.verifyReceipt(
+                Array(body.readableBytesView), at: environment)
+            return Answers.text(ByteBuffer(bytes: answer), mediaType: "application/json")
+        } catch {
+            throw Refused(error, subject: .purchases)
+        }
+    }
+}

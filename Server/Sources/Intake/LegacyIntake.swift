@@ -1,0 +1,315 @@
+import AppStoreFormats
+import Ledger
+
+/// What a receipt, an answer of verifyReceipt or a notification of version 1 attests: facts, and
+/// what rows lacked that make none.
+package struct LegacyFacts: Hashable, Sendable {
+    package var facts: [Fact]
+    package var shortcomings: [IntakeFailure]
+}
+
+/// The older documents: each shows an account, or a part of it, as of one moment.
+extension Intake {
+    /// What an app receipt attests. It says nothing about renewals to come.
+    package static func facts(
+        of receipt: AppReceipt, in environment: StoreEnvironment, createdAt: AppStoreDate
+    ) throws(IntakeFailure) -> LegacyFacts {
+        let place = try LegacyPlace(environment, attestedAt: createdAt)
+        return place.facts(
+            rows: receipt.purchases.map { purchase in
+                (VerifyReceiptRow(purchase), kind(of: purchase))
+            })
+    }
+
+    /// What the one transaction of a transaction receipt attests.
+    package static func facts(
+        of receipt: TransactionReceipt, in environment: StoreEnvironment, signedAt: AppStoreDate
+    ) throws(IntakeFailure) -> LegacyFacts {
+        let place = try LegacyPlace(environment, attestedAt: signedAt)
+        return place.facts(rows: [(VerifyReceiptRow(receipt), nil)])
+    }
+
+    /// Of which kind each product is, as a receipt says it: the rows of answers do not.
+    package static func kinds(in receipt: AppReceipt?) -> [String: ProductKind] {
+        var kinds: [String: ProductKind] = [:]
+        for purchase in receipt?.purchases ?? [] {
+            if let product = purchase[.productID]?.text, let kind = kind(of: purchase) {
+                kinds[product] = kind
+            }
+        }
+        return kinds
+    }
+
+    /// Newsstand's free subscriptions give nothing that was paid for: of a kind we do not know.
+    private static func kind(of purchase: InAppReceipt) -> ProductKind? {
+        purchase[.kind]?.integer.map { number in
+            switch ReceiptProductKind(rawValue: number) {
+            case .nonConsumable: .nonConsumable
+            case .consumable: .consumable
+            case .nonRenewing: .nonRenewing
+            case .autoRenewable: .autoRenewable
+            default: .unknown
+            }
+        }
+    }
+}
+
+extension Intake {
+    /// What an answer of verifyReceipt attests, in either style.
+    ///
+    /// - Parameter kinds: of products, where receipts have told.
+    package static func facts(
+        of answer: VerifyReceiptAnswer, in environment: StoreEnvironment,
+        answeredAt: AppStoreDate, kinds: [String: ProductKind] = [:]
+    ) throws(IntakeFailure) -> LegacyFacts {
+        let place = try LegacyPlace(environment, attestedAt: answeredAt)
+        // The account as it stands comes last: it knows of what the receipt cannot.
+        let rows = (answer.receipt?.purchases ?? []) + (answer.latestRows ?? [])
+        return place.facts(
+            rows: rows.map { ($0, kinds[$0.productID ?? ""]) }, renewals: answer.renewals ?? [])
+    }
+
+    package static func facts(
+        of answer: VerifyReceiptTransactionAnswer, in environment: StoreEnvironment,
+        answeredAt: AppStoreDate, kinds: [String: ProductKind] = [:]
+    ) throws(IntakeFailure) -> LegacyFacts {
+        let place = try LegacyPlace(environment, attestedAt: answeredAt)
+        var rows = [answer.receipt, answer.latest, answer.latestExpired].compactMap { $0 }
+            .map { VerifyReceiptRow($0) }
+        if let reason = answer.cancellationReason, rows.last?.cancelled != nil {
+            rows[rows.count - 1].cancellationReason = reason
+        }
+        var renewal = VerifyReceiptRenewal()
+        renewal.originalTransactionID = rows.last.flatMap {
+            $0.originalTransactionID ?? $0.transactionID
+        }
+        renewal.autoRenewStatus = answer.autoRenewStatus
+        renewal.autoRenewProductID = answer.autoRenewProductID
+        renewal.expirationIntent = answer.expirationIntent
+        renewal.isInBillingRetry = answer.isInBillingRetry
+        return place.facts(
+            rows: rows.map { ($0, kinds[$0.productID ?? ""]) },
+            renewals: answer.autoRenewStatus == nil ? [] : [renewal])
+    }
+
+    /// What a notification of version 1 attests, of whichever year.
+    ///
+    /// - Parameter attestedAt: when what it says was so; see ``V1Notification/moment``.
+    package static func facts(
+        of notification: V1Notification, in environment: StoreEnvironment,
+        attestedAt: AppStoreDate, kinds: [String: ProductKind] = [:]
+    ) throws(IntakeFailure) -> LegacyFacts {
+        let place = try LegacyPlace(environment, attestedAt: attestedAt)
+        let rows = notification.rows
+        return place.facts(
+            rows: rows.map { ($0, kinds[$0.productID ?? ""]) },
+            renewals: notification.renewals)
+    }
+}
+
+/// Where and when a document saw an account.
+private struct LegacyPlace {
+    let environment: Environment
+    let attestedAt: Instant
+
+    init(_ environment: StoreEnvironment, attestedAt: AppStoreDate) throws(IntakeFailure) {
+        self.environment = try Intake.environment(environment)
+        self.attestedAt = Intake.instant(attestedAt)
+    }
+
+    func facts(
+        rows: [(VerifyReceiptRow, ProductKind?)], renewals: [VerifyReceiptRenewal] = []
+    ) -> LegacyFacts {
+        var result = LegacyFacts(facts: [], shortcomings: [])
+        let neighbours = Neighbours(rows.map(\.0))
+        var payments: [PurchaseID: [TransactionID: Fact]] = [:]
+        for (row, kind) in rows {
+            do throws(IntakeFailure) {
+                let payment = try payment(row, kind, neighbours)
+                let purchase = try purchase(row.originalTransactionID, or: row.transactionID)
+                // Of a transaction that stands there twice the last counts.
+                payments[purchase, default: [:]][payment.transaction] = fact(
+                    purchase, .payment(payment))
+            } catch { result.shortcomings.append(error) }
+        }
+        result.facts = payments.values.flatMap(\.values).sorted { $0.precedes($1) }
+        for renewal in renewals {
+            do throws(IntakeFailure) {
+                guard let meant = self.renewal(renewal) else { continue }
+                let purchase = try purchase(renewal.originalTransactionID, or: nil)
+                result.facts.append(fact(purchase, .renewal(meant)))
+            } catch { result.shortcomings.append(error) }
+        }
+        return result
+    }
+
+    private func fact(_ purchase: PurchaseID, _ statement: Fact.Statement) -> Fact {
+        Fact(about: purchase, attestedAt: attestedAt, grade: .legacy, statement)
+    }
+
+    private func purchase(
+        _ original: String?, or transaction: String?
+    ) throws(IntakeFailure) -> PurchaseID {
+        let id = try Intake.required(
+            original?.nonEmpty ?? transaction?.nonEmpty, "original_transaction_id")
+        return PurchaseID(TransactionID(rawValue: id), in: environment)
+    }
+
+    private func payment(
+        _ row: VerifyReceiptRow, _ kind: ProductKind?, _ neighbours: Neighbours
+    ) throws(IntakeFailure) -> Payment {
+        let id = try Intake.required(row.transactionID?.nonEmpty, "transaction_id")
+        let product = try Intake.required(row.productID?.nonEmpty, "product_id")
+        let kind = kind ?? (row.expires == nil ? .unknown : .autoRenewable)
+        let (terms, offer) = row.terms
+        let isShared = row.ownership == .familyShared
+        let isUpgraded = row.isUpgraded == true || neighbours.hasReplacement(of: row)
+        return Payment(
+            transaction: TransactionID(rawValue: id), line: row.webOrderLineItemID?.nonEmpty,
+            product: ProductID(rawValue: product), kind: kind,
+            from: Intake.instant(try begin(of: row, kind)), until: row.expires.map(Intake.instant),
+            terms: terms, offer: offer,
+            quantity: max(1, row.quantity.flatMap { Int(exactly: $0) } ?? 1),
+            ownership: isShared ? .familyShared : .purchased,
+            isRenewal: neighbours.hasPredecessor(of: row), isUpgraded: isUpgraded,
+            revocation: row.cancelled.map {
+                Revocation(at: Intake.instant($0), kind: isShared ? .sharingEnded : .refund)
+            },
+            accountToken: row.appAccountToken?.nonEmpty?.lowercased(),
+            group: row.subscriptionGroupID?.nonEmpty)
+    }
+
+    /// A restore has a date of purchase of its own: of what is bought to keep the first counts. Old
+    /// restores of a subscription come after its end, of which then nothing is left.
+    private func begin(
+        of row: VerifyReceiptRow, _ kind: ProductKind
+    ) throws(IntakeFailure) -> AppStoreDate {
+        let purchased = try Intake.required(row.purchased, "purchase_date")
+        if let expires = row.expires { return min(purchased, expires) }
+        guard kind == .nonConsumable, let first = row.originallyPurchased else { return purchased }
+        return min(purchased, first)
+    }
+
+    /// Nil where it does not say whether there will be another period.
+    private func renewal(_ renewal: VerifyReceiptRenewal) -> Renewal? {
+        guard let status = renewal.autoRenewStatus else { return nil }
+        let rise = renewal.priceIncreaseStatus ?? renewal.priceConsentStatus
+        return Renewal(
+            willRenew: status != .off,
+            renewsTo: renewal.autoRenewProductID?.nonEmpty.map(ProductID.init(rawValue:)),
+            isRetrying: renewal.isInBillingRetry == .yes,
+            graceUntil: renewal.graceUntil.map(Intake.instant),
+            ending: renewal.expirationIntent.map(Intake.ending),
+            priceRise: rise.flatMap(Intake.priceRise))
+    }
+}
+
+/// What only the other rows of a document show of a row.
+private struct Neighbours {
+    private let rows: [String: [VerifyReceiptRow]]
+
+    /// Apple gives an upgraded period back within seconds of the purchase that replaces it.
+    private static let replacementMillisecondsMax: Int64 = 60_000
+
+    init(_ rows: [VerifyReceiptRow]) {
+        self.rows = Dictionary(grouping: rows) { $0.originalTransactionID ?? "" }
+    }
+
+    private func others(of row: VerifyReceiptRow) -> [VerifyReceiptRow] {
+        rows[row.originalTransactionID ?? ""] ?? []
+    }
+
+    /// Whether it begins where another ends.
+    func hasPredecessor(of row: VerifyReceiptRow) -> Bool {
+        guard row.expires != nil, let purchased = row.purchased else { return false }
+        return others(of: row).contains { $0.expires == purchased }
+    }
+
+    /// Whether it was given back because another product took its place: older rows do not say so.
+    func hasReplacement(of row: VerifyReceiptRow) -> Bool {
+        guard row.expires != nil, let cancelled = row.cancelled else { return false }
+        return others(of: row).contains { other in
+            guard other.productID != row.productID, let purchased = other.purchased else {
+                return false
+            }
+            let distance = purchased.milliseconds - cancelled.milliseconds
+            return abs(distance) <= Self.replacementMillisecondsMax
+        }
+    }
+}
+
+extension VerifyReceiptRow {
+    /// The transaction of an older receipt, as a row.
+    fileprivate init(_ receipt: TransactionReceipt) {
+        self.init()
+        quantity = receipt.quantity
+        productID = receipt.productID
+        transactionID = receipt.transactionID
+        originalTransactionID = receipt.originalTransactionID
+        purchased = receipt.purchased
+        originallyPurchased = receipt.originallyPurchased
+        expires = receipt.expires
+        cancelled = receipt.cancelled
+        cancellationReason = receipt.cancellationReason
+        webOrderLineItemID = receipt.webOrderLineItemID
+        isTrial = receipt.isTrial
+        isIntroductory = receipt.isIntroductory
+        subscriptionGroupID = receipt.subscriptionGroupID
+        appAccountToken = receipt.appAccountToken
+    }
+
+    /// What is named is sure; of a free period nobody says whether it is an offer of another kind.
+    fileprivate var terms: (Terms, Offer?) {
+        if let id = promotionalOfferID?.nonEmpty { return (.offer, Offer(.promotional, id: id)) }
+        if let name = offerCodeReferenceName?.nonEmpty { return (.offer, Offer(.code, id: name)) }
+        if isTrial == true { return (.trial, Offer(.introductory)) }
+        if isIntroductory == true { return (.offer, Offer(.introductory)) }
+        return (.full, nil)
+    }
+}
+
+extension V1Notification {
+    /// Every transaction that it shows. What was refunded is named at the top where a subscription
+    /// was.
+    fileprivate var rows: [VerifyReceiptRow] {
+        var rows = [latest, latestExpired].compactMap { $0 }.map { VerifyReceiptRow($0) }
+        rows += unifiedReceipt?.latestRows ?? []
+        guard let cancelled, let line = webOrderLineItemID else { return rows }
+        for index in rows.indices
+        where rows[index].webOrderLineItemID == line && rows[index].cancelled == nil {
+            rows[index].cancelled = cancelled
+        }
+        return rows
+    }
+
+    /// Of each subscription what is said of its next period. Before there were lists of them, it
+    /// stood at the top.
+    fileprivate var renewals: [VerifyReceiptRenewal] {
+        let listed = unifiedReceipt?.renewals ?? []
+        guard listed.isEmpty, let autoRenewStatus else { return listed }
+        var renewal = VerifyReceiptRenewal()
+        let shown = latest ?? latestExpired
+        renewal.originalTransactionID =
+            originalTransactionID?.text ?? shown?.originalTransactionID
+            ?? shown?.transactionID ?? unifiedReceipt?.latestRows?.first?.originalTransactionID
+        renewal.autoRenewStatus = autoRenewStatus ? .on : .off
+        renewal.autoRenewProductID = autoRenewProductID
+        renewal.expirationIntent = expirationIntent
+        renewal.isInBillingRetry = notificationType == .didFailToRenew ? .yes : nil
+        return [renewal]
+    }
+}
+
+extension Fact {
+    fileprivate func precedes(_ other: Fact) -> Bool {
+        if purchase != other.purchase { return purchase < other.purchase }
+        guard case .payment(let one) = statement, case .payment(let two) = other.statement else {
+            return false
+        }
+        return one.transaction < two.transaction
+    }
+}
+
+extension String {
+    fileprivate var nonEmpty: String? { isEmpty ? nil : self }
+}

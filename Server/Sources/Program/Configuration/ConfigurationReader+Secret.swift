@@ -1,0 +1,62 @@
+import AppStoreClient
+import AppStoreFormats
+import Foundation
+import Yams
+
+extension ConfigurationReader {
+    /// Apple's have 32 hexadecimal digits.
+    private static let secretCharactersMax = 200
+
+    func hasSecret(_ members: [String: Node]) -> Bool {
+        members["shared_secret_file"] != nil || members["shared_secret_env"] != nil
+    }
+
+    /// The shared secret of an app, from the file or the variable that is named, and where receipts
+    /// are asked about with it: at Apple, unless the app is simulated.
+    mutating func readSecret(_ members: [String: Node], into app: inout AppConfiguration) {
+        app.settings.sharedSecret = secret(members)
+        guard app.settings.isSimulated else {
+            app.receiptHosts = .appleReceipts
+            if let node = members["verify_receipt_url"] {
+                complain(
+                    node, "A real app's receipts are asked about at Apple only.",
+                    "Leave the address out, or say `simulated: true`.")
+            }
+            return
+        }
+        app.receiptHosts =
+            members["verify_receipt_url"].flatMap { url($0) }.map { .simulator($0) }
+            ?? app.appStore?.hosts
+    }
+
+    private mutating func secret(_ members: [String: Node]) -> AppSecret? {
+        switch (members["shared_secret_file"], members["shared_secret_env"]) {
+        case (nil, nil): return nil
+        case (let node?, nil):
+            let bytes = text(node).flatMap(file)
+            return secret(
+                bytes.flatMap { String(bytes: $0, encoding: .utf8) }, named: node,
+                "Name a file that holds it, relative to this file's folder.")
+        case (nil, let node?):
+            return secret(
+                text(node).flatMap { environment[$0] }, named: node,
+                "Set the variable to the shared secret of App Store Connect.")
+        case (_, let node?):
+            complain(
+                node, "There are both shared_secret_file and shared_secret_env.",
+                "Leave one of them out.")
+            return nil
+        }
+    }
+
+    private mutating func secret(
+        _ found: String?, named node: Node, _ remedy: String
+    ) -> AppSecret? {
+        let text = found?.trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
+        guard !text.isEmpty, text.count <= Self.secretCharactersMax else {
+            complain(node, "“\(self.text(node) ?? "…")” holds no shared secret.", remedy)
+            return nil
+        }
+        return AppSecret(text)
+    }
+}

@@ -1,0 +1,206 @@
+import AppStoreFormats
+import AppStoreTrust
+import Crypto
+import Testing
+
+@Suite struct ReceiptForgeryTests {
+    private typealias Parts = ReceiptMaker.Parts
+
+    private func verifier() throws -> AppStoreTrust.Verifier {
+        try AppStoreTrust.Verifier(roots: TrustRoots(der: [ReceiptMaker.shared.get().root.der]))
+    }
+
+    private func outcome(
+        _ file: [UInt8], guid: [UInt8]? = nil
+    ) async throws -> Outcome<AppReceipt> {
+        try await verifier().receipt(file, for: Cast.app, guid: guid, at: Cast.now)
+    }
+
+    private func reason(
+        _ change: (inout Parts) throws -> Void
+    ) async throws -> Refusal.Reason? {
+        let maker = try ReceiptMaker.shared.get()
+        var parts = try maker.parts(ReceiptMaker.payload())
+        try change(&parts)
+        let outcome = try await outcome(maker.file(parts))
+        #expect(outcome.verified == nil)
+        return outcome.refusal?.reason
+    }
+
+    @Test(arguments: [Parts.sha1, Parts.sha256])
+    func `a receipt is verified with either digest`(digest: [UInt8]) async throws {
+        let maker = try ReceiptMaker.shared.get()
+        var parts = try maker.parts(ReceiptMaker.payload())
+        parts.digest = digest
+        let verified = try await outcome(maker.file(parts)).verified
+        #expect(verified?.environment == .production)
+        #expect(verified?.signedAt == Moment.year2026.onWire)
+    }
+
+    @Test func `the order of the certificates does not matter, and the root may be left out`()
+        async throws
+    {
+        let maker = try ReceiptMaker.shared.get()
+        var parts = try maker.parts(ReceiptMaker.payload())
+        parts.certificates.reverse()
+        #expect(try await outcome(maker.file(parts)).verified != nil)
+        parts.certificates.removeFirst()
+        #expect(try await outcome(maker.file(parts)).verified != nil)
+    }
+
+    @Test func `a receipt is only what Apple writes`() async throws {
+        #expect(try await reason { $0.signers = 2 } == .receiptUnreadable)
+        #expect(try await reason { $0.signers = 0 } == .receiptUnreadable)
+        #expect(try await reason { $0.version = 3 } == .receiptUnreadable)
+        #expect(try await reason { $0.digest = Parts.md5 } == .receiptUnreadable)
+        #expect(try await reason { $0.tail = [0] } == .receiptUnreadable)
+        #expect(
+            try await reason { $0.signedAttributes = ReceiptMaker.element(0xA0, []) }
+                == .receiptUnreadable)
+        #expect(try await reason { $0.content = [5, 0] } == .receiptUnreadable)
+        #expect(
+            try await reason { $0.certificates += Array(repeating: $0.certificates[2], count: 8) }
+                == .receiptUnreadable)
+    }
+
+    @Test(arguments: [[], [0x30], [0x30, 0x80, 0, 0], Array("no receipt".utf8)] as [[UInt8]])
+    func `what is no receipt is refused`(file: [UInt8]) async throws {
+        #expect(try await outcome(file).refusal?.reason == .receiptUnreadable)
+    }
+
+    @Test func `a file over the limit is refused unread`() async throws {
+        let file = [UInt8](repeating: 0x30, count: 2_097_153)
+        #expect(try await outcome(file).refusal?.reason == .tooLong)
+    }
+
+    @Test func `a length that is written longer than it need be is refused`() async throws {
+        let file = try ReceiptMaker.shared.get().file(ReceiptMaker.payload())
+        // The outer length has two bytes: with a zero before them it says the same.
+        #expect(file[1] == 0x82)
+        let longer = [file[0], 0x83, 0] + file[2...]
+        #expect(try await outcome(longer).refusal?.reason == .receiptUnreadable)
+    }
+
+    @Test func `certificates that do not lead to our root are refused`() async throws {
+        let stranger = try ReceiptMaker()
+        let file = try stranger.file(ReceiptMaker.payload())
+        #expect(try await outcome(file).refusal?.reason == .untrustedChain)
+        #expect(try await reason { $0.certificates.remove(at: 1) } == .untrustedChain)
+        #expect(try await reason { $0.certificates.removeFirst() } == .untrustedChain)
+        #expect(try await reason { $0.certificates[0] = [0x30, 0] } == .certificateUnreadable)
+    }
+
+    @Test func `certificates without Apple's marks are refused`() async throws {
+        let maker = try ReceiptMaker.shared.get()
+        let plain = try maker.file(ReceiptMaker.payload(), leaf: maker.leaf(marker: nil))
+        #expect(try await outcome(plain).refusal?.reason == .missingMarker)
+        let other = try ReceiptMaker(intermediateMarker: nil)
+        let verifier = AppStoreTrust.Verifier(roots: try TrustRoots(der: [other.root.der]))
+        let outcome = await verifier.receipt(
+            try other.file(ReceiptMaker.payload()), for: Cast.app, at: Cast.now)
+        #expect(outcome.refusal?.reason == .missingMarker)
+    }
+
+    @Test func `certificates must have been valid when the receipt was made, not now`()
+        async throws
+    {
+        let maker = try ReceiptMaker.shared.get()
+        let leaf = try maker.leaf(valid: .year2020 ..< .year2025)
+        let late = try maker.file(ReceiptMaker.payload(), leaf: leaf)
+        #expect(try await outcome(late).refusal?.reason == .notValidAtSigning)
+        let old = try maker.file(
+            ReceiptMaker.payload(created: .year2025 + -86_400), leaf: leaf)
+        #expect(try await outcome(old).verified != nil)
+    }
+
+    @Test func `a changed content is refused`() async throws {
+        let maker = try ReceiptMaker.shared.get()
+        let file = try maker.file(ReceiptMaker.payload())
+        let place = try #require(
+            file.indices.first { file[$0...].starts(with: Array(Cast.bundleID.utf8)) })
+        var changed = file
+        changed[place] ^= 1
+        #expect(try await outcome(changed).refusal?.reason == .badSignature)
+    }
+
+    @Test func `no changed byte and no shortened file is ever verified as another`() async throws {
+        let maker = try ReceiptMaker.shared.get()
+        let file = try maker.file(ReceiptMaker.payload())
+        let genuine = try #require(try await outcome(file).verified?.payload)
+        var refused = 0
+        let offsets = Array(stride(from: 0, to: file.count, by: 17))
+        for offset in offsets {
+            var changed = file
+            changed[offset] ^= 0x55
+            let outcome = try await outcome(changed)
+            // The root within the file, and the list of digests before the content, say nothing.
+            #expect(outcome.verified.map { $0.payload == genuine } ?? true, "changed at \(offset)")
+            if outcome.refusal != nil { refused += 1 }
+            let short = try await self.outcome(Array(file[..<offset]))
+            #expect(short.refusal != nil, "shortened to \(offset)")
+        }
+        #expect(refused > offsets.count / 2)
+    }
+
+    @Test func `a receipt for another app, store or device is refused, and one that does not say`()
+        async throws
+    {
+        let cases: [(AppReceipt, Refusal.Reason)] = [
+            (ReceiptMaker.payload(bundle: "com.example.other"), .wrongBundle),
+            (ReceiptMaker.payload(bundle: nil), .fieldMissing),
+            (ReceiptMaker.payload(type: "Xcode"), .environmentNeverTrusted),
+            (ReceiptMaker.payload(type: "Moon"), .environmentNeverTrusted),
+            (ReceiptMaker.payload(type: nil), .fieldMissing),
+            (ReceiptMaker.payload(created: nil), .fieldMissing),
+        ]
+        let maker = try ReceiptMaker.shared.get()
+        for (receipt, expected) in cases {
+            let found = try await outcome(maker.file(receipt)).refusal
+            #expect(found?.reason == expected)
+            #expect(found?.subject == .receipt)
+        }
+    }
+
+    @Test(arguments: [
+        ("ProductionVPP", StoreEnvironment.production), ("ProductionSandbox", .sandbox),
+        ("ProductionVPPSandbox", .sandbox),
+    ])
+    func `volume purchases and the sandbox are told apart`(
+        type: String, expected: StoreEnvironment
+    ) async throws {
+        let file = try ReceiptMaker.shared.get().file(ReceiptMaker.payload(type: type))
+        #expect(try await outcome(file).verified?.environment == expected)
+    }
+
+    @Test func `another number of the app is refused in production alone`() async throws {
+        typealias Field = AppReceipt.Field
+        let maker = try ReceiptMaker.shared.get()
+        for (type, expected) in [
+            ("Production", Refusal.Reason.wrongAppAppleID), ("ProductionSandbox", nil),
+        ] {
+            var receipt = ReceiptMaker.payload(type: type)
+            receipt.attributes.removeAll { $0.number == Field.appAppleID.rawValue }
+            receipt.attributes.append(.integer(Field.appAppleID, 7))
+            #expect(try await outcome(maker.file(receipt)).refusal?.reason == expected)
+        }
+    }
+
+    @Test func `a device is known by the hash of its identifier`() async throws {
+        let guid: [UInt8] = [1, 2, 3, 4, 5, 6]
+        let opaque = ReceiptAttribute(
+            AppReceipt.Field.opaqueValue.rawValue, version: 2, value: [9, 9])
+        var receipt = ReceiptMaker.payload(more: [opaque])
+        let maker = try ReceiptMaker.shared.get()
+        #expect(
+            try await outcome(maker.file(receipt), guid: guid).refusal?.reason == .fieldMissing)
+        let hashed = try #require(receipt.hashedBytes(guid: guid))
+        receipt.attributes.append(
+            ReceiptAttribute(
+                AppReceipt.Field.deviceHash.rawValue,
+                value: Array(Insecure.SHA1.hash(data: hashed))))
+        let file = try maker.file(receipt)
+        #expect(try await outcome(file, guid: guid).verified != nil)
+        #expect(try await outcome(file, guid: [1, 2, 3, 4, 5, 7]).refusal?.reason == .wrongDevice)
+        #expect(try await outcome(file).verified != nil, "not asked, not compared")
+    }
+}

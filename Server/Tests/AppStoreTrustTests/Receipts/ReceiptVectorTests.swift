@@ -1,0 +1,171 @@
+import AppStoreFormats
+import Foundation
+import Testing
+
+@testable import AppStoreTrust
+
+/// Receipts that the App Store signed and others have published, against Apple's real roots.
+@Suite(.enabled(if: Vectors.arePresent, "skipped: no vectors"))
+struct ReceiptVectorTests {
+    private static let now = AppStoreDate(milliseconds: 1_790_000_000_000)
+    private static let verifier = AppStoreTrust.Verifier(roots: .apple)
+
+    private static func names(_ folder: String) -> [String] {
+        let path = Vectors.directory.appending(path: "receipts/\(folder)").path
+        let files = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
+        return files.filter { $0.hasSuffix(".b64") }.map { String($0.dropLast(4)) }.sorted()
+    }
+
+    private static let apples = names("app-receipts").filter { !$0.contains("xcode") }
+    private static let xcodes = names("app-receipts").filter { $0.contains("xcode") }
+    private static let old = names("transaction-receipts")
+
+    private func file(_ folder: String, _ name: String) throws -> [UInt8] {
+        let text = try Vectors.bytes("receipts/\(folder)/\(name).b64").filter { $0 > 0x20 }
+        return try #require(Base64.standard.decode(text))
+    }
+
+    private func decoded(_ name: String) throws -> JSON {
+        try JSON(parsing: Vectors.bytes("receipts/decoded/\(name).json"))
+    }
+
+    private func app(
+        _ bundleID: String?, _ environments: Set<StoreEnvironment> = [.sandbox]
+    ) throws -> AppIdentity {
+        AppIdentity(
+            bundleID: try #require(bundleID), appAppleID: nil, environments: environments)
+    }
+
+    private func bundle(in decoded: JSON) -> String? {
+        decoded["fields"]?.array?.first { $0["type"]?.integer == 2 }?["value"]?.string
+    }
+
+    @Test func `there are eleven app receipts of Apple's, three of Xcode's, five of iOS 6`() {
+        #expect(Self.apples.count == 11 && Self.xcodes.count == 3 && Self.old.count == 5)
+    }
+
+    @Test(arguments: apples)
+    func `a receipt of Apple's is verified, and says all that is documented of it`(
+        name: String
+    ) async throws {
+        let expected = try decoded(name)
+        let outcome = await Self.verifier.receipt(
+            try file("app-receipts", name), for: try app(bundle(in: expected)), at: Self.now)
+        let verified = try #require(outcome.verified, "\(String(describing: outcome.refusal))")
+        #expect(verified.environment == .sandbox)
+        #expect(verified.signedAt == verified.payload[.created]?.date)
+        let fields = try #require(expected["fields"]?.array)
+        try compare(verified.payload.attributes, fields)
+        let purchases = try #require(expected["in_app"]?.array)
+        #expect(verified.payload.purchases.count == purchases.count)
+        for (purchase, fields) in zip(verified.payload.purchases, purchases) {
+            try compare(purchase.attributes, try #require(fields.array))
+        }
+    }
+
+    /// Every attribute, the unknown ones too, by its number, version and value.
+    private func compare(_ attributes: [ReceiptAttribute], _ fields: [JSON]) throws {
+        #expect(attributes.count == fields.count)
+        let byNumber = Dictionary(attributes.map { ($0.number, $0) }) { one, _ in one }
+        for field in fields {
+            let number = try #require(field["type"]?.integer)
+            let attribute = try #require(byNumber[number], "\(number)")
+            #expect(attribute.version == field["version"]?.integer, "\(number)")
+            switch field["value"] {
+            case .integer(let value)?: #expect(attribute.integer == value, "\(number)")
+            case .string(let text)?:
+                let raw = attribute.value.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
+                #expect(attribute.text == text || raw.joined() == text, "\(number)")
+            default: Issue.record("\(number) has no value that is documented")
+            }
+        }
+    }
+
+    @Test(arguments: apples)
+    func `the same receipt is refused where only production is accepted`(
+        name: String
+    ) async throws {
+        let outcome = await Self.verifier.receipt(
+            try file("app-receipts", name), for: try app(bundle(in: decoded(name)), [.production]),
+            at: Self.now)
+        #expect(outcome.refusal?.reason == .wrongEnvironment)
+    }
+
+    @Test(arguments: xcodes)
+    func `what Xcode signed is read, and never trusted`(name: String) async throws {
+        let everything: Set<StoreEnvironment> = [.production, .sandbox, .xcode, .localTesting]
+        let expected = try decoded(name)
+        let bytes = try file("app-receipts", name)
+        let root = try Vectors.bytes("receipts/certs/StoreKitTestCertificate.cer")
+        let verifier = AppStoreTrust.Verifier(roots: try TrustRoots(der: [root]))
+        let outcome = await verifier.receipt(
+            bytes, for: try app(bundle(in: expected), everything), at: Self.now)
+        #expect(outcome.refusal?.reason == .environmentNeverTrusted)
+        let payload = try #require(XcodeReceipt.payload(of: bytes))
+        #expect(payload.purchases.count == expected["in_app"]?.array?.count)
+    }
+
+    private static let g5 = "tpinappreceipt-receipt-sandbox-g5"
+
+    @Test(arguments: [
+        ("956328D9-CC6A-47F4-BE40-6953FB0AB6C7", true),
+        ("956328D9-CC6A-47F4-BE40-6953FB0AB6C8", false),
+    ])
+    func `a device's hash is compared where the device says which it is`(
+        guid: String, isRight: Bool
+    ) async throws {
+        let id = try #require(UUID(uuidString: guid)).uuid
+        let bytes = withUnsafeBytes(of: id) { Array($0) }
+        let outcome = await Self.verifier.receipt(
+            try file("app-receipts", Self.g5), for: try app(bundle(in: decoded(Self.g5))),
+            guid: bytes,
+            at: Self.now)
+        #expect((outcome.verified != nil) == isRight)
+        if !isRight { #expect(outcome.refusal?.reason == .wrongDevice) }
+    }
+
+    @Test func `a receipt from the future cannot be judged now`() async throws {
+        let outcome = await Self.verifier.receipt(
+            try file("app-receipts", Self.g5), for: try app(bundle(in: decoded(Self.g5))),
+            at: AppStoreDate(milliseconds: 1_700_000_000_000))
+        #expect(outcome.uncertainty != nil)
+    }
+
+    @Test(arguments: old)
+    func `a transaction receipt is verified under the authority of its years`(
+        name: String
+    ) async throws {
+        let bytes = try file("transaction-receipts", name)
+        let signed = try TransactionReceiptFile(parsing: bytes).signedBytes
+        let bundle = try TransactionReceipt(signedBytes: signed).bundleID
+        let outcome = await Self.verifier.transactionReceipt(
+            bytes, for: try app(bundle), at: Self.now)
+        let verified = try #require(outcome.verified, "\(String(describing: outcome.refusal))")
+        #expect(verified.environment == .sandbox)
+        #expect(verified.signedAt == verified.payload.purchased)
+        let rootless = AppStoreTrust.Verifier(roots: try TrustRoots(der: []))
+        let strange = await rootless.transactionReceipt(bytes, for: try app(bundle), at: Self.now)
+        #expect(strange.refusal?.reason == .untrustedChain)
+        let other = await Self.verifier.transactionReceipt(
+            bytes, for: try app("com.example"), at: Self.now)
+        #expect(other.refusal?.reason == .wrongBundle)
+    }
+
+    /// Some bytes are in no signature: what stands around the list, and Base64's own.
+    @Test(arguments: old)
+    func `no changed transaction receipt says anything else`(name: String) async throws {
+        let bytes = try file("transaction-receipts", name)
+        let signed = try TransactionReceiptFile(parsing: bytes).signedBytes
+        let receipt = try TransactionReceipt(signedBytes: signed)
+        let app = try app(receipt.bundleID)
+        var refused = 0
+        for offset in stride(from: 0, to: bytes.count, by: 13) {
+            var changed = bytes
+            changed[offset] = changed[offset] == 65 ? 66 : 65
+            let outcome = await Self.verifier.transactionReceipt(changed, for: app, at: Self.now)
+            if outcome.verified == nil { refused += 1 }
+            #expect(outcome.verified.map { $0.payload == receipt } ?? true, "at \(offset)")
+        }
+        #expect(refused > bytes.count / 13 * 9 / 10)
+    }
+}

@@ -1,0 +1,158 @@
+import Ledger
+import Testing
+
+private let start = Instant(milliseconds: 1_700_000_000_000)
+private let purchase = PurchaseID("1000", in: .production)
+
+private func payment(
+    line: String? = "a", revokedAt: Instant? = nil, _ change: (inout Payment) -> Void = { _ in }
+) -> Payment {
+    var payment = Payment(
+        transaction: "1", line: line, product: "pro.monthly", from: start,
+        until: start + .days(30),
+        revocation: revokedAt.map { Revocation(at: $0, kind: .refund) })
+    change(&payment)
+    return payment
+}
+
+private func signed(_ payment: Payment, at: Instant) -> Fact {
+    Fact(about: purchase, attestedAt: at, .payment(payment))
+}
+
+private func legacy(_ payment: Payment, at: Instant) -> Fact {
+    Fact(about: purchase, attestedAt: at, grade: .legacy, .payment(payment))
+}
+
+private let price = Money(milliunits: 9990, currency: "USD")
+
+/// The timeline of facts, told in every order.
+private func timeline(_ facts: [Fact]) throws -> Timeline {
+    let timelines = Set([facts, facts.reversed()].map { Timeline(of: purchase, $0) })
+    #expect(timelines.count == 1, "the order matters")
+    return try #require(timelines.first)
+}
+
+@Suite struct SourcesTests {
+    @Test(arguments: RandomLife.seeds)
+    func `any order of signed and older facts gives the same timeline`(seed: UInt64) {
+        var dice = Dice(seed: seed)
+        let facts = RandomLife.facts(&dice).map { fact in
+            var fact = fact
+            fact.grade = Bool.random(using: &dice) ? .legacy : .signed
+            if case .payment(var payment) = fact.statement, fact.grade == .legacy {
+                payment.kind = ProductKind.allCases.randomElement(using: &dice) ?? .unknown
+                payment.group = ["A", "B", nil].randomElement(using: &dice) ?? nil
+                if Int.random(in: 0..<6, using: &dice) == 0 { payment.line = nil }
+                fact.statement = .payment(payment)
+            }
+            return fact
+        }
+        let expected = Timeline(of: RandomLife.purchase, facts)
+        for _ in 0..<20 {
+            var told = facts + facts.filter { _ in Bool.random(using: &dice) }
+            told.shuffle(using: &dice)
+            var grown = Timeline(of: RandomLife.purchase, [])
+            while !told.isEmpty {
+                let count = Int.random(in: 1...min(3, told.count), using: &dice)
+                grown = grown.adding(told.prefix(count))
+                told.removeFirst(count)
+                grown = Timeline(
+                    stored: grown.purchase, payments: grown.toldPayments,
+                    renewal: grown.toldRenewal)
+            }
+            #expect(grown == expected, "seed \(seed), told and stored bit by bit")
+        }
+    }
+
+    @Test func `what is signed wins over what is older, and keeps what only it says`() throws {
+        let told = try timeline([
+            signed(payment { $0.price = price }, at: start),
+            legacy(payment { $0.terms = .trial }, at: start + .days(9)),
+        ])
+        #expect(told.periods.map(\.payment.price) == [price])
+        #expect(told.periods.map(\.payment.terms) == [.full])
+    }
+
+    @Test func `an older document that is later tells of a refund, and that it was reversed`()
+        throws
+    {
+        let bought = signed(payment { $0.price = price }, at: start)
+        let refunded = legacy(payment(revokedAt: start + .days(5)), at: start + .days(6))
+        let both = try timeline([bought, refunded])
+        #expect(both.periods[0].payment.revocation?.at == start + .days(5))
+        #expect(both.periods[0].payment.price == price)
+        let reversed = try timeline([bought, refunded, legacy(payment(), at: start + .days(7))])
+        #expect(reversed.periods[0].payment.revocation == nil)
+    }
+
+    @Test func `a signed refund holds against an older document of before`() throws {
+        let revocation = Revocation(at: start + .days(5), kind: .refund, percentage: 50_000)
+        let refunded = signed(payment { $0.revocation = revocation }, at: start + .days(6))
+        let told = try timeline([refunded, legacy(payment(), at: start + .days(3))])
+        #expect(told.periods[0].payment.revocation == revocation)
+        let again = try timeline([
+            refunded, legacy(payment(revokedAt: start + .days(5)), at: start + .days(9)),
+        ])
+        #expect(again.periods[0].payment.revocation == revocation, "it says how much")
+    }
+
+    @Test func `an upgrade that an older document tells of is one for good`() throws {
+        let told = try timeline([
+            signed(payment(), at: start),
+            legacy(payment { $0.isUpgraded = true }, at: start + .days(5)),
+        ])
+        #expect(told.periods[0].payment.isUpgraded)
+    }
+
+    @Test func `of older documents each adds what only it can say`() throws {
+        let receipt = legacy(
+            payment(line: nil) { ($0.kind, $0.until) = (.nonConsumable, nil) }, at: start)
+        let answer = legacy(
+            payment(line: nil) {
+                ($0.kind, $0.until, $0.group, $0.accountToken) = (.unknown, nil, "G", "token")
+            }, at: start + .days(1))
+        let told = try timeline([receipt, answer])
+        #expect(told.periods.count == 1)
+        #expect(told.periods[0].payment.kind == .nonConsumable)
+        #expect(told.accountToken == "token" && told.periods[0].payment.group == "G")
+        #expect(told.access(at: start)?.state == .owned)
+    }
+
+    @Test func `an offer that is named holds against one that is not`() throws {
+        let named = legacy(
+            payment { ($0.terms, $0.offer) = (.offer, Offer(.code, id: "spring")) }, at: start)
+        let plain = legacy(payment(), at: start + .days(1))
+        #expect(try timeline([named, plain]).periods[0].payment.offer?.id == "spring")
+    }
+
+    @Test func `a period without its line is the one that has it`() throws {
+        let told = try timeline([
+            signed(payment { $0.transaction = "7" }, at: start),
+            legacy(payment(line: nil), at: start + .days(1)),
+        ])
+        #expect(told.periods.filter { !$0.isVoid }.map(\.payment.transaction) == ["7"])
+        let twice = try timeline([
+            legacy(payment(line: nil), at: start),
+            legacy(payment(line: nil) { $0.transaction = "9" }, at: start + .days(1)),
+        ])
+        #expect(twice.periods.count == 1, "restored under another number")
+    }
+
+    @Test func `of renewals the later holds, and the signed one where both say the same`() throws {
+        let on = Renewal(willRenew: true, renewsTo: "pro.monthly", price: price)
+        let first = Fact(about: purchase, attestedAt: start, .renewal(on))
+        func older(_ renewal: Renewal, _ days: Int) -> Fact {
+            Fact(
+                about: purchase, attestedAt: start + .days(days), grade: .legacy,
+                .renewal(renewal))
+        }
+        let same = older(Renewal(willRenew: true, renewsTo: "pro.monthly"), 3)
+        let off = older(Renewal(willRenew: false, renewsTo: "pro.monthly"), 4)
+        let confirmed = try timeline([first, same])
+        #expect(confirmed.renewal?.value == on)
+        #expect(confirmed.renewal?.at == start + .days(3))
+        #expect(try timeline([first, same, off]).renewal?.value.willRenew == false)
+        let before = older(Renewal(willRenew: false), -1)
+        #expect(try timeline([first, before]).renewal?.value == on)
+    }
+}

@@ -1,0 +1,175 @@
+import AppStoreFormats
+import Engine
+import Ledger
+import Program
+import Simulator
+import Storage
+import Testing
+
+/// Lives of which the server hears nothing but what came before StoreKit 2: receipts, answers of
+/// verifyReceipt, notifications of version 1.
+@Suite(.serialized) struct LegacyStories {
+    /// Version 1 has no word for some turns, and nothing asks before the period's end: these end in
+    /// the truth, and are not held against the books on the way.
+    private static let told = Life.all.filter { life in
+        !["reversed", "everything at once", "ended by the store"].contains {
+            life.name.contains($0)
+        }
+    }
+
+    @Test(arguments: Life.all)
+    func `with receipts alone, the schedule finds the truth`(life: Life) async throws {
+        try await withShop(on: .sqlite, notifies: false, questions: .receipts) { shop in
+            try await shop.addDevice(Stage.account)
+            var stage = Stage(simulator: shop.simulator, server: shop.server)
+            stage.posting = .receipt
+            for act in life.acts { try await stage.play(act) { _ in } }
+            try await stage.set(clock: try await stage.now() + .days(200))
+            try await stage.compare("at last")
+            let report = try await shop.engine.rebuild(verifyOnly: true)
+            #expect(report.isClean, "\(report)")
+        }
+    }
+
+    @Test(arguments: told, StoryDatabase.allCases)
+    func `with notifications of version 1 and receipts, every answer equals the books`(
+        life: Life, database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database, questions: .receipts, announcements: .v1) { shop in
+            try await shop.addDevice(Stage.account)
+            var stage = Stage(simulator: shop.simulator, server: shop.server)
+            stage.posting = .receipt
+            for (number, act) in life.acts.enumerated() {
+                try await stage.play(act) { stage in
+                    try await stage.compare("act \(number) \(act)")
+                }
+            }
+        }
+    }
+
+    @Test(arguments: Life.all, [V1Era.year2018, .year2020, .year2021])
+    func `a life of any era ends in the truth`(life: Life, era: V1Era) async throws {
+        try await withShop(
+            on: .sqlite, questions: .receipts, announcements: .v1, era: era
+        ) { shop in
+            try await shop.addDevice(Stage.account)
+            var stage = Stage(simulator: shop.simulator, server: shop.server)
+            stage.posting = .receipt
+            for act in life.acts { try await stage.play(act) { _ in } }
+            try await stage.set(clock: try await stage.now() + .days(200))
+            try await stage.compare("at last")
+        }
+    }
+
+    @Test(arguments: Life.all, [LocalStore.Settings.Announcements.v1, .both])
+    func `an app that is updated in the middle of a life tells one truth`(
+        life: Life, announcements: LocalStore.Settings.Announcements
+    ) async throws {
+        try await withShop(on: .sqlite, questions: .due, announcements: announcements) { shop in
+            try await shop.addDevice(Stage.account)
+            var stage = Stage(simulator: shop.simulator, server: shop.server)
+            stage.posting = .inTurn
+            for act in life.acts {
+                try await stage.play(act) { _ in }
+                if stage.isPosted { try await stage.play(.restore) { _ in } }
+            }
+            try await stage.set(clock: try await stage.now() + .days(200))
+            try await stage.compare("at last")
+            let report = try await shop.engine.rebuild(verifyOnly: true)
+            #expect(report.isClean, "\(report)")
+        }
+    }
+
+    @Test(arguments: Life.all, StoryDatabase.allCases)
+    func `both versions of every notification, shuffled and twice, tell the truth`(
+        life: Life, database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database, notifies: false, announcements: .both) { shop in
+            try await shop.addDevice(Stage.account)
+            var stage = Stage(simulator: shop.simulator, server: shop.server)
+            for act in life.acts { try await stage.play(act) { _ in } }
+            let bodies = try await shop.notifications() + shop.v1Notifications()
+            for body in (bodies + bodies).shuffled() {
+                let answer = try await shop.server.send("POST", "/apple/notifications", body: body)
+                #expect(answer.status == 200)
+            }
+            let report = try await shop.engine.rebuild(verifyOnly: true)
+            #expect(report.isClean, "\(report)")
+        }
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `a notification of version 1 is kept once, whatever receipt a copy has`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database, announcements: .v1) { shop in
+            try await shop.addDevice(Stage.account)
+            // Each attempt but the last fails, and each has a receipt that is made anew.
+            try await shop.simulator.post("/_sim/faults", ["notifications": ["drop": 1]])
+            try await shop.simulator.post(
+                "/_sim/devices/anna-1/purchases", ["product_id": "pro.monthly"])
+            let bodies = try await shop.v1Notifications()
+            let first = try #require(bodies.first)
+            var copy = try JSON(parsing: first)
+            let receipt = try await shop.simulator.get("/_sim/devices/anna-1/receipt")
+            copy.replace("latest_receipt", with: .string(try receipt.text("app_receipt")))
+            for body in [first, copy.bytes, first] {
+                let answer = try await shop.server.send("POST", "/apple/notifications", body: body)
+                #expect(answer.status == 200)
+            }
+            #expect(copy.bytes != first)
+            #expect(shop.engine.counts.notificationsKept == 1)
+            #expect(shop.engine.counts.notificationsRepeated == 2)
+        }
+    }
+
+    @Test
+    func `a notification of version 1 without the secret is refused, and with it kept without`()
+        async throws
+    {
+        try await withShop(on: .sqlite, notifies: false, announcements: .v1) { shop in
+            try await shop.addDevice(Stage.account)
+            try await shop.simulator.post(
+                "/_sim/devices/anna-1/purchases", ["product_id": "pro.monthly"])
+            let body = try #require(try await shop.v1Notifications().first)
+            var forged = try JSON(parsing: body)
+            for password in ["", "c0ffee", "C0FFEE00C0FFEE00C0FFEE00C0FFEE00"] {
+                forged.replace("password", with: .string(password))
+                let refused = try await shop.server.send(
+                    "POST", "/apple/notifications", body: forged.bytes)
+                #expect(refused.status == 422)
+                #expect(try refused.json["code"] == "notification_not_trusted")
+            }
+            let kept = try await shop.server.send("POST", "/apple/notifications", body: body)
+            #expect(kept.status == 200)
+            let documents = try await shop.documents()
+            #expect(documents.count == 1)
+            let text = String(decoding: try #require(documents.first), as: UTF8.self)
+            #expect(!text.contains(SimulatorSettings.wellKnownSecret))
+            #expect(text.contains("\"password\":\"\""))
+        }
+    }
+}
+
+extension JSON {
+    /// Another value in the place of a member, wherever it stands.
+    fileprivate mutating func replace(_ key: String, with value: JSON) {
+        guard case .object(var members) = self else { return }
+        for index in members.indices {
+            if members[index].key == key {
+                members[index].value = value
+            } else {
+                members[index].value.replace(key, with: value)
+            }
+        }
+        self = .object(members)
+    }
+}
+
+extension Shop {
+    /// What is kept of each document.
+    fileprivate func documents() async throws -> [[UInt8]] {
+        let store = Store(database)
+        return try await store.reading { try $0.documents(after: .start, limit: 500) }.map(\.parts)
+    }
+}
