@@ -70,12 +70,14 @@ extension Plan {
             let kinds = family.notificationFaults
             let share = kinds.count > 1 ? mild : family == .brokenBodies ? mild : odds
             for kind in kinds { faults.notifications.odds[kind] = share }
-            for kind in family.apiFaults { faults.api.odds[kind] = odds }
+            // A store that always asks for a second's rest would be asked every second.
+            let most = family == .rateLimits ? 0.6 : 1
+            for kind in family.apiFaults { faults.api.odds[kind] = min(odds, most) }
         }
         let longest = lots.choice(1, 24, Self.lastAttemptHours)
         faults.delay = Faults.Delay(seconds: longest * 3600, isMaximum: true)
         faults.staleSeconds = lots.choice(3600, 86_400, 259_200)
-        faults.retryAfterSeconds = lots.choice(1, 60, 3600)
+        faults.retryAfterSeconds = lots.choice(5, 60, 3600)
         let notificationOutage = outage(&lots)
         let apiOutage = outage(&lots)
         if has(.notificationOutage) { faults.notificationOutage = notificationOutage }

@@ -1,10 +1,13 @@
 import AppStoreFormats
+import Ledger
 
 /// What a document says, read without any trust and without the server's code: what an oracle goes
 /// by.
-struct Letter: Sendable {
+struct Letter: Sendable, CustomStringConvertible {
     /// The notification's own id; nil of other documents.
     var uuid: String?
+    /// What it is, for a reader.
+    var words: String
     /// The signed text.
     var payload: String
     var transaction: TransactionPayload?
@@ -18,6 +21,8 @@ struct Letter: Sendable {
         else { return nil }
         self.payload = payload
         uuid = notification.notificationUUID
+        let type = notification.notificationType?.rawValue ?? "-"
+        words = notification.subtype.map { "\(type)/\($0.rawValue)" } ?? type
         if let text = notification.data?.signedTransactionInfo, let bytes = CompactJWS(text)?.payload
         {
             transaction = try? TransactionPayload(parsing: bytes)
@@ -33,7 +38,17 @@ struct Letter: Sendable {
             let transaction = try? TransactionPayload(parsing: bytes)
         else { return nil }
         payload = text
+        words = "a transaction"
         self.transaction = transaction
+    }
+
+    /// The same, with what it is about.
+    var description: String {
+        guard let transaction else { return words }
+        let from = transaction.purchaseDate.map { "\(Instant(milliseconds: $0.milliseconds))" } ?? "-"
+        let until = transaction.expiresDate.map { "\(Instant(milliseconds: $0.milliseconds))" } ?? "-"
+        return "\(words) of \(original ?? "-"), \(transaction.productId ?? "-"), \(from) to \(until)"
+            + (transaction.revocationDate == nil ? "" : ", revoked")
     }
 
     /// The purchase that it is about.

@@ -1,3 +1,5 @@
+import Ledger
+
 /// How often something was reached, by its name: what a run of trials never came to, it says
 /// nothing about.
 package struct Tally: Hashable, Sendable {
@@ -62,7 +64,16 @@ package struct TrialReport: Sendable {
     /// Of all that happened, in its order: the same whenever the trial is played.
     package var digest: UInt64 = 0xCBF2_9CE4_8422_2325
 
-    mutating func note(_ event: String) {
+    /// The last things that happened, in words.
+    package private(set) var story: [String] = []
+
+    /// Lines of a story; at most twice as many are kept.
+    package static let storyMax = 60
+
+    mutating func note(_ event: String, at now: Int64) {
         for byte in event.utf8 { digest = (digest ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
+        digest = (digest ^ UInt64(bitPattern: now)) &* 0x0000_0100_0000_01B3
+        if story.count >= 2 * Self.storyMax { story.removeFirst(Self.storyMax) }
+        story.append("\(Instant(milliseconds: now))  \(event)")
     }
 }

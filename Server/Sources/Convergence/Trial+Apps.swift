@@ -155,9 +155,10 @@ extension Trial {
         let purchase = actLots.pick(await books(of: name))
         let act = nextAct(of: purchase)
         guard let purchase, let act else { return }
-        do { _ = try await simulator.change(purchase.originalTransactionID, act) } catch {
-            report.tally.add("act refused by the store")
-        }
+        do {
+            _ = try await simulator.change(purchase.originalTransactionID, act)
+            report.note("done: \(act) to \(purchase.originalTransactionID)", at: now)
+        } catch { report.tally.add("act refused by the store") }
     }
 
     private func nextAct(of purchase: BookedPurchase?) -> SubscriptionAct? {

@@ -18,9 +18,7 @@ extension Trial {
             let books = await books(of: name)
             guard !books.isEmpty else { continue }
             let state = try await answer(to: name, books)
-            for booked in books where linked.contains(booked.originalTransactionID) {
-                try expectSafety(of: booked, state)
-            }
+            try expectSafety(of: books, state)
             // Who has heard everything must know everything, in whatever order it came.
             let heardAll = sent.allSatisfy {
                 $0.notice.account != name || evidence.acknowledged.contains($0.notice.uuid)
@@ -33,6 +31,12 @@ extension Trial {
     func answer(to name: String, _ books: [BookedPurchase]) async throws -> CustomerState {
         try await auditor.customer(
             CustomerID(rawValue: name), app: House.app, environment: Ledger.Environment(books))
+    }
+
+    func expectSafety(of books: [BookedPurchase], _ state: CustomerState) throws {
+        for booked in books where linked.contains(booked.originalTransactionID) {
+            try expectSafety(of: booked, state)
+        }
     }
 
     private func expectSafety(of booked: BookedPurchase, _ state: CustomerState) throws {

@@ -32,6 +32,8 @@ extension Trial {
     private static let day = 24 * hour
     /// A server's clock is wrong by no more.
     private static let skewMax = 300_000
+    /// Of one trial; after so many the servers are steady.
+    private static let crashesMax = 25
     /// Questions that a server puts before it looks up.
     private static let questionsMax = 20
     private static let minute: Int64 = 60_000
@@ -44,8 +46,9 @@ extension Trial {
     }
 
     private func server(_ number: Int, skew: Skew) -> Server {
-        let isMortal = isStormy && plan.has(.crashes)
-        let odds: Double = serverLots.choice(0.003, 0.02, 0.08)
+        let isMortal =
+            isStormy && plan.has(.crashes) && report.figures.crashes < Self.crashesMax
+        let odds: Double = serverLots.choice(0.002, 0.01, 0.05)
         let lots = Lots(seed: serverLots.next(), part: "power")
         let switchboard = switchboard
         let power = Power(odds: isMortal ? odds : 0, lots) { await switchboard.between(number) }

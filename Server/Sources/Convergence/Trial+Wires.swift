@@ -30,7 +30,8 @@ extension Trial {
         if let letter { evidence.offer(letter, at: now) }
         lastBody = body
         let answer = await answer(of: server, to: sabotage?.altered(body, at: now) ?? body)
-        report.note("\(now) \(letter?.uuid ?? "?") \(answer.status ?? 0)")
+        let status = answer.status.map { "\($0)" } ?? answer.error ?? ""
+        report.note("notified: \(letter?.description ?? "something unreadable"): \(status)", at: now)
         if answer.isSuccess, let letter { evidence.take(letter, at: now) }
         bury()
         return answer
@@ -63,7 +64,7 @@ extension Trial {
         var answer = await simulator.answer(
             request.method, request.path, query: request.query,
             authorization: request.authorization, body: request.body ?? [], in: environment)
-        report.note("\(now) \(request.path) \(answer.status)")
+        report.note("asked: \(request.path): \(answer.status)", at: now)
         report.tally.add("API answered \(answer.status)")
         if answer.status == 200 { await reach(request) }
         if isStormy, plan.has(.lateAnswers), wireLots.happens(0.3) {

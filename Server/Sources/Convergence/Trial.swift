@@ -62,7 +62,7 @@ package actor Trial {
         return try await trial.play()
     }
 
-    private init(
+    init(
         _ plan: Plan, _ house: House, _ sabotage: SabotageKind?, _ switchboard: Switchboard
     ) throws {
         self.plan = plan
@@ -134,7 +134,7 @@ package actor Trial {
     }
 
     private func carryOut(_ deed: Agenda.Deed) async throws {
-        report.note("\(now) \(deed)")
+        if deed != .look { report.note("\(deed)", at: now) }
         switch deed {
         case .open(let account): try await open(accounts[account])
         case .post(let account): try await postNews(of: accounts[account])
@@ -153,13 +153,7 @@ package actor Trial {
     /// All that goes wrong ends; what is under way stays so.
     private func clear() async throws {
         isStormy = false
-        await simulator.setFaults { faults in
-            faults.notifications.odds = [:]
-            faults.api.odds = [:]
-            faults.devices.odds = [:]
-            faults.notificationOutage = nil
-            faults.apiOutage = nil
-        }
+        await simulator.setFaults { $0.stop() }
         agenda.remove { deed in
             switch deed {
             case .look: false
