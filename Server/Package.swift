@@ -83,10 +83,17 @@ let package = Package(
             ]),
         library("HTTPServer", ["Engine", "Ledger", contract, hummingbird, logging]),
         library("Simulator", ["AppStoreFormats", x509, asn1, crypto, cryptoExtras, hummingbird]),
+        library(
+            "Convergence",
+            [
+                "AppStoreClient", "AppStoreFormats", "AppStoreTrust", "Engine", "Ledger",
+                "Simulator", "Storage", "StorageSQLite", logging,
+            ]),
         .executableTarget(
             name: "Program",
             dependencies: [
-                "AppStoreClient", "AppStoreFormats", "AppStoreTrust", "Engine", "HTTPServer",
+                "AppStoreClient", "AppStoreFormats", "AppStoreTrust", "Convergence", "Engine",
+                "HTTPServer",
                 "Ledger", "Simulator", "Storage", "StoragePostgres", "StorageSQLite",
                 contract, argumentParser, configuration, httpClient, hummingbird, logging, nioCore,
                 serviceLifecycle, yams,
@@ -132,10 +139,12 @@ let package = Package(
         tests(
             "ProgramTests",
             ["Program", "AppStoreClient", "Engine", "Ledger", "Storage", crypto, logging]),
+        tests("ConvergenceTests", ["Convergence", "Simulator"]),
         tests(
             "Stories",
             [
-                "AppStoreClient", "AppStoreFormats", "Engine", "Ledger", "PostgresCluster",
+                "AppStoreClient", "AppStoreFormats", "Convergence", "Engine", "Ledger",
+                "PostgresCluster",
                 "Program", "Simulator", "Storage", "StoragePostgres", "StorageSQLite", crypto,
                 httpClient, logging,
             ]),

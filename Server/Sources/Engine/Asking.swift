@@ -14,6 +14,8 @@ package struct Asking: Sendable {
     package var verification: @Sendable (AppID) -> ReceiptVerification? = { _ in nil }
     package var worker: CheckWorker
     package var rules: CheckRules
+    /// Purchases asked about at once by one server. One at a time, everything happens in one order.
+    package var questionsAtOnce = 8
 
     package init(
         worker: CheckWorker, rules: CheckRules = CheckRules(),
@@ -39,9 +41,13 @@ final class Wishes: Sendable {
     /// More are left to the schedule.
     static let wishesMax = 1_000
 
-    struct Wish: Hashable, Sendable {
+    struct Wish: Hashable, Comparable, Sendable {
         var app: AppID
         var purchase: PurchaseID
+
+        static func < (one: Self, other: Self) -> Bool {
+            (one.app, one.purchase) < (other.app, other.purchase)
+        }
     }
 
     private let wishes = Mutex<Set<Wish>>([])
@@ -50,10 +56,11 @@ final class Wishes: Sendable {
         wishes.withLock { if $0.count < Self.wishesMax { $0.insert(wish) } }
     }
 
-    func take() -> Set<Wish> {
+    /// In an order of its own, whatever the set's.
+    func take() -> [Wish] {
         wishes.withLock { wishes in
             defer { wishes = [] }
-            return wishes
+            return wishes.sorted()
         }
     }
 }

@@ -4,8 +4,6 @@ import Ledger
 import Storage
 
 extension Engine {
-    /// Purchases asked about at once by one server.
-    static let questionsAtOnceMax = 8
     /// Of these a purchase that somebody waits for is asked about once.
     private static let wishPause = Duration.seconds(60)
 
@@ -119,7 +117,7 @@ extension Engine {
         do {
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 for (index, claim) in claims.enumerated() {
-                    if index >= Self.questionsAtOnceMax { try await tasks.next() }
+                    if index >= asking.questionsAtOnce { try await tasks.next() }
                     tasks.addTask { _ = try await carryOut(claim) }
                 }
                 try await tasks.waitForAll()

@@ -125,7 +125,7 @@ extension World {
         let shown = current ?? subscription.latest
         var graceUntil: AppStoreDate?
         if case .grace(let until, _) = subscription.phase { graceUntil = until }
-        let state = subscription.state(covering: current)
+        let state = subscription.state(covering: current, at: now)
         return BookedPurchase(
             originalTransactionID: subscription.id, productID: shown.product.id,
             environment: subscription.account.environment, state: state,
@@ -169,7 +169,9 @@ extension Subscription {
         }
     }
 
-    fileprivate func state(covering current: StoreTransaction?) -> BookedPurchase.State {
+    fileprivate func state(
+        covering current: StoreTransaction?, at now: AppStoreDate
+    ) -> BookedPurchase.State {
         if let current {
             switch current.offer?.discount {
             case nil: return .paid
@@ -181,7 +183,14 @@ extension Subscription {
         case .grace: return .grace
         case .retry: return .retry
         case .revoked: return .refunded
-        case .active, .ended: return .expired
+        case .active, .ended: return isRefunded(at: now) ? .refunded : .expired
         }
+    }
+
+    /// Whether the period that would be in force, or was last, was given back: the next may be
+    /// charged already, and wait for its turn.
+    private func isRefunded(at now: AppStoreDate) -> Bool {
+        let last = transactions.last { !$0.isUpgraded && $0.purchased <= now }
+        return last?.revocation != nil
     }
 }

@@ -15,7 +15,7 @@ package enum Dialect: Hashable, Sendable {
 
     /// The time of the database's machine, in milliseconds since 1970: the same for all servers,
     /// however wrong their own clocks are.
-    var clock: String {
+    package var clock: String {
         switch self {
         case .sqlite: "CAST((julianday('now') - 2440587.5) * 86400000 AS BIGINT)"
         case .postgres: "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)"

@@ -1,4 +1,5 @@
 import AppStoreFormats
+import Convergence
 import Engine
 import Ledger
 import Testing

@@ -4,16 +4,16 @@ import Ledger
 import Simulator
 
 /// What one side says of one purchase, in words that both share.
-struct Holding: Hashable, Sendable, CustomStringConvertible {
-    var original: String
-    var product: String
-    var state: String
-    var isOpen: Bool
-    var willRenew: Bool
+package struct Holding: Hashable, Sendable, CustomStringConvertible {
+    package var original: String
+    package var product: String
+    package var state: String
+    package var isOpen: Bool
+    package var willRenew: Bool
     /// Where the period ends that counts now; with grace, where that ends. Only where it is open.
-    var until: Int64?
+    package var until: Int64?
 
-    var description: String {
+    package var description: String {
         let end = until.map { "\(Instant(milliseconds: $0))" } ?? "-"
         let renewal = willRenew ? "renews" : "does not renew"
         return "\(original) \(product): \(state), \(renewal), until \(end)"
@@ -23,7 +23,7 @@ struct Holding: Hashable, Sendable, CustomStringConvertible {
     private static let reduced = Access.State.offer.rawValue
 
     /// From the simulator's books.
-    init(_ booked: BookedPurchase) {
+    package init(_ booked: BookedPurchase) {
         original = booked.originalTransactionID
         product = booked.productID
         isOpen = booked.isOpen
@@ -40,7 +40,7 @@ struct Holding: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// From the server's answer about a customer; nil where nothing is known of a purchase.
-    init?(_ purchase: PurchaseState, at now: Instant) {
+    package init?(_ purchase: PurchaseState, at now: Instant) {
         let timeline = purchase.timeline
         guard let period = timeline.period(at: now) ?? timeline.periods.last else { return nil }
         original = timeline.purchase.original.rawValue

@@ -1,0 +1,102 @@
+import AppStoreFormats
+import Simulator
+
+// What each family switches on in the simulator.
+
+extension FaultFamily {
+    var notificationFaults: [NotificationFault] {
+        switch self {
+        case .lostNotifications: [.drop]
+        case .repeatedNotifications: [.duplicate, .burst]
+        case .lateNotifications: [.delay]
+        case .overtakenNotifications: [.reorder]
+        case .otherTransactionIDs: [.otherTransactionID]
+        case .unknownWords:
+            [.unknownType, .unknownSubtype, .unknownStatus, .unknownOfferType, .unknownValue]
+        case .brokenBodies: [.truncate]
+        case .forgeries: [.forged, .tampered, .truncated, .expired, .wrongApp, .wrongEnvironment]
+        default: []
+        }
+    }
+
+    var apiFaults: [APIFault] {
+        switch self {
+        case .refusedTokens: [.unauthorized]
+        case .absentIDs: [.notFound]
+        case .rateLimits: [.rateLimit]
+        case .brokenAnswers: [.error, .retryableError]
+        case .staleAnswers: [.stale]
+        case .spentPages: [.expiredToken]
+        default: []
+        }
+    }
+}
+
+extension Plan {
+    private static let hour: Int64 = 3_600_000
+    /// Apple's attempts end after so many hours.
+    private static let lastAttemptHours: Int64 = 157
+
+    /// Where faults begin.
+    static let start = SimulatorSettings.defaultNow
+    /// Where they end.
+    var stormEnd: AppStoreDate { Self.start.later(Int64(days) * 24 * Self.hour) }
+
+    /// The world's own switches.
+    func settings(_ shop: StoreKitFile) -> SimulatorSettings {
+        var lots = lots("world")
+        var settings = SimulatorSettings(
+            seed: seed, now: Self.start, shop: shop, notificationURL: "direct")
+        settings.isDeterministic = true
+        settings.graceDays = lots.choice(0, 3, 16, 16, 28)
+        settings.renewsEarlySeconds = Int64(lots.choice(0, 0, 43_200, 86_400))
+        settings.stopsRetryingAt400 = lots.happens(0.5)
+        settings.upgradeSetsRevocationDate = lots.happens(0.5)
+        settings.sandboxPace = .monthly(.fiveMinutes)
+        if has(.habits) {
+            for habit in Habit.allCases where lots.happens(0.2) { settings.habits.insert(habit) }
+        }
+        return settings
+    }
+
+    /// Faults of the simulator.
+    func arm(_ faults: inout Faults) {
+        var lots = lots("odds")
+        for family in FaultFamily.allCases {
+            // The same number of lots, whether the family is in or not.
+            let odds = lots.choice(0.1, 0.3, 0.6, 1)
+            let mild = lots.choice(0.05, 0.2, 0.4)
+            guard has(family) else { continue }
+            let kinds = family.notificationFaults
+            let share = kinds.count > 1 ? mild : family == .brokenBodies ? mild : odds
+            for kind in kinds { faults.notifications.odds[kind] = share }
+            // A store that always asks for a second's rest would be asked every second.
+            let most = family == .rateLimits ? 0.6 : 1
+            for kind in family.apiFaults { faults.api.odds[kind] = min(odds, most) }
+        }
+        let longest = lots.choice(1, 24, Self.lastAttemptHours)
+        faults.delay = Faults.Delay(seconds: longest * 3600, isMaximum: true)
+        faults.staleSeconds = lots.choice(3600, 86_400, 259_200)
+        faults.retryAfterSeconds = lots.choice(5, 60, 3600)
+        let notificationOutage = outage(&lots)
+        let apiOutage = outage(&lots)
+        if has(.notificationOutage) { faults.notificationOutage = notificationOutage }
+        if has(.apiOutage) { faults.apiOutage = apiOutage }
+        guard has(.oddDevices) else { return }
+        for fault in DeviceFault.allCases { faults.devices.odds[fault] = 0.1 }
+    }
+
+    /// Up to eight days, somewhere.
+    private func outage(_ lots: inout Lots) -> Outage {
+        let hours = Int64(lots.choice(1, 12, 48, 100, 192, 192))
+        let latest = max(0, Double(days * 24) - Double(hours))
+        let from = Self.start.later(Int64(lots.fraction() * latest * Double(Self.hour)))
+        return Outage(from: from, until: from.later(hours * Self.hour))
+    }
+}
+
+extension AppStoreDate {
+    func later(_ milliseconds: Int64) -> Self {
+        Self(milliseconds: self.milliseconds + milliseconds)
+    }
+}

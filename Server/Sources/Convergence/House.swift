@@ -1,0 +1,40 @@
+import AppStoreClient
+import AppStoreFormats
+import AppStoreTrust
+import Engine
+import Ledger
+import Simulator
+
+/// What all trials of a process share: nothing in it changes an answer.
+package struct House: Sendable {
+    static let app: AppID = "birds"
+
+    let shop: StoreKitFile
+    /// Signs for every world. Its signatures come from the seed and the document, so that a trial
+    /// is the same bytes each time.
+    let authority: SigningAuthority
+    /// Knows the chain already: to build one anew for each trial would only take time.
+    let verifier: Verifier
+    let credentials: AppStoreCredentials
+    let apps: [AppSettings]
+
+    /// Makes keys and certificates, which takes a moment.
+    package init() throws {
+        shop = try FullShop.file()
+        authority = try SigningAuthority(seed: 1)
+        verifier = Verifier(roots: try TrustRoots(der: [authority.rootDER]))
+        credentials = try AppStoreCredentials(
+            keyID: APIKey.wellKnown.id, issuerID: APIKey.wellKnown.issuerID,
+            bundleID: ExampleShop.bundleID, privateKey: APIKey.wellKnownPEM)
+        // Each product gives an entitlement of its own name.
+        let entitlements = shop.products.map {
+            (EntitlementID(rawValue: $0.id), Set([ProductID(rawValue: $0.id)]))
+        }
+        apps = [
+            AppSettings(
+                id: Self.app, bundleID: ExampleShop.bundleID, appAppleID: ExampleShop.appAppleID,
+                isSimulated: true,
+                entitlements: Dictionary(uniqueKeysWithValues: entitlements))
+        ]
+    }
+}

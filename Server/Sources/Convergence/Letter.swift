@@ -1,0 +1,140 @@
+import AppStoreFormats
+import Ledger
+
+/// What a document says, read without any trust and without the server's code: what an oracle goes
+/// by.
+struct Letter: Sendable, CustomStringConvertible {
+    /// The notification's own id; nil of other documents.
+    var uuid: String?
+    /// What it is, for a reader.
+    var words: String
+    /// The signed text.
+    var payload: String
+    var transaction: TransactionPayload?
+    var renewal: RenewalPayload?
+
+    /// A notification's body; nil where it cannot be read.
+    init?(notification body: [UInt8]) {
+        guard let payload = try? NotificationBody(parsing: body).signedPayload,
+            let bytes = CompactJWS(payload)?.payload,
+            let notification = try? NotificationPayload(parsing: bytes)
+        else { return nil }
+        self.payload = payload
+        uuid = notification.notificationUUID
+        let type = notification.notificationType?.rawValue ?? "-"
+        words = notification.subtype.map { "\(type)/\($0.rawValue)" } ?? type
+        if let text = notification.data?.signedTransactionInfo, let bytes = CompactJWS(text)?.payload
+        {
+            transaction = try? TransactionPayload(parsing: bytes)
+        }
+        if let text = notification.data?.signedRenewalInfo, let bytes = CompactJWS(text)?.payload {
+            renewal = try? RenewalPayload(parsing: bytes)
+        }
+    }
+
+    /// A signed transaction, as a device posts it.
+    init?(transaction text: String) {
+        guard let bytes = CompactJWS(text)?.payload,
+            let transaction = try? TransactionPayload(parsing: bytes)
+        else { return nil }
+        payload = text
+        words = "a transaction"
+        self.transaction = transaction
+    }
+
+    /// The same, with what it is about.
+    var description: String {
+        guard let transaction else { return words }
+        let from = transaction.purchaseDate.map { "\(Instant(milliseconds: $0.milliseconds))" } ?? "-"
+        let until = transaction.expiresDate.map { "\(Instant(milliseconds: $0.milliseconds))" } ?? "-"
+        return "\(words) of \(original ?? "-"), \(transaction.productId ?? "-"), \(from) to \(until)"
+            + (transaction.revocationDate == nil ? "" : ", revoked")
+    }
+
+    /// The purchase that it is about.
+    var original: String? {
+        transaction?.originalTransactionId ?? renewal?.originalTransactionId
+    }
+
+    /// The last moment that it speaks of as paid, given, or due.
+    var horizon: Int64? {
+        let moments = [
+            transaction?.expiresDate, renewal?.gracePeriodExpiresDate, renewal?.renewalDate,
+        ]
+        return moments.compactMap(\.self).map(\.milliseconds).max()
+    }
+}
+
+/// What has come to the server, kept by the one who brought it.
+struct Evidence: Sendable {
+    /// One period of one purchase, by when it begins.
+    private struct Period: Hashable {
+        var original: String
+        var from: Int64
+    }
+
+    private var periods: [Period: TransactionPayload] = [:]
+    private var renewals: [String: RenewalPayload] = [:]
+    private var horizons: [String: Int64] = [:]
+    private var lastWords: [String: Int64] = [:]
+    private var lastPeriods: [String: TransactionPayload] = [:]
+    /// Notifications that were answered with 200.
+    private(set) var acknowledged: Set<String> = []
+    /// Documents that were taken, by their text.
+    private(set) var taken: Set<String> = []
+
+    /// It was on its way, and perhaps arrived.
+    mutating func offer(_ letter: Letter, at now: Int64) {
+        guard let original = letter.original else { return }
+        lastWords[original] = now
+        if let horizon = letter.horizon { reach(original, to: horizon, at: now) }
+    }
+
+    /// The server may know a purchase to last so long.
+    mutating func reach(_ original: String, to horizon: Int64, at now: Int64) {
+        lastWords[original] = now
+        horizons[original] = max(horizons[original] ?? horizon, horizon)
+    }
+
+    /// It was taken, for certain.
+    mutating func take(_ letter: Letter, at now: Int64) {
+        offer(letter, at: now)
+        taken.insert(letter.payload)
+        if let uuid = letter.uuid { acknowledged.insert(uuid) }
+        if let new = letter.transaction, let original = new.originalTransactionId,
+            let from = new.purchaseDate
+        {
+            let period = Period(original: original, from: from.milliseconds)
+            if isLater(new.signedDate, than: periods[period]?.signedDate) { periods[period] = new }
+            if isLater(new.purchaseDate, than: lastPeriods[original]?.purchaseDate) {
+                lastPeriods[original] = periods[period]
+            }
+        }
+        if let new = letter.renewal, let original = new.originalTransactionId,
+            isLater(new.signedDate, than: renewals[original]?.signedDate)
+        {
+            renewals[original] = new
+        }
+    }
+
+    private func isLater(_ one: AppStoreDate?, than other: AppStoreDate?) -> Bool {
+        guard let one else { return false }
+        return other.map { one >= $0 } ?? true
+    }
+
+    /// The last that was said of a period.
+    func period(of original: String, from: Int64) -> TransactionPayload? {
+        periods[Period(original: original, from: from)]
+    }
+
+    /// The period that begins last, of those that were told.
+    func lastPeriod(of original: String) -> TransactionPayload? { lastPeriods[original] }
+
+    func renewal(of original: String) -> RenewalPayload? { renewals[original] }
+
+    /// When the server may have heard of a purchase last.
+    func lastWord(of original: String) -> Int64? { lastWords[original] }
+
+    /// How long the server may believe a purchase to last; nil where it cannot know of it.
+    func horizon(of original: String) -> Int64? { horizons[original] }
+}

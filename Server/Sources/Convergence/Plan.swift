@@ -1,0 +1,51 @@
+/// What one trial is to be: drawn from its seed, and made smaller by hand or by shrinking.
+package struct Plan: Hashable, Sendable {
+    package let seed: UInt64
+    package var families: Set<FaultFamily>
+    /// Customers.
+    package var accounts: Int
+    /// Virtual days in which faults happen.
+    package var days: Int
+    /// Things done to subscriptions beside what the customers do of their own accord.
+    package var acts: Int
+
+    package static let accountsMax = 1_000
+    package static let daysMax = 400
+    package static let actsMax = 1_000
+
+    /// Odds that nothing goes wrong.
+    private static let isCalm = 0.08
+
+    package init(seed: UInt64) {
+        self.seed = seed
+        var lots = Lots(seed: seed, part: "plan")
+        accounts = lots.choice(1, 1, 2, 2, 3)
+        days = lots.choice(20, 30, 45, 60, 60, 90, 190)
+        acts = lots.number(in: 0...8)
+        let isCalm = lots.happens(Self.isCalm)
+        let odds: Double = lots.choice(0.15, 0.35, 0.35, 0.6)
+        families = []
+        for family in FaultFamily.allCases where lots.happens(odds) && !isCalm {
+            families.insert(family)
+        }
+        if families.contains(.races) { families.insert(.secondServer) }
+    }
+
+    func has(_ family: FaultFamily) -> Bool { families.contains(family) }
+
+    func lots(_ part: String) -> Lots { Lots(seed: seed, part: part) }
+
+    /// The options of the command that plays it again.
+    package var options: String {
+        let drawn = Plan(seed: seed)
+        var options = ["--seeds \(seed)..\(seed)"]
+        if families != drawn.families {
+            let names = families.sorted().map(\.rawValue).joined(separator: ",")
+            options.append("--faults \(names.isEmpty ? "none" : names)")
+        }
+        if accounts != drawn.accounts { options.append("--accounts \(accounts)") }
+        if days != drawn.days { options.append("--days \(days)") }
+        if acts != drawn.acts { options.append("--acts \(acts)") }
+        return options.joined(separator: " ")
+    }
+}

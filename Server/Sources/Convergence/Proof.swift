@@ -1,0 +1,182 @@
+import Synchronization
+
+/// Many trials, one after another on each of several workers.
+package struct Proof: Sendable {
+    package let house: House
+    package let seeds: ClosedRange<UInt64>
+    package let workers: Int
+    package let sabotage: SabotageKind?
+    /// What is changed about each plan before it is played.
+    package let narrowing: Narrowing
+
+    /// Workers of one proof.
+    package static let workersMax = 64
+    /// After so many broken promises the rest is left out.
+    package static let breachesMax = 5
+
+    package init(
+        _ house: House, seeds: ClosedRange<UInt64>, workers: Int, sabotage: SabotageKind? = nil,
+        narrowing: Narrowing = Narrowing()
+    ) {
+        self.house = house
+        self.seeds = seeds
+        self.workers = min(max(1, workers), Self.workersMax)
+        self.sabotage = sabotage
+        self.narrowing = narrowing
+    }
+
+    /// What is changed about a plan by hand: nil leaves it as it was drawn.
+    package struct Narrowing: Hashable, Sendable {
+        package var families: Set<FaultFamily>?
+        package var accounts: Int?
+        package var days: Int?
+        package var acts: Int?
+
+        package init(
+            families: Set<FaultFamily>? = nil, accounts: Int? = nil, days: Int? = nil,
+            acts: Int? = nil
+        ) {
+            self.families = families
+            self.accounts = accounts
+            self.days = days
+            self.acts = acts
+        }
+
+        package func plan(of seed: UInt64) -> Plan {
+            var plan = Plan(seed: seed)
+            plan.families = families ?? plan.families
+            plan.accounts = min(max(1, accounts ?? plan.accounts), Plan.accountsMax)
+            plan.days = min(max(1, days ?? plan.days), Plan.daysMax)
+            plan.acts = min(max(0, acts ?? plan.acts), Plan.actsMax)
+            return plan
+        }
+    }
+
+    /// What came of all trials.
+    package struct Outcome: Sendable {
+        package var figures = Figures()
+        package var tally = Tally()
+        /// Trials in which a promise was not kept, in the order of their seeds.
+        package var breaches: [TrialReport] = []
+
+        mutating func add(_ report: TrialReport) {
+            figures.add(report.figures)
+            tally.add(report.tally)
+            guard report.breach != nil else { return }
+            breaches.append(report)
+            breaches.sort { $0.plan.seed < $1.plan.seed }
+        }
+    }
+
+    /// Plays all seeds, the smallest first. Ends early where too many promises are not kept.
+    ///
+    /// - Parameters:
+    ///   - stopsAtFirst: whether one broken promise is enough.
+    ///   - progress: told after each trial.
+    /// - Throws: where a trial cannot be set up.
+    package func run(
+        stopsAtFirst: Bool = false, progress: @escaping @Sendable (Outcome) -> Void = { _ in }
+    ) async throws -> Outcome {
+        let most = stopsAtFirst ? 1 : Self.breachesMax
+        let desk = Desk(seeds, most: most)
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            for _ in 0..<workers {
+                tasks.addTask { [self] in
+                    while let seed = desk.next() {
+                        let report = try await Trial.play(
+                            narrowing.plan(of: seed), in: house, with: sabotage)
+                        progress(desk.add(report))
+                    }
+                }
+            }
+            try await tasks.waitForAll()
+        }
+        return desk.outcome
+    }
+}
+
+/// Where workers fetch seeds, and bring what came of them.
+private final class Desk: Sendable {
+    private struct State {
+        var next: UInt64
+        var outcome = Proof.Outcome()
+    }
+
+    private let state: Mutex<State>
+    private let last: UInt64
+    private let most: Int
+
+    init(_ seeds: ClosedRange<UInt64>, most: Int) {
+        state = Mutex(State(next: seeds.lowerBound))
+        last = seeds.upperBound
+        self.most = most
+    }
+
+    var outcome: Proof.Outcome { state.withLock(\.outcome) }
+
+    func next() -> UInt64? {
+        state.withLock { state in
+            guard state.next <= last, state.outcome.breaches.count < most else { return nil }
+            defer { state.next += 1 }
+            return state.next
+        }
+    }
+
+    func add(_ report: TrialReport) -> Proof.Outcome {
+        state.withLock { state in
+            state.outcome.add(report)
+            return state.outcome
+        }
+    }
+}
+
+// MARK: - Shrinking
+
+extension Proof {
+    /// Trials that are played to make a story smaller.
+    private static let attemptsMax = 150
+
+    /// The smallest plan that breaks the same promise: fewer faults, customers, days and acts, as
+    /// long as it still fails.
+    package func shrunk(_ report: TrialReport) async throws -> TrialReport {
+        var smallest = report
+        var attempts = 0
+        var isSmaller = true
+        while isSmaller {
+            isSmaller = false
+            for plan in Self.smaller(than: smallest.plan) where attempts < Self.attemptsMax {
+                attempts += 1
+                let next = try await Trial.play(plan, in: house, with: sabotage)
+                guard next.breach?.oracle == report.breach?.oracle else { continue }
+                smallest = next
+                isSmaller = true
+                break
+            }
+        }
+        return smallest
+    }
+
+    /// Each a little less than a plan, the boldest first.
+    private static func smaller(than plan: Plan) -> [Plan] {
+        var plans: [Plan] = []
+        func add(_ change: (inout Plan) -> Void) {
+            var smaller = plan
+            change(&smaller)
+            if smaller != plan { plans.append(smaller) }
+        }
+        let families = plan.families.sorted()
+        add { $0.families = [] }
+        add { $0.families = Set(families.prefix(families.count / 2)) }
+        add { $0.families = Set(families.suffix(families.count / 2)) }
+        add { $0.accounts = 1 }
+        add { $0.acts = 0 }
+        add { $0.days = max(1, plan.days / 2) }
+        for family in families { add { $0.families.remove(family) } }
+        add { $0.acts = plan.acts / 2 }
+        add { $0.acts = max(0, plan.acts - 1) }
+        add { $0.accounts = max(1, plan.accounts - 1) }
+        add { $0.days = max(1, plan.days * 3 / 4) }
+        add { $0.days = max(1, plan.days - 1) }
+        return plans
+    }
+}

@@ -1,0 +1,31 @@
+import Simulator
+
+/// What a proof must have come to at least once, or it says nothing about it.
+package enum Reach {
+    /// From so many seeds on nothing may be left out.
+    package static let seedsForAll = 20_000
+
+    /// Every turn of the table, every fault, and every point at which a server can die.
+    package static let all: [String] =
+        LifecycleRow.allCases.map { "row \($0.rawValue)" } + faults + ours
+
+    private static let faults: [String] =
+        NotificationFault.allCases.map { "notification \($0.rawValue)" }
+        + APIFault.allCases.filter { $0 != .slow }.map { "API \($0.rawValue)" }
+        + DeviceFault.allCases.map { "device \($0.rawValue)" }
+        + FaultFamily.allCases.map { "family \($0.rawValue)" }
+
+    private static let ours: [String] =
+        Power.Step.allCases.map(\.rawValue) + [
+            "server stopped", "server started again", "clock skewed", "race",
+            "no server when a notification came", "notification repeated",
+            "notification answered with 400", "notification answered with 503",
+            "lost notification found again", "whole history read", "answer came too late",
+            "history was silent", "post lost", "post refused", "held open",
+            "open although over, not heard", "shut although paid, not heard",
+            "everything was heard",
+        ]
+
+    /// Of these, what was never come to.
+    package static func missing(from tally: Tally) -> [String] { all.filter { tally[$0] == 0 } }
+}

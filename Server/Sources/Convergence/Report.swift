@@ -1,0 +1,79 @@
+import Ledger
+
+/// How often something was reached, by its name: what a run of trials never came to, it says
+/// nothing about.
+package struct Tally: Hashable, Sendable {
+    package private(set) var counts: [String: Int] = [:]
+
+    package init() {}
+
+    package subscript(_ name: String) -> Int { counts[name] ?? 0 }
+
+    mutating func add(_ name: String, _ count: Int = 1) {
+        if count > 0 { counts[name, default: 0] += count }
+    }
+
+    mutating func add(_ other: Tally) { counts.merge(other.counts) { $0 + $1 } }
+}
+
+/// That a promise was not kept.
+package struct Breach: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The oracle's name.
+    package let oracle: String
+    package let words: String
+
+    package var description: String { "\(oracle): \(words)" }
+}
+
+/// What came of one trial, or of many.
+package struct Figures: Hashable, Sendable {
+    package init() {}
+
+    package var trials = 0
+    package var virtualMilliseconds: Int64 = 0
+    package var notifications = 0
+    package var documents = 0
+    /// Questions about purchases, beside the first about each.
+    package var questions = 0
+    /// The same in trials without faults, and the periods that were paid in those.
+    package var calmQuestions = 0
+    package var calmPeriods = 0
+    package var crashes = 0
+    package var looks = 0
+
+    mutating func add(_ other: Figures) {
+        trials += other.trials
+        virtualMilliseconds += other.virtualMilliseconds
+        notifications += other.notifications
+        documents += other.documents
+        questions += other.questions
+        calmQuestions += other.calmQuestions
+        calmPeriods += other.calmPeriods
+        crashes += other.crashes
+        looks += other.looks
+    }
+}
+
+/// How a trial ended.
+package struct TrialReport: Sendable {
+    package let plan: Plan
+    /// The first promise that was not kept.
+    package var breach: Breach?
+    package var tally = Tally()
+    package var figures = Figures()
+    /// Of all that happened, in its order: the same whenever the trial is played.
+    package var digest: UInt64 = 0xCBF2_9CE4_8422_2325
+
+    /// The last things that happened, in words.
+    package private(set) var story: [String] = []
+
+    /// Lines of a story; at most twice as many are kept.
+    package static let storyMax = 60
+
+    mutating func note(_ event: String, at now: Int64) {
+        for byte in event.utf8 { digest = (digest ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
+        digest = (digest ^ UInt64(bitPattern: now)) &* 0x0000_0100_0000_01B3
+        if story.count >= 2 * Self.storyMax { story.removeFirst(Self.storyMax) }
+        story.append("\(Instant(milliseconds: now))  \(event)")
+    }
+}

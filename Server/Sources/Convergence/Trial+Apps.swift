@@ -1,0 +1,191 @@
+import AppStoreFormats
+import Engine
+import Ledger
+import Simulator
+
+// Customers, their apps, and the plan of a storm.
+
+extension Trial {
+    private static let hour: Int64 = 3_600_000
+    private static let day = 24 * hour
+
+    // MARK: - The plan
+
+    /// Puts down all that is to be done in the storm.
+    func fillAgenda() {
+        let start = Plan.start.milliseconds
+        let length = plan.stormEnd.milliseconds - start
+        for _ in 0..<max(4, plan.days / 8) {
+            agenda.add(.look, at: start + Int64(lookLots.fraction() * Double(length)))
+        }
+        for account in accounts.indices {
+            var at = start
+            while at < start + length {
+                at += appLots.length(from: .hours(12), to: .days(12))
+                agenda.add(.open(account: account), at: at)
+            }
+        }
+        for _ in 0..<plan.acts {
+            agenda.add(.act, at: start + Int64(actLots.fraction() * Double(length)))
+        }
+        var at = start
+        while at < start + length {
+            agenda.add(.catchUp, at: at)
+            at += serverLots.length(from: .hours(1), to: .days(6))
+        }
+        planOutages(start, length)
+    }
+
+    private func planOutages(_ start: Int64, _ length: Int64) {
+        for number in servers.indices {
+            var lots = plan.lots("server \(number)")
+            let from = start + Int64(lots.fraction() * Double(length))
+            let until = from + lots.length(from: .hours(1), to: .days(9))
+            if plan.has(.downtime) {
+                agenda.add(.stop(server: number), at: from)
+                agenda.add(.start(server: number), at: until)
+            }
+            guard plan.has(.skew) else { continue }
+            for _ in 0..<3 {
+                let at = start + Int64(lots.fraction() * Double(length))
+                agenda.add(.skew(server: number), at: at)
+            }
+        }
+    }
+
+    // MARK: - Apps
+
+    /// Looks what is new on each account: its app will post it, and what ends is looked at on both
+    /// sides of its end.
+    func watchAccounts() async throws {
+        if let breach = report.breach { throw breach }
+        for (number, name) in accounts.enumerated() {
+            for booked in await books(of: name) {
+                watchEnds(of: booked)
+                let transactions = booked.charges.map(\.transactionID)
+                for id in transactions + [booked.originalTransactionID]
+                where seen.insert(id).inserted {
+                    announce(number)
+                }
+            }
+        }
+    }
+
+    private func announce(_ account: Int) {
+        let isLost = appLots.happens(0.5)
+        let delay = appLots.length(from: .seconds(1), to: .days(20))
+        let isRepeated = appLots.happens(0.5)
+        if isStormy, plan.has(.lostPosts), isLost { return report.tally.add("post lost") }
+        let isLate = isStormy && plan.has(.latePosts)
+        agenda.add(.post(account: account), at: now + (isLate ? delay : 0))
+        if isStormy, plan.has(.repeatedPosts), isRepeated {
+            agenda.add(.post(account: account), at: now + delay)
+        }
+    }
+
+    private func watchEnds(of booked: BookedPurchase) {
+        let ends = [booked.until, booked.graceUntil, booked.period?.upperBound]
+        for end in ends.compactMap(\.self).map(\.milliseconds) where end > now {
+            for stop in [end - 1, end] where stop > now { agenda.add(.look, at: stop) }
+        }
+    }
+
+    /// The app starts: it posts all that the device has, and asks what its customer may use.
+    func open(_ name: String) async throws {
+        guard !(await books(of: name)).isEmpty else { return }
+        if isStormy, plan.has(.lostPosts), appLots.happens(0.5) { return }
+        let restored = try await simulator.restore(on: name + "-1")
+        try await post(restored.signedTransactions, restored.signedRenewalInfos, of: name)
+        guard let server = anyServer() else { return }
+        let environment = Ledger.Environment(await books(of: name))
+        do {
+            _ = try await server.engine.customer(
+                CustomerID(rawValue: name), app: House.app, environment: environment)
+        } catch { try excuse(error, server) }
+        bury()
+    }
+
+    /// The app posts every transaction that there ever was.
+    func postAll(of name: String) async throws {
+        guard !(await books(of: name)).isEmpty else { return }
+        try await post(simulator.transactions(on: name + "-1"), [], of: name)
+    }
+
+    /// The app has seen a transaction: it posts the last.
+    func postNews(of name: String) async throws {
+        try await post(simulator.transactions(on: name + "-1").suffix(1), [], of: name)
+    }
+
+    private func post(
+        _ transactions: [String], _ renewals: [String], of name: String
+    ) async throws {
+        guard !transactions.isEmpty, let server = anyServer() else { return }
+        let letters = transactions.compactMap { Letter(transaction: $0) }
+        for letter in letters { evidence.offer(letter, at: now) }
+        for booked in await books(of: name) { reach(booked) }
+        let altered = { [sabotage, now] (text: String) in
+            sabotage?.altered(document: text, at: now) ?? text
+        }
+        do {
+            let state = try await server.engine.record(
+                PurchaseEvidence(
+                    signedTransactions: transactions.map(altered),
+                    signedRenewalInfos: renewals.map(altered)),
+                of: CustomerID(rawValue: name), app: House.app)
+            for letter in letters { evidence.take(letter, at: now) }
+            linked.formUnion(state.purchases.map(\.timeline.purchase.original.rawValue))
+            report.tally.add("purchase posted")
+        } catch {
+            guard server.power.isOn else { return bury() }
+            report.tally.add("post refused")
+            let isDevices = plan.has(.oddDevices) || plan.has(.skew)
+            guard isDevices || !isStormy || !error.isForever else {
+                throw Breach(oracle: "verbs", words: "a device's posting was refused: \(error)")
+            }
+        }
+        bury()
+    }
+
+    // MARK: - Acts
+
+    /// Does something to somebody's purchase. A refusal is no failure: at the edges of time much
+    /// comes too late.
+    func act() async {
+        guard let name = actLots.pick(accounts) else { return }
+        let purchase = actLots.pick(await books(of: name))
+        let act = nextAct(of: purchase)
+        guard let purchase, let act else { return }
+        do {
+            _ = try await simulator.change(purchase.originalTransactionID, act)
+            report.note("done: \(act) to \(purchase.originalTransactionID)", at: now)
+        } catch { report.tally.add("act refused by the store") }
+    }
+
+    private func nextAct(of purchase: BookedPurchase?) -> SubscriptionAct? {
+        let product = actLots.pick(house.shop.groups.flatMap(\.subscriptions))
+        let days = actLots.number(in: 1...90)
+        let past = actLots.pick(purchase?.charges ?? [])
+        let chosen = actLots.number(in: 0...14)
+        switch chosen {
+        case 0: return .cancel
+        case 1: return .resume
+        case 2, 3: return .failBilling
+        case 4, 5: return .recoverBilling
+        case 6: return .refund()
+        case 7: return .refund(RefundOrder(.prorated(nil)))
+        case 8, 9: return .reverseRefund()
+        case 10: return .requestRefund(.other, .granted)
+        case 11: return .extend(ExtensionOrder(days: days))
+        case 12: return .renewNow
+        case 13: return past.map { .refund(of: $0.transactionID) }
+        default: return product.map { .changeProduct($0.id) }
+        }
+    }
+}
+
+extension Ledger.Environment {
+    /// That of an account, which has only one.
+    init(_ books: [BookedPurchase]) {
+        self = books.first?.environment == .sandbox ? .sandbox : .production
+    }
+}

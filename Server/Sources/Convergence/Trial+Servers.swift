@@ -1,0 +1,194 @@
+import AppStoreClient
+import AppStoreFormats
+import AppStoreTrust
+import Engine
+import Ledger
+import Simulator
+import Storage
+import Synchronization
+
+/// One of our servers: a process that may die, and begin again with nothing but the database.
+struct Server: Sendable {
+    let number: Int
+    var power: Power
+    var engine: Engine
+    let skew: Skew
+    /// Switched off by somebody, who switches it on again.
+    var isStopped = false
+    /// Its death was seen, and it will be started again.
+    var isBuried = false
+}
+
+/// How far a server's clock is ahead, in milliseconds.
+final class Skew: Sendable {
+    private let milliseconds = Atomic<Int64>(0)
+
+    func put(_ ahead: Int64) { milliseconds.store(ahead, ordering: .relaxed) }
+    var ahead: Int64 { milliseconds.load(ordering: .relaxed) }
+}
+
+extension Trial {
+    private static let hour: Int64 = 3_600_000
+    private static let day = 24 * hour
+    /// A server's clock is wrong by no more.
+    private static let skewMax = 300_000
+    /// Of one trial; after so many the servers are steady.
+    private static let crashesMax = 25
+    /// Questions that a server puts before it looks up.
+    private static let questionsMax = 20
+    private static let minute: Int64 = 60_000
+
+    // MARK: - Life and death
+
+    func startServers() {
+        let count = plan.has(.secondServer) ? 2 : 1
+        for number in 0..<count { servers.append(server(number, skew: Skew())) }
+    }
+
+    private func server(_ number: Int, skew: Skew) -> Server {
+        let isMortal =
+            isStormy && plan.has(.crashes) && report.figures.crashes < Self.crashesMax
+        let odds: Double = serverLots.choice(0.002, 0.01, 0.05)
+        let lots = Lots(seed: serverLots.next(), part: "power")
+        let switchboard = switchboard
+        let power = Power(odds: isMortal ? odds : 0, lots) { await switchboard.between(number) }
+        let clock = simulator.clock
+        let now: @Sendable () -> Int64 = { clock.milliseconds + skew.ahead }
+        let client = AppStoreClient(
+            house.credentials, now: { AppStoreDate(milliseconds: now()) },
+            send: { request in
+                try await power.step(.atQuestion)
+                let answer = try await switchboard.answer(
+                    Call(server: number, power: power, request: request))
+                return AppStoreResponse(
+                    status: answer.status, retryAfter: answer.retryAfter, body: answer.body)
+            })
+        let worker = CheckWorker(
+            holder: "\(number)-\(serverLots.next())", lease: Asking.lease,
+            checksPerSecond: 1_000_000)
+        var asking = Asking(worker: worker, rules: plan.checkRules) { _ in client }
+        asking.questionsAtOnce = 1
+        let engine = Engine(
+            database: UnsteadyDatabase(database: database, power: power) { clock.milliseconds },
+            apps: house.apps, verifiers: [House.app: house.verifier],
+            now: { Instant(milliseconds: now()) }, asking: asking, logger: Self.logger)
+        return Server(number: number, power: power, engine: engine, skew: skew)
+    }
+
+    /// Begins a server anew: all that it remembered is gone.
+    func start(_ number: Int) {
+        servers[number] = server(number, skew: servers[number].skew)
+        report.tally.add("server started again")
+    }
+
+    func skew(_ number: Int) {
+        servers[number].skew.put(
+            Int64(serverLots.number(in: -Self.skewMax...Self.skewMax)))
+        report.tally.add("clock skewed")
+    }
+
+    /// Sees to those who have died by themselves.
+    func bury() {
+        for number in servers.indices {
+            let server = servers[number]
+            guard !server.power.isOn, !server.isStopped, !server.isBuried else { continue }
+            servers[number].isBuried = true
+            if let step = server.power.diedAt { report.tally.add(step.rawValue) }
+            report.figures.crashes += 1
+            let pause = serverLots.length(from: .seconds(1), to: .hours(3))
+            agenda.add(.start(server: number), at: now + pause)
+        }
+    }
+
+    /// One of those that live; nil where none does.
+    func anyServer() -> Server? {
+        serverLots.pick(servers.filter { $0.power.isOn })
+    }
+
+    // MARK: - Asking
+
+    /// When a server would ask next; nil where none lives, or nothing is due.
+    func nextQuestion() async throws -> Int64? {
+        guard servers.contains(where: { $0.power.isOn }) else { return nil }
+        let far = Instant(milliseconds: .max / 2)
+        let due = try await Store(database).reading { tx in
+            try Ledger.Environment.allCases.compactMap { environment -> Int64? in
+                let oldest = try tx.backlog(of: House.app, in: environment, at: far).oldestDueAt
+                guard let oldest else { return nil }
+                let paused = try tx.standing(of: House.app, in: environment).pausedUntil
+                return max(oldest, paused).milliseconds
+            }.min()
+        }
+        return due.map { max($0, patience, now) }
+    }
+
+    /// Lets a server ask about what is due.
+    func askDue() async throws {
+        guard let server = anyServer() else { return }
+        let before = report.figures.questions
+        do {
+            for _ in 0..<Self.questionsMax {
+                guard try await server.engine.reconcileDue(limit: 1) > 0 else { break }
+            }
+        } catch { try excuse(error, server) }
+        bury()
+        // Due, and yet nobody may ask: another server has it, or the clocks differ.
+        patience = report.figures.questions == before ? now + Self.minute : now
+    }
+
+    func catchUp() async throws {
+        guard let server = anyServer() else { return }
+        do {
+            let count = try await server.engine.catchUp()
+            report.tally.add("lost notification found again", count)
+        } catch { try excuse(error, server) }
+        bury()
+    }
+
+    /// After a delivery the servers look whether something is due: mostly at once.
+    func settle() async {
+        guard serverLots.happens(0.7), let next = try? await nextQuestion(), next <= now else {
+            return
+        }
+        do { try await askDue() } catch { report.breach = report.breach ?? error as? Breach }
+    }
+
+    /// A verb may fail where its server has died; else nothing excuses it but what it says itself.
+    func excuse(_ error: any Error, _ server: Server) throws {
+        guard server.power.isOn else { return }
+        throw Breach(oracle: "verbs", words: "server \(server.number) failed: \(error)")
+    }
+
+    // MARK: - Races
+
+    /// Between two steps of one server another does something.
+    func between(_ number: Int) async {
+        guard plan.has(.races), isStormy, !isRacing, raceLots.happens(0.1),
+            let other = servers.first(where: { $0.number != number && $0.power.isOn })
+        else { return }
+        isRacing = true
+        defer { isRacing = false }
+        report.tally.add("race")
+        do {
+            switch raceLots.number(in: 0...3) {
+            case 0: try await other.engine.catchUp()
+            case 1:
+                guard let body = lastBody else { return }
+                _ = try await other.engine.record(notification: body)
+            default: _ = try await other.engine.reconcileDue(limit: 1)
+            }
+        } catch {
+            // What it was to do can be refused, or die with it; neither is this step's business.
+            report.tally.add("race lost")
+        }
+        bury()
+    }
+}
+
+extension Plan {
+    /// Where the history is silent, only the sweep finds what was lost: it is made to come sooner,
+    /// so that a trial need not last for a year.
+    var checkRules: CheckRules {
+        has(.silentHistory) ? CheckRules(sweep: .days(3)) : CheckRules()
+    }
+}

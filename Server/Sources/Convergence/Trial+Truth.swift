@@ -1,0 +1,256 @@
+import AppStoreFormats
+import Engine
+import Ledger
+import Simulator
+import Storage
+
+// What must be so once the faults have ended.
+
+extension Trial {
+    private static let minute: Int64 = 60_000
+    private static let day: Int64 = 86_400_000
+    /// After the faults have ended everything is true within this time: notifications that did not
+    /// reach us are asked for hourly, and the store may have asked for an hour's rest.
+    static let intervalMinutes: Int64 = 130
+    /// Where the history is silent: a sweep of what has ended, which comes after three times the
+    /// rule's length or half its age.
+    private static let sweepDaysMax = 140
+
+    // MARK: - Convergence
+
+    /// Lets the promised time pass, and holds every answer against the books.
+    func converge() async throws {
+        let end = now
+        for account in accounts.indices {
+            for minutes in [1, 10] as [Int64] {
+                agenda.add(.open(account: account), at: end + minutes * Self.minute)
+            }
+        }
+        for minutes in [2, 63, 125] as [Int64] {
+            agenda.add(.catchUp, at: end + minutes * Self.minute)
+        }
+        try await play(until: end + Self.intervalMinutes * Self.minute)
+        for name in accounts { try await postAll(of: name) }
+        if plan.has(.silentHistory) { try await sweep(since: end) }
+        hasConverged = true
+        try await look()
+    }
+
+    /// Lets time pass until everything was asked about once more.
+    private func sweep(since end: Int64) async throws {
+        for _ in 0..<Self.sweepDaysMax {
+            if try await isAllAsked(since: end) { return }
+            try await play(until: now + Self.day)
+        }
+        throw breach("convergence", "after \(Self.sweepDaysMax) days not all was asked about again")
+    }
+
+    private func isAllAsked(since end: Int64) async throws -> Bool {
+        var purchases: [PurchaseID] = []
+        for name in accounts {
+            let books = await books(of: name)
+            purchases += books.map {
+                PurchaseID(
+                    TransactionID(rawValue: $0.originalTransactionID),
+                    in: Ledger.Environment(books))
+            }
+        }
+        let known = purchases
+        return try await Store(database).reading { tx in
+            try known.allSatisfy { purchase in
+                let asked = try tx.checkHistory(of: purchase, in: House.app)?.history.askedAt
+                return asked.map { $0.milliseconds >= end } ?? false
+            }
+        }
+    }
+
+    /// Life goes on without faults: every answer is right at every moment.
+    func rest() async throws {
+        let days = Int64(lookLots.choice(2, 9, 33))
+        let until = now + days * Self.day
+        var at = now
+        while at < until {
+            at += Self.day
+            agenda.add(.catchUp, at: at)
+        }
+        try await play(until: until)
+        try await look()
+    }
+
+    /// Our answer is the books', purchase by purchase, and right by right.
+    func expectTruth(
+        of name: String, _ books: [BookedPurchase], _ state: CustomerState
+    ) throws {
+        let known = books.filter { hasConverged || linked.contains($0.originalTransactionID) }
+        let truth = Set(known.map { Holding($0) })
+        let present = Instant(milliseconds: now)
+        let answer = Set(state.purchases.compactMap { Holding($0, at: present) })
+        let (settled, isHeld) = settled(answer, truth)
+        guard settled == truth else {
+            let wrong = settled.subtracting(truth).map(\.description).sorted()
+            let right = truth.subtracting(settled).map(\.description).sorted()
+            throw breach(
+                "convergence", "\(name): the books say \(right), and the answer is \(wrong)")
+        }
+        let open = Set(state.entitlements.filter { $0.value.isOpen }.map { $0.key.rawValue })
+        let opening = Set(known.filter { $0.opensSomething }.map(\.productID))
+        guard isHeld || open == opening else {
+            throw breach("convergence", "\(name): \(opening) are open, and the answer is \(open)")
+        }
+    }
+
+    /// The answer, with the truth in the place of what is held open where the store keeps an end to
+    /// itself.
+    private func settled(
+        _ answer: Set<Holding>, _ truth: Set<Holding>
+    ) -> (Set<Holding>, isHeld: Bool) {
+        guard plan.has(.habits) else { return (answer, false) }
+        var isHeld = false
+        let settled = answer.map { ours in
+            let theirs = truth.first { $0.original == ours.original && !$0.isOpen }
+            guard ours.state == "unconfirmed", let theirs else { return ours }
+            isHeld = true
+            return theirs
+        }
+        return (Set(settled), isHeld)
+    }
+
+    // MARK: - At the end
+
+    func expectWholeness() async throws {
+        try await expectMoney()
+        try await expectAnyOrder()
+        let report = try await auditor.rebuild(verifyOnly: true)
+        self.report.figures.documents += report.documents
+        guard report.isClean else { throw breach("replay", "\(report)") }
+        let strays = Set(await simulator.strays.map(\.signedPayload))
+        guard strays.isDisjoint(with: evidence.taken) else {
+            throw breach("trust", "a document was taken that is none of the store's")
+        }
+        let purchases = asked.count
+        let days = Int((now - Plan.start.milliseconds) / Self.day) + 1
+        guard self.report.figures.questions <= purchases * days * Self.questionsADayMax else {
+            throw breach("bounded work", "\(self.report.figures.questions) questions")
+        }
+    }
+
+    /// About one purchase, when every question fails.
+    private static let questionsADayMax = 60
+
+    /// All money of the books is in our timelines, each order once, and nothing else.
+    private func expectMoney() async throws {
+        for name in accounts {
+            let books = await books(of: name)
+            guard !books.isEmpty else { continue }
+            let state = try await answer(to: name, books)
+            let payments = state.purchases.flatMap { $0.timeline.periods.map(\.payment) }
+            let ours = payments.compactMap(Charge.init)
+            let upgraded = payments.filter { $0.isUpgraded && $0.revocation == nil }
+            let untold = Set(upgraded.compactMap { Charge($0)?.order })
+            let theirs = books.flatMap { $0.charges.map(Charge.init) }.map { charge in
+                untold.contains(charge.order) ? charge.withoutRefund() : charge
+            }
+            guard Set(ours).count == ours.count else {
+                throw breach("money", "\(name): an order is counted twice")
+            }
+            // What was lost, and no history shows, was never told: the rest must be right.
+            let missing = plan.has(.silentHistory) ? [] : Set(theirs).subtracting(ours)
+            let wrong = Set(ours).subtracting(theirs)
+            guard missing.isEmpty, wrong.isEmpty else {
+                throw breach(
+                    "money", "\(name): the books have \(missing), and we have \(wrong)")
+            }
+        }
+    }
+
+    /// The facts of each purchase, in any order and any number of times, make the same timeline.
+    private func expectAnyOrder() async throws {
+        var lots = plan.lots("order")
+        for name in accounts {
+            let books = await books(of: name)
+            for booked in books {
+                let purchase = PurchaseID(
+                    TransactionID(rawValue: booked.originalTransactionID),
+                    in: Ledger.Environment(books))
+                let (stored, facts) = try await Store(database).reading { tx in
+                    (
+                        try tx.timeline(of: purchase, in: House.app),
+                        try tx.facts(about: purchase, in: House.app).map(\.fact)
+                    )
+                }
+                let repeated = (facts + facts.shuffled(using: &lots).prefix(facts.count / 2))
+                    .shuffled(using: &lots)
+                let once = Timeline(of: purchase, repeated)
+                let step = repeated.reduce(Timeline(of: purchase, [])) { $0.adding([$1]) }
+                guard stored == once, stored == step else {
+                    throw breach("order", "\(purchase) depends on the order of its facts")
+                }
+            }
+        }
+    }
+
+    // MARK: - What was reached
+
+    func count() async {
+        let sent = await simulator.notifications
+        for sent in sent {
+            if let row = sent.notice.row { report.tally.add("row \(row.rawValue)") }
+        }
+        let struck = await simulator.setFaults { faults in
+            faults.notifications.struck.map { ("notification \($0.key.rawValue)", $0.value) }
+                + faults.api.struck.map { ("API \($0.key.rawValue)", $0.value) }
+                + faults.devices.struck.map { ("device \($0.key.rawValue)", $0.value) }
+        }
+        for (name, count) in struck { report.tally.add(name, count) }
+        for family in plan.families { report.tally.add("family \(family.rawValue)") }
+        report.figures.trials = 1
+        report.figures.virtualMilliseconds = now - Plan.start.milliseconds
+        guard plan.families.isEmpty else { return }
+        report.figures.calmQuestions = report.figures.questions
+        for name in accounts {
+            report.figures.calmPeriods += await books(of: name).reduce(0) { $0 + $1.charges.count }
+        }
+    }
+}
+
+/// One order, and what was given back of it.
+private struct Charge: Hashable, CustomStringConvertible {
+    let order: String
+    let amount: Int64
+    let currency: String
+    var refunded: Int64
+
+    var description: String { "\(order): \(amount) \(currency), \(refunded) given back" }
+
+    init(_ charge: BookedCharge) {
+        order = charge.webOrderLineItemID ?? charge.transactionID
+        amount = charge.amount
+        currency = charge.currency
+        refunded = charge.refunded
+    }
+
+    /// Nil where somebody else has paid, or no price was told.
+    init?(_ payment: Payment) {
+        guard payment.ownership == .purchased, let price = payment.price else { return nil }
+        order = payment.line ?? payment.transaction.rawValue
+        amount = price.milliunits
+        currency = price.currency
+        let share = payment.revocation.map { $0.percentage ?? 100_000 } ?? 0
+        refunded = price.milliunits * share / 100_000
+    }
+
+    /// What an upgrade gives back is told by the old transaction, which some of Apple's documents
+    /// do not say: then it is not known.
+    func withoutRefund() -> Self {
+        var copy = self
+        copy.refunded = 0
+        return copy
+    }
+}
+
+extension BookedPurchase {
+    /// Consumables fill wallets, and how long terms without renewal last is the app's affair.
+    fileprivate var opensSomething: Bool {
+        isOpen && (period != nil || productID == "atlas")
+    }
+}

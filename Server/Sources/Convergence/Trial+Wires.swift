@@ -1,0 +1,141 @@
+import AppStoreClient
+import AppStoreFormats
+import Engine
+import Ledger
+import Simulator
+
+// Between the store and the servers.
+
+extension Trial {
+    /// A question of a server's.
+    struct Call: Sendable {
+        let server: Int
+        let power: Power
+        let request: AppStoreRequest
+    }
+
+    /// The answer came after the server had hung up.
+    struct TooLate: Error {}
+
+    // MARK: - Notifications
+
+    /// Carries a notification to one of the servers. Says what the store hears.
+    func deliver(_ body: [UInt8]) async -> PostAnswer {
+        report.figures.notifications += 1
+        guard let server = anyServer() else {
+            report.tally.add("no server when a notification came")
+            return PostAnswer(error: "connection refused")
+        }
+        let letter = Letter(notification: body)
+        if let letter { evidence.offer(letter, at: now) }
+        lastBody = body
+        let answer = await answer(of: server, to: sabotage?.altered(body, at: now) ?? body)
+        let status = answer.status.map { "\($0)" } ?? answer.error ?? ""
+        report.note("notified: \(letter?.description ?? "something unreadable"): \(status)", at: now)
+        if answer.isSuccess, let letter { evidence.take(letter, at: now) }
+        bury()
+        return answer
+    }
+
+    private func answer(of server: Server, to body: [UInt8]) async -> PostAnswer {
+        do {
+            let kept = try await server.engine.record(notification: body)
+            report.tally.add(kept.isRepeat ? "notification repeated" : "notification kept")
+            return PostAnswer(status: 200)
+        } catch {
+            guard server.power.isOn else {
+                if sabotage?.kind == .documentLostAtCrash { return PostAnswer(status: 200) }
+                return PostAnswer(error: "connection closed")
+            }
+            let status = error.isForever ? 400 : 503
+            report.tally.add("notification answered with \(status)")
+            return PostAnswer(status: status)
+        }
+    }
+
+    // MARK: - Questions
+
+    /// What the store answers to a server's question.
+    func answer(_ call: Call) async throws -> DirectAnswer {
+        let request = call.request
+        count(request)
+        let environment: SimulatedEnvironment =
+            request.environment == .sandbox ? .sandbox : .production
+        var answer = await simulator.answer(
+            request.method, request.path, query: request.query,
+            authorization: request.authorization, body: request.body ?? [], in: environment)
+        report.note("asked: \(request.path): \(answer.status)", at: now)
+        report.tally.add("API answered \(answer.status)")
+        if answer.status == 200 { await reach(request) }
+        if isStormy, plan.has(.lateAnswers), wireLots.happens(0.3) {
+            report.tally.add("answer came too late")
+            throw TooLate()
+        }
+        if plan.has(.silentHistory), request.path.hasSuffix("notifications/history") {
+            report.tally.add("history was silent")
+            return DirectAnswer(
+                status: 200, body: Array(#"{"hasMore":false,"notificationHistory":[]}"#.utf8))
+        }
+        if let sabotage {
+            if answer.status == 404, sabotage.kind == .absentMeansExpired {
+                answer = try await sabotage.expired(request, environment, simulator) ?? answer
+            }
+            answer.body = sabotage.altered(answer: answer.body, at: now)
+        }
+        // The server may die with the answer in its hands.
+        try await call.power.step(.atQuestion)
+        return answer
+    }
+
+    /// The first question about a purchase is about its whole past; each further one counts.
+    private func count(_ request: AppStoreRequest) {
+        guard let id = request.purchase else { return }
+        // Of one check the status is the question; the history belongs to it.
+        if request.path.contains("/history/") { return report.tally.add("whole history read") }
+        guard !asked.insert(id).inserted else { return }
+        report.figures.questions += 1
+    }
+
+    /// Whoever got a good answer may know all that the books tell of the account.
+    private func reach(_ request: AppStoreRequest) async {
+        guard let id = request.purchase else { return }
+        for name in accounts {
+            let books = await books(of: name)
+            guard books.contains(where: { $0.originalTransactionID == id }) else { continue }
+            for booked in books { reach(booked) }
+        }
+    }
+
+    func reach(_ booked: BookedPurchase) {
+        let moments = [booked.until, booked.graceUntil, booked.period?.upperBound]
+        guard let last = moments.compactMap(\.self).map(\.milliseconds).max() else { return }
+        evidence.reach(booked.originalTransactionID, to: last, at: now)
+    }
+
+    /// What the store has in its books of an account; nothing of one that has not come yet.
+    func books(of name: String) async -> [BookedPurchase] {
+        (try? await simulator.truth(of: name).purchases) ?? []
+    }
+}
+
+extension AppStoreRequest {
+    /// The purchase that a question is about.
+    fileprivate var purchase: String? {
+        guard path.contains("/subscriptions/") || path.contains("/history/"),
+            let slash = path.lastIndex(of: "/")
+        else { return nil }
+        return String(path[path.index(after: slash)...])
+    }
+}
+
+extension EngineFailure {
+    /// The same again would be refused again.
+    var isForever: Bool {
+        switch self {
+        case .unreadable, .tooMuch, .notForAnyApp, .unknownApp, .notTrusted, .incomplete,
+            .renewalWithoutTransaction, .meaninglessCustomerID, .belongsToAnotherCustomer:
+            true
+        case .cannotTellNow, .busy, .storage: false
+        }
+    }
+}

@@ -1,0 +1,191 @@
+import AppStoreFormats
+import Engine
+import Ledger
+import Logging
+import Simulator
+import Storage
+import StorageSQLite
+import Synchronization
+
+/// One seed: a simulated App Store, its customers with their apps, and our servers on one database,
+/// in one process and under one virtual clock. Nothing sleeps, and nothing goes over a network.
+///
+/// First a storm: the customers live, and what the plan names goes wrong. Then the faults end, and
+/// after the time that we promise every answer must be the books'. Then life goes on for a while
+/// without faults, and every answer must be right at every moment. At all times no answer may do
+/// what an oracle forbids.
+package actor Trial {
+    let plan: Plan
+    let house: House
+    let sabotage: Sabotage?
+    nonisolated let simulator: AppStoreSimulator
+    nonisolated let database: SQLiteDatabase
+    let switchboard: Switchboard
+    /// Answers what customers are asked about: it has the right time, and does nothing else.
+    let auditor: Engine
+    var servers: [Server] = []
+    var accounts: [String] = []
+    var agenda = Agenda()
+    var evidence = Evidence()
+    var report: TrialReport
+    /// Purchases that were linked to their customer.
+    var linked: Set<String> = []
+    /// Transactions that the app of an account knows of.
+    var seen: Set<String> = []
+    var isStormy = true
+    /// Since then every answer must be right at every moment.
+    var hasConverged = false
+    var isRacing = false
+    /// Purchases that were asked about before.
+    var asked: Set<String> = []
+    /// Before then it is of no use to ask again.
+    var patience: Int64 = 0
+    var serverLots: Lots
+    var appLots: Lots
+    var actLots: Lots
+    var raceLots: Lots
+    var lookLots: Lots
+    var wireLots: Lots
+    /// The notification that was posted last.
+    var lastBody: [UInt8]?
+
+    /// Plays a plan to its end, or to the first promise that is not kept.
+    ///
+    /// - Throws: what is nobody's breach: that something cannot be set up.
+    package static func play(
+        _ plan: Plan, in house: House, with sabotage: SabotageKind? = nil
+    ) async throws -> TrialReport {
+        let switchboard = Switchboard()
+        let trial = try Trial(plan, house, sabotage, switchboard)
+        switchboard.connect(trial)
+        defer { switchboard.connect(nil) }
+        return try await trial.play()
+    }
+
+    init(
+        _ plan: Plan, _ house: House, _ sabotage: SabotageKind?, _ switchboard: Switchboard
+    ) throws {
+        self.plan = plan
+        self.house = house
+        self.switchboard = switchboard
+        self.sabotage = sabotage.map { Sabotage($0, house.authority) }
+        let simulator = AppStoreSimulator(
+            plan.settings(house.shop), authority: house.authority,
+            post: { _, body in await switchboard.deliver(body) },
+            quiesce: { await switchboard.settle() })
+        self.simulator = simulator
+        database = try SQLiteDatabase.inMemory()
+        let clock = simulator.clock
+        auditor = Engine(
+            database: database, apps: house.apps, verifiers: [House.app: house.verifier],
+            now: { Instant(milliseconds: clock.milliseconds) }, logger: Self.logger)
+        report = TrialReport(plan: plan)
+        serverLots = plan.lots("servers")
+        appLots = plan.lots("apps")
+        actLots = plan.lots("acts")
+        raceLots = plan.lots("races")
+        lookLots = plan.lots("looks")
+        wireLots = plan.lots("wires")
+    }
+
+    static let logger = Logger(label: "trial") { _ in SwiftLogNoOpLogHandler() }
+
+    nonisolated var now: Int64 { simulator.clock.milliseconds }
+
+    private func play() async throws -> TrialReport {
+        try await auditor.prepare()
+        await simulator.setFaults { [plan] in plan.arm(&$0) }
+        accounts = try await simulator.populate(plan.accounts, within: .days(plan.days))
+        startServers()
+        fillAgenda()
+        do {
+            try await play(until: plan.stormEnd.milliseconds)
+            try await clear()
+            try await converge()
+            try await rest()
+            try await expectWholeness()
+        } catch let breach as Breach {
+            report.breach = breach
+        }
+        await count()
+        database.close()
+        return report
+    }
+
+    // MARK: - Time
+
+    /// Lets time pass up to a moment, with a stop wherever something is to be done.
+    func play(until end: Int64) async throws {
+        while true {
+            let wake = try await nextQuestion()
+            let next = [agenda.next, wake].compactMap(\.self).min() ?? end
+            guard next <= end else { break }
+            try await advance(to: max(next, now))
+            while let deed = agenda.take(by: now) { try await carryOut(deed) }
+            if let wake, wake <= now { try await askDue() }
+        }
+        try await advance(to: end)
+    }
+
+    private func advance(to moment: Int64) async throws {
+        guard moment >= now else { return }
+        try await simulator.advance(to: AppStoreDate(milliseconds: moment))
+        try await watchAccounts()
+    }
+
+    private func carryOut(_ deed: Agenda.Deed) async throws {
+        if deed != .look { report.note("\(deed)", at: now) }
+        switch deed {
+        case .open(let account): try await open(accounts[account])
+        case .post(let account): try await postNews(of: accounts[account])
+        case .act: await act()
+        case .look: try await look()
+        case .catchUp: try await catchUp()
+        case .stop(let server):
+            servers[server].power.turnOff()
+            servers[server].isStopped = true
+            report.tally.add("server stopped")
+        case .start(let server): start(server)
+        case .skew(let server): skew(server)
+        }
+    }
+
+    /// All that goes wrong ends; what is under way stays so.
+    private func clear() async throws {
+        isStormy = false
+        await simulator.setFaults { $0.stop() }
+        agenda.remove { deed in
+            switch deed {
+            case .look: false
+            case .open, .post, .act, .catchUp, .stop, .start, .skew: true
+            }
+        }
+        for number in servers.indices {
+            servers[number].skew.put(0)
+            servers[number].power.steady()
+            if !servers[number].power.isOn { start(number) }
+        }
+    }
+}
+
+/// How those who were made before the trial reach it.
+final class Switchboard: Sendable {
+    private let trial = Mutex<Trial?>(nil)
+
+    func connect(_ trial: Trial?) { self.trial.withLock { $0 = trial } }
+
+    private var connected: Trial? { trial.withLock { $0 } }
+
+    func deliver(_ body: [UInt8]) async -> PostAnswer {
+        await connected?.deliver(body) ?? PostAnswer(error: "connection refused")
+    }
+
+    func settle() async { await connected?.settle() }
+
+    func between(_ server: Int) async { await connected?.between(server) }
+
+    func answer(_ call: Trial.Call) async throws -> DirectAnswer {
+        guard let connected else { throw Breach(oracle: "trial", words: "nobody answers") }
+        return try await connected.answer(call)
+    }
+}

@@ -1,0 +1,185 @@
+import ArgumentParser
+import Convergence
+import Foundation
+import Synchronization
+
+/// Plays random lives with faults against the server, one for each seed, and holds every answer
+/// against the simulator's books.
+struct ProveCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "prove",
+        abstract: "Play random lives with faults, and hold every answer against the books.")
+
+    @Option(help: "The seeds, such as 1..500.", transform: Self.range)
+    var seeds: ClosedRange<UInt64> = 1...500
+    @Option(help: "Trials at the same time; else one for each core.")
+    var workers = ProcessInfo.processInfo.activeProcessorCount
+    @Option(help: "Which faults, by name and with commas; none for none; else as each seed has it.")
+    var faults: String?
+    @Option(help: "Customers of each trial; else as the seed has it.") var accounts: Int?
+    @Option(help: "Virtual days with faults; else as the seed has it.") var days: Int?
+    @Option(help: "Things done beside what customers do; else as the seed has it.") var acts: Int?
+    @Option(help: "A bug to plant, by name: the proof must find it.") var plant: String?
+    @Flag(help: "Leave a failed story as long as it is.") var noShrinking = false
+
+    func run() async throws {
+        try await Outcome.reported {
+            let proof = Proof(
+                try House(), seeds: seeds, workers: workers, sabotage: try bug(),
+                narrowing: Proof.Narrowing(
+                    families: try families(), accounts: accounts, days: days, acts: acts))
+            let started = ContinuousClock.now
+            let bar = ProgressLine(total: seeds.count)
+            let outcome = try await proof.run { bar.tell($0) }
+            print(ProofText.figures(outcome, in: ContinuousClock.now - started))
+            for report in outcome.breaches {
+                let shown = noShrinking ? report : try await proof.shrunk(report)
+                print(ProofText.story(of: report, shrunk: shown, plant: plant))
+            }
+            try conclude(outcome)
+        }
+    }
+
+    private func conclude(_ outcome: Proof.Outcome) throws {
+        let missing = Reach.missing(from: outcome.tally)
+        let mustReachAll = seeds.count >= Reach.seedsForAll && faults == nil && plant == nil
+        if !missing.isEmpty {
+            print("never reached: \(missing.joined(separator: ", "))")
+        }
+        guard outcome.breaches.isEmpty else {
+            throw StartFailure(
+                "\(outcome.breaches.count) promises were not kept.",
+                remedy: "Play the shortest story above again, and see what differs.")
+        }
+        guard missing.isEmpty || !mustReachAll else {
+            throw StartFailure(
+                "\(missing.count) turns were never taken.",
+                remedy: "A proof that does not come there says nothing about it.")
+        }
+    }
+
+    private func bug() throws -> SabotageKind? {
+        guard let plant else { return nil }
+        guard let kind = SabotageKind(rawValue: plant) else {
+            let names = SabotageKind.allCases.map(\.rawValue).joined(separator: ", ")
+            throw StartFailure("There is no bug “\(plant)”.", remedy: "Choose one of \(names).")
+        }
+        return kind
+    }
+
+    private func families() throws -> Set<FaultFamily>? {
+        guard let faults else { return nil }
+        guard faults != "none" else { return [] }
+        var families: Set<FaultFamily> = []
+        for name in faults.split(separator: ",").map(String.init) {
+            guard let family = FaultFamily(rawValue: name) else {
+                let names = FaultFamily.allCases.map(\.rawValue).joined(separator: ", ")
+                throw StartFailure(
+                    "There is no fault “\(name)”.", remedy: "Choose among \(names).")
+            }
+            families.insert(family)
+        }
+        return families
+    }
+
+    /// `A..B`, both included.
+    private static func range(_ text: String) throws -> ClosedRange<UInt64> {
+        let ends = text.split(separator: ".", omittingEmptySubsequences: true).map(String.init)
+        guard ends.count == 2, let first = UInt64(ends[0]), let last = UInt64(ends[1]),
+            first <= last, last < .max
+        else { throw ValidationError("“\(text)” are no seeds: write them as 1..500.") }
+        return first...last
+    }
+}
+
+/// How far a proof has come, on standard error, from time to time.
+private final class ProgressLine: Sendable {
+    private static let pause = Duration.seconds(10)
+
+    private let total: Int
+    private let started = ContinuousClock.now
+    private let told = Mutex(ContinuousClock.now)
+
+    init(total: Int) { self.total = total }
+
+    func tell(_ outcome: Proof.Outcome) {
+        let now = ContinuousClock.now
+        let isDue = told.withLock { told in
+            guard now - told >= Self.pause else { return false }
+            told = now
+            return true
+        }
+        guard isDue else { return }
+        let seconds = (now - started).components.seconds
+        Outcome.toStandardError(
+            "\(outcome.figures.trials) of \(total) seeds, \(seconds) s,"
+                + " \(outcome.breaches.count) broken promises")
+    }
+}
+
+/// What a proof has to say, in words.
+enum ProofText {
+    private static let millisecondsPerYear = 31_557_600_000.0
+
+    static func figures(_ outcome: Proof.Outcome, in time: Duration) -> String {
+        let figures = outcome.figures
+        let seconds = Double(time.components.seconds) + 0.001
+        let years = Double(figures.virtualMilliseconds) / millisecondsPerYear
+        let ratio = Double(figures.calmQuestions) / Double(max(1, figures.calmPeriods))
+        var lines = [
+            "seeds                    \(figures.trials) in \(time.components.seconds) s"
+                + " (\(rounded(seconds * 1000 / Double(max(1, figures.trials)))) ms each)",
+            "virtual years            \(rounded(years))",
+            "notifications posted     \(figures.notifications)",
+            "documents kept           \(figures.documents)",
+            "looks at every answer    \(figures.looks)",
+            "crashes                  \(figures.crashes)",
+            "questions, of purchases  \(figures.questions)",
+            "questions a period       \(rounded(ratio)) without faults"
+                + " (\(figures.calmQuestions) of \(figures.calmPeriods))",
+            "reached:",
+        ]
+        let names = outcome.tally.counts.keys.sorted {
+            $0.localizedStandardCompare($1) == .orderedAscending
+        }
+        lines += names.map { "  \($0): \(outcome.tally[$0])" }
+        return lines.joined(separator: "\n")
+    }
+
+    static func story(of report: TrialReport, shrunk: TrialReport, plant: String?) -> String {
+        let bug = plant.map { " --plant \($0)" } ?? ""
+        let faults = shrunk.plan.families.sorted().map(\.rawValue).joined(separator: ", ")
+        return """
+
+            seed \(report.plan.seed), of \(version): a promise was not kept.
+              \(report.breach?.description ?? "-")
+            the shortest story that still breaks it:
+              customers \(shrunk.plan.accounts), days \(shrunk.plan.days), acts \(shrunk.plan.acts)
+              faults    \(faults.isEmpty ? "none" : faults)
+              \(shrunk.breach?.description ?? "-")
+            how it ends:
+            \(shrunk.story.suffix(TrialReport.storyMax).map { "  " + $0 }.joined(separator: "\n"))
+            again:
+              perennial prove \(shrunk.plan.options)\(bug)
+            """
+    }
+
+    private static func rounded(_ number: Double) -> String {
+        String(format: "%.2f", number)
+    }
+
+    /// Of the sources where one stands in them; else it is not known.
+    private static var version: String {
+        let process = Process()
+        let pipe = Pipe()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = ["git", "describe", "--always", "--dirty"]
+        process.standardOutput = pipe
+        process.standardError = FileHandle.nullDevice
+        do { try process.run() } catch { return "an unknown commit" }
+        let text = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        let commit = text.trimmingCharacters(in: .whitespacesAndNewlines)
+        return commit.isEmpty ? "an unknown commit" : "commit \(commit)"
+    }
+}

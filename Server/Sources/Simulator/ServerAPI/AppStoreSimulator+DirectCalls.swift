@@ -1,0 +1,41 @@
+import AppStoreFormats
+import HTTPTypes
+
+/// An answer of the App Store Server API, without HTTP around it.
+package struct DirectAnswer: Hashable, Sendable {
+    package var status: Int
+    /// The header of that name: milliseconds since 1970.
+    package var retryAfter: String?
+    package var body: [UInt8]
+
+    package init(status: Int, retryAfter: String? = nil, body: [UInt8] = []) {
+        self.status = status
+        self.retryAfter = retryAfter
+        self.body = body
+    }
+}
+
+extension AppStoreSimulator {
+    /// What the App Store Server API answers to a request, for callers in the same process. It
+    /// takes the way of every request: faults, token, limits. The token must be of the virtual time.
+    ///
+    /// - Parameter path: below the store's address: `/inApps/v1/…`, not percent-encoded.
+    package func answer(
+        _ method: String, _ path: String, query: [(String, String)], authorization: String,
+        body: [UInt8], in environment: SimulatedEnvironment
+    ) async -> DirectAnswer {
+        var parts = path.split(separator: "/").map(String.init)
+        guard let method = HTTPRequest.Method(method), !parts.isEmpty else {
+            return DirectAnswer(status: 404)
+        }
+        let root = parts.removeFirst()
+        let answer = await answer(
+            APIRequest(
+                environment: environment, method: method, root: root, path: parts,
+                query: query.map { (name: $0.0, value: $0.1) }, authorization: authorization,
+                body: body, arrived: clock.now))
+        return DirectAnswer(
+            status: answer.status, retryAfter: answer.retryAfter.map { "\($0.milliseconds)" },
+            body: answer.body?.bytes ?? [])
+    }
+}

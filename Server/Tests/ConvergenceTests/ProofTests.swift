@@ -1,0 +1,63 @@
+import Testing
+
+@testable import Convergence
+
+/// Many trials; and that bugs are found by them.
+@Suite(.serialized) struct ProofTests {
+    private static let house = Result { try House() }
+    private static let workers = 2
+
+    @Test(.timeLimit(.minutes(15))) func `five hundred seeds break no promise`() async throws {
+        let proof = Proof(try Self.house.get(), seeds: 1...500, workers: Self.workers)
+        let outcome = try await proof.run()
+        for report in outcome.breaches {
+            Issue.record(
+                """
+                \(report.breach?.description ?? "")
+                again, and shorter: perennial prove \(report.plan.options)
+                """)
+        }
+        #expect(outcome.figures.trials == 500 || !outcome.breaches.isEmpty)
+        let missing = Set(Reach.missing(from: outcome.tally))
+        #expect(missing.isDisjoint(with: Self.reachedByFew), "never reached: \(missing.sorted())")
+        // At steady state a subscription is asked about hardly more than once in a period.
+        let calm = outcome.figures
+        #expect(calm.calmPeriods > 20)
+        #expect(Double(calm.calmQuestions) <= 1.2 * Double(calm.calmPeriods))
+    }
+
+    /// What five hundred seeds must come to; the rarest turns need more.
+    private static let reachedByFew = Set(
+        Reach.all.filter { !$0.hasPrefix("row ") }
+            + [1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 17, 18, 20, 23, 24, 27, 28, 29, 47]
+            .map { "row \($0)" })
+
+    @Test(.timeLimit(.minutes(10)), arguments: SabotageKind.allCases)
+    func `a bug that is planted is found within two hundred seeds`(
+        kind: SabotageKind
+    ) async throws {
+        let house = try Self.house.get()
+        let proof = Proof(house, seeds: 1...200, workers: Self.workers, sabotage: kind)
+        let outcome = try await proof.run(stopsAtFirst: true)
+        let found = try #require(outcome.breaches.first, "\(kind) was not found")
+        print("\(kind.rawValue): seed \(found.plan.seed), \(found.breach?.oracle ?? "")")
+        let innocent = try await Trial.play(found.plan, in: house)
+        #expect(innocent.breach == nil, "without the bug: \(innocent.breach?.description ?? "")")
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func `a story that fails is made shorter, and what is left still fails`() async throws {
+        let house = try Self.house.get()
+        let proof = Proof(
+            house, seeds: 1...200, workers: 1, sabotage: .forgottenReversals)
+        let outcome = try await proof.run(stopsAtFirst: true)
+        let found = try #require(outcome.breaches.first)
+        let shrunk = try await proof.shrunk(found)
+        #expect(shrunk.breach?.oracle == found.breach?.oracle)
+        #expect(shrunk.plan.families.count <= 1)
+        #expect(shrunk.plan.accounts == 1)
+        #expect(shrunk.plan.days <= found.plan.days)
+        let again = try await Trial.play(shrunk.plan, in: house, with: .forgottenReversals)
+        #expect(again.digest == shrunk.digest)
+    }
+}

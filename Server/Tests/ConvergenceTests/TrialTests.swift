@@ -1,0 +1,56 @@
+import Testing
+
+@testable import Convergence
+
+/// One trial: what it is made of, and that it can be had again.
+@Suite struct TrialTests {
+    private static let house = Result { try House() }
+
+    @Test func `a quiet life of one customer is told true`() async throws {
+        var plan = Plan(seed: 1)
+        plan.families = []
+        plan.accounts = 1
+        let report = try await Trial.play(plan, in: Self.house.get())
+        #expect(report.breach == nil)
+        #expect(report.figures.looks > 3 && report.figures.notifications > 0)
+    }
+
+    @Test(arguments: [3, 7, 11, 12] as [UInt64])
+    func `one seed is one story, to the last byte`(seed: UInt64) async throws {
+        let house = try Self.house.get()
+        let first = try await Trial.play(Plan(seed: seed), in: house)
+        let second = try await Trial.play(Plan(seed: seed), in: house)
+        #expect(first.digest == second.digest)
+        #expect(first.figures == second.figures)
+        #expect(first.tally == second.tally)
+        let other = try await Trial.play(Plan(seed: seed + 100), in: house)
+        #expect(other.digest != first.digest)
+    }
+
+    @Test func `a part that is left out changes nothing about how the others are drawn`() {
+        let plan = Plan(seed: 5)
+        var smaller = plan
+        smaller.families = []
+        var one = plan.lots("acts")
+        var other = smaller.lots("acts")
+        #expect((0..<9).map { _ in one.next() } == (0..<9).map { _ in other.next() })
+    }
+
+    @Test func `in some trials each fault is absent, and in others present`() {
+        for family in FaultFamily.allCases {
+            let present = (1...500 as ClosedRange<UInt64>).count { Plan(seed: $0).has(family) }
+            #expect((100...400).contains(present), "\(family): \(present) of 500")
+        }
+    }
+
+    @Test func `the options of a plan make the same plan`() {
+        var plan = Plan(seed: 9)
+        plan.families = [.crashes, .absentIDs]
+        plan.days = 3
+        plan.acts = 77
+        #expect(plan.options == "--seeds 9..9 --faults absent-ids,crashes --days 3 --acts 77")
+        let narrowing = Proof.Narrowing(families: [.crashes, .absentIDs], days: 3, acts: 77)
+        #expect(narrowing.plan(of: 9) == plan)
+        #expect(Plan(seed: 9).options == "--seeds 9..9")
+    }
+}
