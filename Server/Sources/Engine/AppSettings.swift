@@ -14,10 +14,13 @@ package struct AppSettings: Hashable, Sendable {
     /// Which products give which right.
     package var entitlements: [EntitlementID: Set<ProductID>]
     package var rules: AccessRules
+    /// How long what does not renew lasts.
+    package var terms: TermRules
 
     package init(
         id: AppID, bundleID: String, appAppleID: Int64? = nil, isSimulated: Bool = false,
-        entitlements: [EntitlementID: Set<ProductID>], rules: AccessRules = AccessRules()
+        entitlements: [EntitlementID: Set<ProductID>], rules: AccessRules = AccessRules(),
+        terms: TermRules = .none
     ) {
         self.id = id
         self.bundleID = bundleID
@@ -25,6 +28,7 @@ package struct AppSettings: Hashable, Sendable {
         self.isSimulated = isSimulated
         self.entitlements = entitlements
         self.rules = rules
+        self.terms = terms
     }
 
     var identity: AppIdentity {

@@ -12,6 +12,10 @@ package struct CustomerState: Hashable, Sendable {
     /// Only those that the customer has or had.
     package var entitlements: [EntitlementID: Access]
     package var purchases: [PurchaseState]
+    /// What was bought for a time and does not renew, of all purchases together.
+    package var terms: [Term]
+    /// The same of products whose length the configuration does not say.
+    package var termsWithoutLength: [Payment]
 }
 
 /// One purchase of a customer, and what it gives.
@@ -103,14 +107,17 @@ extension StoreTransaction {
             timelines += try unlinkedTimelines(
                 token: id.rawValue.lowercased(), in: app.id, environment: environment)
         }
+        let terms = app.terms.terms(of: timelines)
         return CustomerState(
             id: id, aliases: ids.filter { $0 != id }, environment: environment, asOf: now,
             entitlements: app.entitlements.compactMapValues {
-                Entitlement.access(through: $0, of: timelines, at: now, rules: app.rules)
+                Entitlement.access(through: $0, of: timelines, terms, at: now, rules: app.rules)
             },
             purchases: timelines.map {
                 PurchaseState(timeline: $0, access: $0.access(at: now, rules: app.rules))
-            })
+            },
+            terms: terms,
+            termsWithoutLength: app.terms.paymentsWithoutLength(of: timelines))
     }
 
     fileprivate func unite(

@@ -37,7 +37,14 @@ private enum Explanation {
                 "\(entitlement): \(mark), \(access.state.rawValue). \(access.reason.sentence)")
             lines.append("    by \(access.product), purchase \(access.purchase.original)")
         }
+        lines += state.terms.map { line(of: $0, at: state.asOf) }
         return lines
+    }
+
+    private static func line(of term: Term, at now: Instant) -> String {
+        let place = term.continues ? ", after the term before it" : ""
+        let left = term.until <= now ? "over" : "\(term.daysRemaining(at: now)) whole days left"
+        return "term \(term.from.minute) – \(term.until.minute)  \(term.product)  \(left)\(place)"
     }
 
     static func lines(

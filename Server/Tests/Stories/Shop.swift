@@ -106,5 +106,6 @@ private var birds: AppConfiguration {
                 "pro": ["pro.monthly", "pro.yearly", "premium.monthly"],
                 "plus": ["plus.monthly", "pro.monthly", "pro.yearly", "premium.monthly"],
                 "premium": ["premium.monthly"],
-            ]), extraRootPaths: [], extraRoots: [])
+                "season": ["season.spring"],
+            ], terms: DevShop.terms), extraRootPaths: [], extraRoots: [])
 }

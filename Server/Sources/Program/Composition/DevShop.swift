@@ -26,10 +26,15 @@ struct DevShop {
                 settings: AppSettings(
                     id: "birds", bundleID: ExampleShop.bundleID,
                     appAppleID: ExampleShop.appAppleID, isSimulated: true,
-                    entitlements: Self.entitlements(of: products)),
+                    entitlements: Self.entitlements(of: products), terms: Self.terms),
                 storeKit: shop, extraRootPaths: [], extraRoots: [])
         }
     }
+
+    /// A season of the example shop lasts three months, and the day on which it is bought is free.
+    static let terms = TermRules(products: [
+        "season.spring": .init(length: Term.Length(months: 3, days: 1), chain: "season")
+    ])
 
     /// Every product gives what stands before its point: `pro.monthly` gives `pro`.
     private static func entitlements(
