@@ -7,6 +7,7 @@ public struct ProblemCode: RawRepresentable, Hashable, Sendable, Codable {
     // Keys
     public static let keyMissing = Self(rawValue: "key_missing")
     public static let keyUnknown = Self(rawValue: "key_unknown")
+    public static let keyNotSecret = Self(rawValue: "key_not_secret")
 
     // The shape of a request
     public static let bodyNotJSON = Self(rawValue: "body_not_json")
@@ -32,6 +33,12 @@ public struct ProblemCode: RawRepresentable, Hashable, Sendable, Codable {
     public static let purchaseBelongsToAnotherCustomer = Self(
         rawValue: "purchase_belongs_to_another_customer")
 
+    // Wallets
+    public static let currencyUnknown = Self(rawValue: "currency_unknown")
+    public static let amountNotPositive = Self(rawValue: "amount_not_positive")
+    public static let walletHasTooLittle = Self(rawValue: "wallet_has_too_little")
+    public static let idempotencyKeyReused = Self(rawValue: "idempotency_key_reused")
+
     // Customers
     public static let customerIDMeaningless = Self(rawValue: "customer_id_meaningless")
 
@@ -45,7 +52,9 @@ public struct ProblemCode: RawRepresentable, Hashable, Sendable, Codable {
 
     /// All that this version of the server says.
     public static let known: [ProblemCode] = [
-        keyMissing, keyUnknown, bodyNotJSON, bodyNotUnderstood, bodyTooLarge, bodyHasTooMany,
+        keyMissing, keyUnknown, keyNotSecret, currencyUnknown, amountNotPositive,
+        walletHasTooLittle, idempotencyKeyReused, bodyNotJSON, bodyNotUnderstood, bodyTooLarge,
+        bodyHasTooMany,
         environmentUnknown, routeUnknown, methodNotAllowed, requestNotUnderstood,
         notificationNotTrusted, notificationForAnotherApp, notificationNotUnderstood,
         notificationIncomplete, purchaseNotTrusted, purchaseForAnotherApp, purchaseNotUnderstood,

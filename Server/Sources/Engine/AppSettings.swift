@@ -16,11 +16,13 @@ package struct AppSettings: Hashable, Sendable {
     package var rules: AccessRules
     /// How long what does not renew lasts.
     package var terms: TermRules
+    /// What consumables put into which wallet.
+    package var wallets: WalletRules
 
     package init(
         id: AppID, bundleID: String, appAppleID: Int64? = nil, isSimulated: Bool = false,
         entitlements: [EntitlementID: Set<ProductID>], rules: AccessRules = AccessRules(),
-        terms: TermRules = .none
+        terms: TermRules = .none, wallets: WalletRules = .none
     ) {
         self.id = id
         self.bundleID = bundleID
@@ -29,6 +31,7 @@ package struct AppSettings: Hashable, Sendable {
         self.entitlements = entitlements
         self.rules = rules
         self.terms = terms
+        self.wallets = wallets
     }
 
     var identity: AppIdentity {

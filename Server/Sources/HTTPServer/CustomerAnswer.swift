@@ -2,6 +2,8 @@ import Engine
 import Ledger
 import PerennialContract
 
+private typealias Wallet = PerennialContract.Wallet
+
 extension Customer {
     /// The engine's answer in the contract's words.
     init(_ state: CustomerState) {
@@ -17,7 +19,11 @@ extension Customer {
             nonRenewing: state.terms.map { NonRenewing($0, at: state.asOf) }
                 + state.termsWithoutLength.map { NonRenewing($0, at: state.asOf) },
             oneTime: timelines.flatMap { $0.payments(of: [.nonConsumable, .consumable]) }
-                .map { OneTimePurchase($0) })
+                .map { OneTimePurchase($0) },
+            wallets: Dictionary(
+                uniqueKeysWithValues: state.balances.map { currency, balance in
+                    (currency.rawValue, Wallet(balance: balance))
+                }))
     }
 }
 

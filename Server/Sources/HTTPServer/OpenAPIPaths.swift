@@ -87,6 +87,73 @@ extension OpenAPI {
                 }
               }
             },
+            "/v1/customers/{id}/wallets/{currency}": {
+              "get": {
+                "operationId": "wallet",
+                "summary": "A wallet, with all that went in and out, the latest first",
+                "security": [{ "key": [] }],
+                "parameters": [
+                  { "$ref": "#/components/parameters/customer" },
+                  { "$ref": "#/components/parameters/currency" },
+                  { "$ref": "#/components/parameters/environment" },
+                  {
+                    "name": "limit", "in": "query",
+                    "schema": { "type": "integer", "default": 100, "maximum": 1000 }
+                  },
+                  {
+                    "name": "after", "in": "query", "description": "What next_cursor said.",
+                    "schema": { "type": "string" }
+                  }
+                ],
+                "responses": {
+                  "200": {
+                    "description": "The statement.",
+                    "content": {
+                      "application/json": {
+                        "schema": { "$ref": "#/components/schemas/WalletStatement" }
+                      }
+                    }
+                  },
+                  "default": { "$ref": "#/components/responses/problem" }
+                }
+              }
+            },
+            "/v1/customers/{id}/wallets/{currency}/debits": {
+              "post": {
+                "operationId": "debit",
+                "summary": "Take something out of a wallet",
+                "description": "Needs a secret key. Never below zero, unless the currency is \
+        configured so: wallet_has_too_little. With the header Idempotency-Key harmless to repeat: \
+        the first answer is given again.",
+                "security": [{ "key": [] }],
+                "parameters": [
+                  { "$ref": "#/components/parameters/customer" },
+                  { "$ref": "#/components/parameters/currency" },
+                  { "$ref": "#/components/parameters/environment" },
+                  {
+                    "name": "Idempotency-Key", "in": "header",
+                    "schema": { "type": "string", "maxLength": 255 }
+                  }
+                ],
+                "requestBody": {
+                  "required": true,
+                  "content": {
+                    "application/json": {
+                      "schema": { "$ref": "#/components/schemas/DebitRequest" }
+                    }
+                  }
+                },
+                "responses": {
+                  "200": {
+                    "description": "The debit, and what is left.",
+                    "content": {
+                      "application/json": { "schema": { "$ref": "#/components/schemas/Debit" } }
+                    }
+                  },
+                  "default": { "$ref": "#/components/responses/problem" }
+                }
+              }
+            },
             "/health": {
               "get": {
                 "operationId": "health",

@@ -1,8 +1,10 @@
 import PerennialContract
 
 extension OpenAPI {
-    static let schemas = [requestSchemas, customerSchemas, purchaseSchemas, smallSchemas]
-        .joined(separator: ",\n")
+    static let schemas = [
+        requestSchemas, customerSchemas, purchaseSchemas, walletSchemas, smallSchemas,
+    ]
+    .joined(separator: ",\n")
 
     private static let requestSchemas = """
               "Notification": {
@@ -172,12 +174,62 @@ extension OpenAPI {
               }
         """
 
-    private static let smallSchemas = """
+    private static let walletSchemas = """
               "Wallet": {
                 "type": "object",
                 "required": ["balance"],
                 "properties": { "balance": { "type": "integer" } }
               },
+              "DebitRequest": {
+                "type": "object",
+                "required": ["amount", "reason"],
+                "properties": {
+                  "amount": { "type": "integer", "minimum": 1 },
+                  "reason": { "type": "string", "description": "For the statement." }
+                }
+              },
+              "Debit": {
+                "type": "object",
+                "required": ["debit_id", "currency", "amount", "reason", "at", "balance"],
+                "properties": {
+                  "debit_id": { "type": "string" },
+                  "currency": { "type": "string" },
+                  "amount": { "type": "integer" },
+                  "reason": { "type": "string" },
+                  "at": { "$ref": "#/components/schemas/Timestamp" },
+                  "balance": { "type": "integer", "description": "Just after it." }
+                }
+              },
+              "WalletStatement": {
+                "type": "object",
+                "required": ["currency", "balance", "items"],
+                "properties": {
+                  "currency": { "type": "string" },
+                  "balance": { "type": "integer" },
+                  "items": {
+                    "type": "array",
+                    "items": { "$ref": "#/components/schemas/WalletItem" }
+                  },
+                  "next_cursor": { "type": "string", "description": "Absent at the end." }
+                }
+              },
+              "WalletItem": {
+                "type": "object",
+                "required": ["at", "kind", "amount", "balance"],
+                "properties": {
+                  "at": { "$ref": "#/components/schemas/Timestamp" },
+                  "kind": { "type": "string", "examples": ["purchase", "refund", "debit"] },
+                  "amount": { "type": "integer", "description": "Signed." },
+                  "balance": { "type": "integer", "description": "Just after it." },
+                  "transaction_id": { "type": "string" },
+                  "product_id": { "type": "string" },
+                  "debit_id": { "type": "string" },
+                  "reason": { "type": "string" }
+                }
+              }
+        """
+
+    private static let smallSchemas = """
               "Money": {
                 "type": "object",
                 "required": ["amount", "currency"],

@@ -11,6 +11,11 @@ enum ProblemStatus {
     static let table: [ProblemCode: HTTPResponse.Status] = [
         .keyMissing: .unauthorized,
         .keyUnknown: .unauthorized,
+        .keyNotSecret: .forbidden,
+        .currencyUnknown: .notFound,
+        .amountNotPositive: .badRequest,
+        .walletHasTooLittle: .conflict,
+        .idempotencyKeyReused: .unprocessableContent,
         .bodyNotJSON: .badRequest,
         .bodyNotUnderstood: .badRequest,
         .bodyTooLarge: .contentTooLarge,

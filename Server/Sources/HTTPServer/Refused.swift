@@ -86,6 +86,12 @@ extension Refused {
         return refused
     }
 
+    static var keyNotSecret: Refused {
+        Refused(
+            .keyNotSecret, "This is for servers, and the key is an app's.",
+            remedy: "Ask from your server with a secret key (sk_…); never put one into an app.")
+    }
+
     static var routeUnknown: Refused {
         Refused(
             .routeUnknown, "There is nothing at this path.",

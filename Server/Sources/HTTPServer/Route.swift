@@ -21,6 +21,8 @@ extension PerennialServer {
             keyed(.post, Paths.purchases, purchases),
             keyed(.get, "/v1/customers/{id}", customer),
             keyed(.post, "/v1/customers/{id}/aliases", alias),
+            keyed(.get, "/v1/customers/{id}/wallets/{currency}", wallet),
+            secret(.post, "/v1/customers/{id}/wallets/{currency}/debits", debit),
             open(.get, Paths.health, health),
             open(.get, Paths.ready, ready),
             open(.get, Paths.metrics, metrics),
@@ -40,6 +42,16 @@ extension PerennialServer {
     ) -> Route {
         Route(method: method, path: path, needsKey: true) { request, context in
             try await answer(request, context, holder(of: request))
+        }
+    }
+
+    /// For servers only: what an app holds, anybody can take out of it.
+    private func secret(
+        _ method: HTTPRequest.Method, _ path: String, _ answer: @escaping Route.KeyedAnswer
+    ) -> Route {
+        keyed(method, path) { request, context, holder in
+            guard holder.kind == .secret else { throw Refused.keyNotSecret }
+            return try await answer(request, context, holder)
         }
     }
 

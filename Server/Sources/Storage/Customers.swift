@@ -74,12 +74,12 @@ extension StoreTransaction {
             ])
     }
 
-    /// Makes one customer of two: every id and every purchase of the second is the first one's from
+    /// Makes one customer of two: every id, purchase and debit of the second is the first one's from
     /// now on. Harmless to repeat.
     package func merge(
         _ other: CustomerID, into customer: CustomerID, in app: AppID
     ) throws(StorageFailure) {
-        for table in ["customer_ids", "links"] {
+        for table in ["customer_ids", "links", "debits"] {
             try connection.run(
                 "UPDATE \(table) SET customer = $1 WHERE app = $2 AND customer = $3",
                 [.text(customer.rawValue), .text(app.rawValue), .text(other.rawValue)])

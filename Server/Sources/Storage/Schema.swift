@@ -1,7 +1,7 @@
 /// The tables, as numbered steps. A step that has been released is never changed; a new one follows
 /// it.
 ///
-/// Ground: `headers`, `documents`, `customers`, `customer_ids`, `links`, `keys`. Derived, and made
+/// Ground: `headers`, `documents`, `customers`, `customer_ids`, `links`, `keys`, `debits`. Derived, and made
 /// again by a rebuild: `facts`, `purchases`. Between the two: `checks`, `app_stores`, which say
 /// when to ask the store, and may be lost at the price of asking it again. Every key begins with
 /// the app, so that rows can be spread over machines by it. On PostgreSQL each month has its own
@@ -10,7 +10,7 @@ package enum Schema {
     package static let version = steps(.sqlite).count
 
     static func steps(_ dialect: Dialect) -> [[String]] {
-        [firstTables(dialect), checkTables(dialect)]
+        [firstTables(dialect), checkTables(dialect), walletTables(dialect)]
     }
 
     private static func firstTables(_ type: Dialect) -> [String] {

@@ -25,7 +25,7 @@ import Testing
                 entitlements: access.map { ["pro": $0] } ?? [:],
                 purchases: [PurchaseState(timeline: timeline, access: access)],
                 terms: rules.terms(of: [timeline]),
-                termsWithoutLength: rules.paymentsWithoutLength(of: [timeline])))
+                termsWithoutLength: rules.paymentsWithoutLength(of: [timeline]), balances: [:]))
     }
 
     private func month(

@@ -17,6 +17,8 @@ extension ConfigurationReader {
         var term: Term.Length?
         /// Terms of one chain follow each other.
         var chain: String?
+        /// What one of it puts into which wallet.
+        var credits: [CurrencyID: Int64] = [:]
     }
 
     mutating func products(_ node: Node) -> [Product] {
@@ -35,12 +37,13 @@ extension ConfigurationReader {
             return product
         }
         let members = members(
-            of: value, known: ["entitlements", "term", "bonus_days", "chain"],
+            of: value, known: ["entitlements", "term", "bonus_days", "chain", "credits"],
             in: "product \(product.id)")
         product.entitlements =
             members["entitlements"].map { names($0, of: "entitlements") } ?? []
         product.term = members["term"].flatMap { length($0) }
         product.chain = members["chain"].flatMap(text)
+        if let credits = members["credits"] { product.credits = self.credits(credits) }
         if let bonus = members["bonus_days"] { add(bonus, to: &product) }
         if product.term == nil && members["term"] == nil, let chain = members["chain"] {
             complain(

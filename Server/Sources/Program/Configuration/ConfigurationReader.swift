@@ -97,7 +97,9 @@ struct ConfigurationReader {
         let members = members(
             of: node,
             known: [
-                "bundle_id", "app_apple_id", "simulated", "products", "terms", "storekit", "access",
+                "bundle_id", "app_apple_id", "simulated", "products", "terms", "wallets",
+                "storekit",
+                "access",
                 "trust", "app_store",
             ], in: "app \(name)")
         let isSimulated = members["simulated"].flatMap { bool($0) } ?? false
@@ -108,7 +110,8 @@ struct ConfigurationReader {
                 appAppleID: members["app_apple_id"].flatMap { self.number($0) },
                 isSimulated: isSimulated, entitlements: Self.entitlements(of: products),
                 rules: members["access"].map { rules($0) } ?? AccessRules(),
-                terms: terms(of: products, members["terms"])),
+                terms: terms(of: products, members["terms"]),
+                wallets: wallets(of: products, members["wallets"])),
             extraRootPaths: [], extraRoots: [])
         if app.settings.bundleID.isEmpty {
             complain(key, "App \(name) has no bundle_id.", "Add it, as App Store Connect shows it.")
