@@ -44,10 +44,3 @@ public struct Customer: Hashable, Sendable, Codable {
         case wallets
     }
 }
-
-/// How much of one consumable currency a customer has.
-public struct Wallet: Hashable, Sendable, Codable {
-    public var balance: Int64
-
-    public init(balance: Int64) { self.balance = balance }
-}

@@ -17,6 +17,14 @@ public struct Paths: Sendable {
 
     public static func aliases(of id: String) -> String { "\(customer(id))/aliases" }
 
+    public static func wallet(_ currency: String, of id: String) -> String {
+        "\(customer(id))/wallets/\(percentEncoded(currency))"
+    }
+
+    public static func debits(_ currency: String, of id: String) -> String {
+        "\(wallet(currency, of: id))/debits"
+    }
+
     /// Everything but RFC 3986's unreserved characters is encoded, so that an id can hold anything,
     /// a slash too.
     static func percentEncoded(_ segment: String) -> String {

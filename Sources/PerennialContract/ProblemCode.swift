@@ -35,6 +35,12 @@ public struct ProblemCode: RawRepresentable, Hashable, Sendable, Codable {
     public static let purchaseBelongsToAnotherCustomer = Self(
         rawValue: "purchase_belongs_to_another_customer")
 
+    // Wallets
+    public static let currencyUnknown = Self(rawValue: "currency_unknown")
+    public static let amountNotPositive = Self(rawValue: "amount_not_positive")
+    public static let walletHasTooLittle = Self(rawValue: "wallet_has_too_little")
+    public static let idempotencyKeyReused = Self(rawValue: "idempotency_key_reused")
+
     // Customers
     public static let customerIDMeaningless = Self(rawValue: "customer_id_meaningless")
 
@@ -51,6 +57,7 @@ public struct ProblemCode: RawRepresentable, Hashable, Sendable, Codable {
         keyMissing, keyUnknown, keyNotSecret, bodyNotJSON, bodyNotUnderstood, bodyTooLarge,
         bodyHasTooMany, cursorUnknown, limitOutOfRange, environmentUnknown, routeUnknown,
         methodNotAllowed, requestNotUnderstood,
+        currencyUnknown, amountNotPositive, walletHasTooLittle, idempotencyKeyReused,
         notificationNotTrusted, notificationForAnotherApp, notificationNotUnderstood,
         notificationIncomplete, purchaseNotTrusted, purchaseForAnotherApp, purchaseNotUnderstood,
         purchaseIncomplete, purchasesMissing, renewalWithoutTransaction,

@@ -16,11 +16,16 @@ package struct AppSettings: Hashable, Sendable {
     /// Which products give which right.
     package var entitlements: [EntitlementID: Set<ProductID>]
     package var rules: AccessRules
+    /// How long what does not renew lasts.
+    package var terms: TermRules
+    /// What consumables put into which wallet.
+    package var wallets: WalletRules
 
     package init(
         id: AppID, bundleID: String, appAppleID: Int64? = nil, isSimulated: Bool = false,
         sharedSecret: AppSecret? = nil, entitlements: [EntitlementID: Set<ProductID>],
-        rules: AccessRules = AccessRules()
+        rules: AccessRules = AccessRules(), terms: TermRules = .none,
+        wallets: WalletRules = .none
     ) {
         self.id = id
         self.bundleID = bundleID
@@ -29,6 +34,8 @@ package struct AppSettings: Hashable, Sendable {
         self.sharedSecret = sharedSecret
         self.entitlements = entitlements
         self.rules = rules
+        self.terms = terms
+        self.wallets = wallets
     }
 
     var identity: AppIdentity {

@@ -12,6 +12,12 @@ package struct CustomerState: Hashable, Sendable {
     /// Only those that the customer has or had.
     package var entitlements: [EntitlementID: Access]
     package var purchases: [PurchaseState]
+    /// What was bought for a time and does not renew, of all purchases together.
+    package var terms: [Term]
+    /// The same of products whose length the configuration does not say.
+    package var termsWithoutLength: [Payment]
+    /// Of each currency of which there was ever an entry.
+    package var balances: [CurrencyID: Int64]
 }
 
 /// One purchase of a customer, and what it gives.
@@ -93,24 +99,40 @@ extension StoreTransaction {
     ) throws -> CustomerState {
         let known = try customer(known: id, in: app.id)
         let ids = known?.ids ?? [id]
+        let timelines = try timelines(
+            of: known, ids, in: app.id, environment: environment)
+        let terms = app.terms.terms(of: timelines)
+        let balances = try balances(
+            of: known?.customer, timelines.flatMap { $0.periods.map(\.payment) }, in: app,
+            environment: environment)
+        return CustomerState(
+            id: id, aliases: ids.filter { $0 != id }, environment: environment, asOf: now,
+            entitlements: app.entitlements.compactMapValues {
+                Entitlement.access(through: $0, of: timelines, terms, at: now, rules: app.rules)
+            },
+            purchases: timelines.map {
+                PurchaseState(timeline: $0, access: $0.access(at: now, rules: app.rules))
+            },
+            terms: terms,
+            termsWithoutLength: app.terms.paymentsWithoutLength(of: timelines),
+            balances: balances)
+    }
+
+    /// All purchases that answer for a customer.
+    func timelines(
+        of known: StoredCustomer?, _ ids: [CustomerID], in app: AppID, environment: Environment
+    ) throws -> [Timeline] {
         var timelines =
             try known.map {
-                try self.timelines(of: $0.customer, in: app.id, environment: environment)
+                try self.timelines(of: $0.customer, in: app, environment: environment)
             } ?? []
         // A purchase that is nobody's, and carries a token that is an id of theirs, answers for
         // them without being linked.
         for id in ids where id.canBeAccountToken {
             timelines += try unlinkedTimelines(
-                token: id.rawValue.lowercased(), in: app.id, environment: environment)
+                token: id.rawValue.lowercased(), in: app, environment: environment)
         }
-        return CustomerState(
-            id: id, aliases: ids.filter { $0 != id }, environment: environment, asOf: now,
-            entitlements: app.entitlements.compactMapValues {
-                Entitlement.access(through: $0, of: timelines, at: now, rules: app.rules)
-            },
-            purchases: timelines.map {
-                PurchaseState(timeline: $0, access: $0.access(at: now, rules: app.rules))
-            })
+        return timelines
     }
 
     fileprivate func unite(

@@ -21,6 +21,10 @@ package enum EngineFailure: Error, Hashable, Sendable {
     case renewalWithoutTransaction(String)
     case meaninglessCustomerID(String)
     case belongsToAnotherCustomer(PurchaseID)
+    case unknownCurrency(CurrencyID, known: [CurrencyID])
+    case walletHasTooLittle(CurrencyID, balance: Int64)
+    /// The name given to a request was given to another one before.
+    case keyOfAnotherRequest
     /// So many writers wait for the database that one more is turned away.
     case busy
     case storage(String)
@@ -52,6 +56,10 @@ extension EngineFailure: CustomStringConvertible {
             "renewal information of \(purchase) without a transaction"
         case .meaninglessCustomerID(let id): "the id \(id.debugDescription) means nobody"
         case .belongsToAnotherCustomer(let purchase): "\(purchase) is another customer's"
+        case .unknownCurrency(let currency, let known):
+            "no currency \(currency), there are \(known.map(\.rawValue).joined(separator: ", "))"
+        case .walletHasTooLittle(let currency, let balance): "\(currency) has only \(balance)"
+        case .keyOfAnotherRequest: "the idempotency key belongs to another request"
         case .busy: "too many writers wait for the database"
         case .storage(let what): what
         }

@@ -13,6 +13,13 @@ extension Engine {
         return try await reading { tx in
             let state = try tx.state(of: id, in: app, environment: environment, at: now)
             var lines = Explanation.head(of: state, app: app)
+            let payments = state.purchases.flatMap { $0.timeline.periods.map(\.payment) }
+            let customer = try tx.customer(known: id, in: appID)?.customer
+            for currency in state.balances.keys.sorted() {
+                let wallet = try tx.wallet(
+                    currency, of: customer, payments, in: app, environment: environment)
+                lines += Explanation.lines(of: wallet, currency)
+            }
             for purchase in state.purchases {
                 let link = try tx.link(of: purchase.timeline.purchase, in: appID)
                 let facts = try tx.facts(about: purchase.timeline.purchase, in: appID)
@@ -70,7 +77,33 @@ private enum Explanation {
                 "\(entitlement): \(mark), \(access.state.rawValue). \(access.reason.sentence)")
             lines.append("    by \(access.product), purchase \(access.purchase.original)")
         }
+        lines += state.terms.map { line(of: $0, at: state.asOf) }
         return lines
+    }
+
+    /// The last entries that are shown.
+    private static let walletEntriesMax = 10
+
+    static func lines(of wallet: Wallet, _ currency: CurrencyID) -> [String] {
+        ["wallet \(currency): \(wallet.balance)"]
+            + wallet.entries.suffix(walletEntriesMax).map(line)
+    }
+
+    private static func line(of entry: Wallet.Entry) -> String {
+        let cause =
+            switch entry.cause {
+            case .purchase(let transaction, let product): "\(product), transaction \(transaction)"
+            case .refund(let transaction, let product): "\(product) refunded, \(transaction)"
+            case .debit(let id, let reason): "\(reason), debit \(id)"
+            }
+        let sign = entry.amount < 0 ? "" : "+"
+        return "    \(entry.at.minute)  \(sign)\(entry.amount)  → \(entry.balance)  \(cause)"
+    }
+
+    private static func line(of term: Term, at now: Instant) -> String {
+        let place = term.continues ? ", after the term before it" : ""
+        let left = term.until <= now ? "over" : "\(term.daysRemaining(at: now)) whole days left"
+        return "term \(term.from.minute) – \(term.until.minute)  \(term.product)  \(left)\(place)"
     }
 
     static func lines(

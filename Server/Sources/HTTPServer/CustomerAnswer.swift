@@ -2,6 +2,8 @@ import Engine
 import Ledger
 import PerennialContract
 
+private typealias Wallet = PerennialContract.Wallet
+
 extension Customer {
     /// The engine's answer in the contract's words.
     init(_ state: CustomerState) {
@@ -14,10 +16,14 @@ extension Customer {
                     (entitlement.rawValue, PerennialContract.Entitlement(access))
                 }),
             subscriptions: state.purchases.compactMap { Subscription($0, at: state.asOf) },
-            nonRenewing: timelines.flatMap { $0.payments(of: [.nonRenewing]) }
-                .map { NonRenewing($0, at: state.asOf) },
+            nonRenewing: state.terms.map { NonRenewing($0, at: state.asOf) }
+                + state.termsWithoutLength.map { NonRenewing($0, at: state.asOf) },
             oneTime: timelines.flatMap { $0.payments(of: [.nonConsumable, .consumable]) }
-                .map { OneTimePurchase($0) })
+                .map { OneTimePurchase($0) },
+            wallets: Dictionary(
+                uniqueKeysWithValues: state.balances.map { currency, balance in
+                    (currency.rawValue, Wallet(balance: balance))
+                }))
     }
 }
 
@@ -88,8 +94,14 @@ extension OneTimePurchase {
 }
 
 extension NonRenewing {
-    // The store does not say how long such a term lasts, and the configuration cannot yet: the end
-    // is not known, unless the term was taken back.
+    fileprivate init(_ term: Term, at now: Instant) {
+        self.init(
+            productID: term.product.rawValue, from: Timestamp(term.from),
+            until: Timestamp(term.until), daysRemaining: term.daysRemaining(at: now))
+    }
+
+    // Neither the store nor the configuration says how long it lasts: the end is not known, unless
+    // it was taken back.
     fileprivate init(_ payment: Payment, at now: Instant) {
         let end = payment.revocation.map { max(payment.from, $0.at) }
         self.init(

@@ -52,6 +52,22 @@ extension Refused {
                 detail: "Purchase \(purchase).",
                 remedy: "Ask as the customer who has it; or, if both are one person, say so with "
                     + "POST /v1/customers/{id}/aliases.")
+        case .unknownCurrency(let currency, let known):
+            self.init(
+                .currencyUnknown, "There is no such currency.",
+                detail: "Found \(String(currency.rawValue.prefix(Self.shownCharactersMax))).",
+                remedy: known.isEmpty
+                    ? "Say in perennial.yaml what a product credits: credits: {gems: 100}."
+                    : "Use one of \(known.map(\.rawValue).joined(separator: ", ")).")
+        case .walletHasTooLittle(let currency, let balance):
+            self.init(
+                .walletHasTooLittle, "The wallet has too little.",
+                detail: "\(currency): \(balance).",
+                remedy: "Take at most the balance, or sell more first.")
+        case .keyOfAnotherRequest:
+            self.init(
+                .idempotencyKeyReused, "The Idempotency-Key belongs to another request.",
+                remedy: "Use a new key for each debit, and the same one only to repeat it.")
         case .busy:
             self.init(
                 .serverBusy, "Too many requests wait for the database.",

@@ -33,6 +33,13 @@ enum OpenAPI {
                 "description": "The customer's id, percent-encoded.",
                 "schema": { "type": "string" }
               },
+              "currency": {
+                "name": "currency",
+                "in": "path",
+                "required": true,
+                "description": "As perennial.yaml calls it.",
+                "schema": { "type": "string" }
+              },
               "environment": {
                 "name": "environment",
                 "in": "query",

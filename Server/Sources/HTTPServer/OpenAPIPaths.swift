@@ -127,6 +127,7 @@ extension OpenAPI {
                 }
               }
             },
+        \(walletPaths),
             "/v1/events": {
               "get": {
                 "operationId": "events",

@@ -2,7 +2,8 @@ import PerennialContract
 
 extension OpenAPI {
     static let schemas = [
-        requestSchemas, customerSchemas, purchaseSchemas, eventSchemas, smallSchemas,
+        requestSchemas, customerSchemas, purchaseSchemas, eventSchemas, walletSchemas,
+        smallSchemas,
     ]
     .joined(separator: ",\n")
 
@@ -203,11 +204,6 @@ extension OpenAPI {
         """
 
     private static let smallSchemas = """
-              "Wallet": {
-                "type": "object",
-                "required": ["balance"],
-                "properties": { "balance": { "type": "integer" } }
-              },
               "Money": {
                 "type": "object",
                 "required": ["amount", "currency"],

@@ -93,7 +93,7 @@ extension PerennialServer {
         }
     }
 
-    private static func customerID(in context: ServerContext) throws -> CustomerID {
+    static func customerID(in context: ServerContext) throws -> CustomerID {
         let segment = context.parameters.get("id")
         // Most ids are plain; Foundation takes longer to see that than all else takes.
         if let segment, !segment.utf8.contains(UInt8(ascii: "%")) {
@@ -108,7 +108,7 @@ extension PerennialServer {
     }
 
     /// Sandbox only where it is asked for: what was not paid for must not look as if it were.
-    private static func environment(in request: Request) throws -> Ledger.Environment {
+    static func environment(in request: Request) throws -> Ledger.Environment {
         guard request.uri.query != nil,
             let name = request.uri.queryParameters["environment"]
         else { return .production }

@@ -88,8 +88,8 @@ extension Refused {
 
     static var keyNotSecret: Refused {
         Refused(
-            .keyNotSecret, "An app key is not enough for this.",
-            remedy: "Use a secret key (sk_…), on a server. `perennial keys create` makes one.")
+            .keyNotSecret, "This is for servers, and the key is an app's.",
+            remedy: "Ask from your server with a secret key (sk_…); never put one into an app.")
     }
 
     static var routeUnknown: Refused {

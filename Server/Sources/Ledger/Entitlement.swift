@@ -1,16 +1,18 @@
 /// Which access answers for an entitlement, out of all that a customer has.
 package enum Entitlement {
-    /// What the products of an entitlement give a customer at a moment; nil where they never had
-    /// any of them.
+    /// What the products of an entitlement give a customer at a moment, by their purchases and the
+    /// terms that these make; nil where they never had any of them.
     ///
     /// Open beats shut. Of several that are open the one that stays open longest answers, of
     /// several shut the one shut last.
     package static func access(
-        through products: Set<ProductID>, of timelines: some Sequence<Timeline>, at now: Instant,
-        rules: AccessRules
+        through products: Set<ProductID>, of timelines: some Sequence<Timeline>,
+        _ terms: [Term] = [], at now: Instant, rules: AccessRules
     ) -> Access? {
-        timelines.compactMap { $0.access(through: products, at: now, rules: rules) }
-            .max { $1.outranks($0) }
+        let all =
+            timelines.compactMap { $0.access(through: products, at: now, rules: rules) }
+            + [terms.access(through: products, at: now)].compactMap(\.self)
+        return all.max { $1.outranks($0) }
     }
 }
 

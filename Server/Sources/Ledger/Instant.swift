@@ -57,11 +57,9 @@ extension Instant: CustomStringConvertible {
         return text.string
     }
 
-    private typealias Date = (year: Int64, month: Int64, day: Int64)
-
-    private var dateAndTime: (date: Date, millisecondOfDay: Int64) {
-        let (day, rest) = Self.floorDivide(milliseconds, by: 86_400_000)
-        return (Self.civilDate(day: day), rest)
+    private var dateAndTime: (date: CivilDate, millisecondOfDay: Int64) {
+        let (day, rest) = CivilDate.dayAndRest(of: milliseconds)
+        return (CivilDate(dayNumber: day), rest)
     }
 
     /// Text put together byte by byte: an answer has a dozen times in it.
@@ -72,7 +70,7 @@ extension Instant: CustomStringConvertible {
 
         var string: String { String(decoding: bytes, as: UTF8.self) }
 
-        mutating func add(_ date: Date) {
+        mutating func add(_ date: CivilDate) {
             add("", date.year, 4)
             add("-", date.month, 2)
             add("-", date.day, 2)
@@ -96,22 +94,5 @@ extension Instant: CustomStringConvertible {
             } while rest > 0 || bytes.count - first < width
             bytes[first...].reverse()
         }
-    }
-
-    private static func floorDivide(_ value: Int64, by divisor: Int64) -> (Int64, Int64) {
-        let (quotient, rest) = value.quotientAndRemainder(dividingBy: divisor)
-        return rest < 0 ? (quotient - 1, rest + divisor) : (quotient, rest)
-    }
-
-    /// The Gregorian date of a day counted from 1970-01-01. Years begin in March here, so that the
-    /// leap day is the last; eras of 400 years repeat exactly.
-    private static func civilDate(day: Int64) -> Date {
-        let (era, dayOfEra) = floorDivide(day + 719_468, by: 146_097)
-        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let marchMonth = (5 * dayOfYear + 2) / 153
-        let month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9
-        let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
-        return (year, month, dayOfYear - (153 * marchMonth + 2) / 5 + 1)
     }
 }

@@ -14,6 +14,8 @@ package enum Reason: Hashable, Sendable {
     case refunded(at: Instant, Int64?)
     case sharingEnded(at: Instant)
     case changed(to: ProductID, at: Instant)
+    /// Of what was bought for a time, and does not renew.
+    case termEnded(at: Instant)
 
     package var sentence: String {
         switch self {
@@ -42,6 +44,7 @@ package enum Reason: Hashable, Sendable {
         case .refunded(let at, let share): "Refunded\(Self.part(share)) on \(at.minute)."
         case .sharingEnded(let at): "No longer shared by the family since \(at.minute)."
         case .changed(let product, let at): "Changed to \(product) on \(at.minute)."
+        case .termEnded(let at): "The time that was bought ended on \(at.minute)."
         }
     }
 

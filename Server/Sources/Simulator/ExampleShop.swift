@@ -1,6 +1,7 @@
 import AppStoreFormats
 
-/// The shop of the first steps: an app about birds with three tiers.
+/// The shop of the first steps: an app about birds with three tiers, a season that does not renew,
+/// a guide to keep, and seeds to use up.
 package enum ExampleShop {
     package static let bundleID = "com.example.birds"
     package static let appAppleID: Int64 = 1_234_567_890
@@ -22,8 +23,13 @@ package enum ExampleShop {
         return """
             {
               "identifier" : "B12D5A0F",
-              "nonRenewingSubscriptions" : [],
-              "products" : [],
+              "nonRenewingSubscriptions" : [
+                \(oneTime("season.spring", "Spring season", "14.99", "NonRenewingSubscription"))
+              ],
+              "products" : [
+                \(oneTime("guide", "Field guide", "24.99", "NonConsumable")),
+                \(oneTime("seeds.100", "100 seeds", "1.99", "Consumable"))
+              ],
               "settings" : { "_locale" : "en_US", "_storefront" : "USA" },
               "subscriptionGroups" : [
                 {
@@ -36,6 +42,20 @@ package enum ExampleShop {
               "version" : { "major" : 4, "minor" : 0 }
             }
             """
+    }
+
+    private static func oneTime(
+        _ id: String, _ name: String, _ price: String, _ type: String
+    ) -> String {
+        """
+        {
+          "displayPrice" : "\(price)", "familyShareable" : false, "internalID" : "\(id)",
+          "localizations" : [
+            { "description" : "", "displayName" : "\(name)", "locale" : "en_US" }
+          ],
+          "productID" : "\(id)", "referenceName" : "\(name)", "type" : "\(type)"
+        }
+        """
     }
 
     private static let groupID = "21400001"

@@ -29,6 +29,11 @@ struct CopiedTable: Hashable, Sendable {
                 "document", "body",
             ]),
         CopiedTable(
+            name: "debits", key: ["app", "debit"],
+            others: [
+                "environment", "customer", "currency", "amount", "reason", "at_ms", "balance",
+            ]),
+        CopiedTable(
             name: "facts",
             key: ["app", "environment", "purchase", "attested_at_ms", "subject", "document"],
             others: ["document_signed_at_ms", "statement"]),

@@ -82,7 +82,7 @@ extension StoreTransaction {
             ])
     }
 
-    /// Makes one customer of two: every id and every purchase of the second is the first one's from
+    /// Makes one customer of two: every id, purchase and debit of the second is the first one's from
     /// now on, which is told. Not to be repeated: look whom the ids mean before.
     package func merge(
         _ other: CustomerID, into customer: CustomerID, in app: AppID, at now: Instant
@@ -92,7 +92,7 @@ extension StoreTransaction {
             try tellOwner(
                 of: purchase, is: customer, in: app, .moved, from: other, at: now)
         }
-        for table in ["customer_ids", "links"] {
+        for table in ["customer_ids", "links", "debits"] {
             try connection.run(
                 "UPDATE \(table) SET customer = $1 WHERE app = $2 AND customer = $3",
                 [.text(customer.rawValue), .text(app.rawValue), .text(other.rawValue)])

@@ -11,7 +11,9 @@ import Testing
     static let monthAgo = now - .days(10)
     static let monthEnd = now + .days(20)
 
-    private func answer(_ facts: [Ledger.Fact.Statement], at now: Instant = now) -> Customer {
+    private func answer(
+        _ facts: [Ledger.Fact.Statement], at now: Instant = now, rules: TermRules = .none
+    ) -> Customer {
         let purchase = PurchaseID("2000001", in: .production)
         let timeline = Timeline(
             of: purchase,
@@ -21,7 +23,9 @@ import Testing
             CustomerState(
                 id: "anna", aliases: ["device-1"], environment: .production, asOf: now,
                 entitlements: access.map { ["pro": $0] } ?? [:],
-                purchases: [PurchaseState(timeline: timeline, access: access)]))
+                purchases: [PurchaseState(timeline: timeline, access: access)],
+                terms: rules.terms(of: [timeline]),
+                termsWithoutLength: rules.paymentsWithoutLength(of: [timeline]), balances: [:]))
     }
 
     private func month(
@@ -93,6 +97,15 @@ import Testing
         #expect(season.nonRenewing.first?.daysRemaining == 0)
         let kept = answer([.payment(month(kind: .nonRenewing))])
         #expect(kept.nonRenewing.first?.until == nil)
+    }
+
+    @Test func `a term of a configured length has an end, and days that remain`() {
+        let rules = TermRules(products: [
+            "pro.monthly": .init(length: Term.Length(months: 0, days: 14), chain: "pro")
+        ])
+        let terms = answer([.payment(month(kind: .nonRenewing))], rules: rules).nonRenewing
+        #expect(terms.map(\.until) == [Timestamp(Self.monthAgo + .days(14))])
+        #expect(terms.map(\.daysRemaining) == [4])
     }
 
     @Test func `a promised month says where it stands, and whether another promise follows`() {

@@ -41,6 +41,7 @@ import Testing
         try await TestServer.run { server in
             for (method, path, operation) in try operations(in: await document(of: server)) {
                 let real = path.replacing("{id}", with: "anna")
+                    .replacing("{currency}", with: "gems")
                 let answer = try await server.send(
                     method, real, key: TestServer.secret,
                     body: method == .post ? #"{"customer_id": "cleo"}"# : nil)
@@ -90,6 +91,11 @@ import Testing
     /// One of each structure with nothing left out, as JSON.
     private static func samples() throws -> [(String, [String: Any])] {
         let now = Timestamp(TestServer.now)
+        var walletItem = WalletStatement.Item(at: now, kind: .debit, amount: 1, balance: 1)
+        walletItem.transactionID = "1"
+        walletItem.productID = "p"
+        walletItem.debitID = "d"
+        walletItem.reason = "r"
         let values: [(String, any Encodable)] = [
             (
                 "PurchasesRequest",
@@ -125,6 +131,17 @@ import Testing
                     productID: "p", purchasedAt: now, revokedAt: nil)
             ),
             ("Wallet", Wallet(balance: 1)),
+            ("DebitRequest", DebitRequest(amount: 1, reason: "r")),
+            (
+                "Debit",
+                Debit(
+                    debitID: "d", currency: "gems", amount: 1, reason: "r", at: now, balance: 1)
+            ),
+            (
+                "WalletStatement",
+                WalletStatement(currency: "gems", balance: 1, items: [], nextCursor: "1")
+            ),
+            ("WalletItem", walletItem),
             ("Money", Money(milliunits: 1, currency: "USD")),
             ("EventList", EventList(items: [], nextCursor: "0")),
             (

@@ -38,7 +38,8 @@ struct TestServer {
         _ body: @escaping @Sendable (TestServer) async throws -> Void
     ) async throws {
         let birds = AppSettings(
-            id: "birds", bundleID: "com.example.birds", entitlements: ["pro": ["pro.monthly"]])
+            id: "birds", bundleID: "com.example.birds", entitlements: ["pro": ["pro.monthly"]],
+            wallets: WalletRules(credits: ["gems.100": ["gems": 100]]))
         var logger = Logger(label: "test")
         logger.logLevel = .critical
         let engine = Engine(

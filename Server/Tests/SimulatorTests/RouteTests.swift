@@ -43,7 +43,7 @@ import Testing
             #expect(products?.map { $0["product_id"] } == ["gem"])
             #expect(try await client.json("/_sim/notifications")["notifications"] == [])
             _ = try await client.json("/_sim/reset", #"{"shop":"example","notification_url":null}"#)
-            #expect(try await client.json("/_sim/products")["products"]?.array?.count == 4)
+            #expect(try await client.json("/_sim/products")["products"]?.array?.count == 7)
         }
         #expect(await stage.simulator.settings.notificationURL == nil)
         #expect(await stage.simulator.settings.seed == 9)

@@ -92,13 +92,14 @@ private enum Vectors {
         #expect(settings.allSatisfy { $0.asksToBuy != true && $0.failsPurchases != true })
     }
 
-    @Test func `the example shop has three tiers`() throws {
+    @Test func `the example shop has three tiers, and one of each other kind`() throws {
         let shop = try ExampleShop.file()
         let prices = Dictionary(uniqueKeysWithValues: shop.products.map { ($0.id, $0.price) })
         #expect(
             prices == [
                 "pro.monthly": 9990, "pro.yearly": 59_990, "plus.monthly": 4990,
-                "premium.monthly": 19_990,
+                "premium.monthly": 19_990, "season.spring": 14_990, "guide": 24_990,
+                "seeds.100": 1990,
             ])
         let yearly = shop.products.first { $0.id == "pro.yearly" }?.subscription
         #expect(yearly?.introductoryOffer?.period == BillingPeriod(1, .week))

@@ -19,6 +19,7 @@ struct Shop: Sendable {
     let authority: SigningAuthority
     /// The rows themselves, for stories about damage.
     let database: any Database
+    let address: String
 
     static let appKey = "pk_story"
     static let secretKey = "sk_story"
@@ -100,7 +101,8 @@ private func withShop(
             simulator: Wire(base: store.simulatorURL),
             server: Wire(base: store.serverURL, bearer: Shop.appKey), engine: store.engine,
             appStore: store.appStore,
-            authority: authority, database: store.database)
+            authority: authority, database: store.database,
+            address: address)
         if !notifies {
             try await shop.simulator.post("/_sim/faults", ["notifications": ["drop": 1]])
         }
@@ -110,7 +112,7 @@ private func withShop(
 }
 
 /// The example app: every product gives what its story needs.
-private var birds: AppConfiguration {
+var birds: AppConfiguration {
     AppConfiguration(
         settings: AppSettings(
             id: "birds", bundleID: ExampleShop.bundleID, appAppleID: ExampleShop.appAppleID,
@@ -119,5 +121,6 @@ private var birds: AppConfiguration {
                 "pro": ["pro.monthly", "pro.yearly", "premium.monthly"],
                 "plus": ["plus.monthly", "pro.monthly", "pro.yearly", "premium.monthly"],
                 "premium": ["premium.monthly"],
-            ]), extraRootPaths: [], extraRoots: [])
+                "season": ["season.spring"],
+            ], terms: DevShop.terms, wallets: DevShop.wallets), extraRootPaths: [], extraRoots: [])
 }

@@ -21,17 +21,27 @@ struct DevShop {
     static var birds: AppConfiguration {
         get throws {
             let shop = try ExampleShop.file()
-            let products = shop.products.map { ProductID(rawValue: $0.id) }
+            let products = shop.products.filter { $0.type != .consumable }
+                .map { ProductID(rawValue: $0.id) }
             return AppConfiguration(
                 settings: AppSettings(
                     id: "birds", bundleID: ExampleShop.bundleID,
                     appAppleID: ExampleShop.appAppleID, isSimulated: true,
-                    entitlements: Self.entitlements(of: products)),
+                    entitlements: Self.entitlements(of: products), terms: Self.terms,
+                    wallets: Self.wallets),
                 storeKit: shop, extraRootPaths: [], extraRoots: [])
         }
     }
 
-    /// Every product gives what stands before its point: `pro.monthly` gives `pro`.
+    /// A season of the example shop lasts three months, and the day on which it is bought is free.
+    static let terms = TermRules(products: [
+        "season.spring": .init(length: Term.Length(months: 3, days: 1), chain: "season")
+    ])
+
+    static let wallets = WalletRules(credits: ["seeds.100": ["seeds": 100]])
+
+    /// Every product gives what stands before its point: `pro.monthly` gives `pro`. What is used up
+    /// gives nothing.
     private static func entitlements(
         of products: [ProductID]
     ) -> [EntitlementID: Set<ProductID>] {

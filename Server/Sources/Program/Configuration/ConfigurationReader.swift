@@ -97,8 +97,9 @@ struct ConfigurationReader {
         let members = members(
             of: node,
             known: [
-                "bundle_id", "app_apple_id", "simulated", "products", "storekit", "access", "trust",
-                "app_store", "shared_secret_file", "shared_secret_env", "verify_receipt_url",
+                "bundle_id", "app_apple_id", "simulated", "products", "terms", "wallets",
+                "storekit", "access", "trust", "app_store", "shared_secret_file",
+                "shared_secret_env", "verify_receipt_url",
             ], in: "app \(name)")
         let isSimulated = members["simulated"].flatMap { bool($0) } ?? false
         let products = members["products"].map { self.products($0) } ?? []
@@ -107,7 +108,9 @@ struct ConfigurationReader {
                 id: AppID(rawValue: name), bundleID: members["bundle_id"].flatMap(text) ?? "",
                 appAppleID: members["app_apple_id"].flatMap { self.number($0) },
                 isSimulated: isSimulated, entitlements: Self.entitlements(of: products),
-                rules: members["access"].map { rules($0) } ?? AccessRules()),
+                rules: members["access"].map { rules($0) } ?? AccessRules(),
+                terms: terms(of: products, members["terms"]),
+                wallets: wallets(of: products, members["wallets"])),
             extraRootPaths: [], extraRoots: [])
         if app.settings.bundleID.isEmpty {
             complain(key, "App \(name) has no bundle_id.", "Add it, as App Store Connect shows it.")
@@ -138,69 +141,6 @@ struct ConfigurationReader {
         }
         if members["products"] == nil {
             warn(key, "App \(name) has no products.", "Add them: what is not listed gives nothing.")
-        }
-    }
-
-    // MARK: - Products
-
-    struct Product {
-        var node: Node
-        var id: String
-        var entitlements: [String]
-    }
-
-    private mutating func products(_ node: Node) -> [Product] {
-        guard let mapping = node.mapping else {
-            complain(
-                node, "products is no list of names.", "Write `PRODUCT_ID: [ENTITLEMENT]` lines.")
-            return []
-        }
-        return mapping.map { key, value in
-            var names: Node? = value
-            if value.mapping != nil {
-                names =
-                    members(
-                        of: value, known: ["entitlements"], in: "product \(text(key) ?? "")")[
-                        "entitlements"]
-            }
-            return Product(
-                node: key, id: text(key) ?? "",
-                entitlements: names.map { self.names($0, of: "entitlements") } ?? [])
-        }
-    }
-
-    private static func entitlements(of products: [Product]) -> [EntitlementID: Set<ProductID>] {
-        var result: [EntitlementID: Set<ProductID>] = [:]
-        for product in products {
-            for name in product.entitlements {
-                result[EntitlementID(rawValue: name), default: []].insert(
-                    ProductID(rawValue: product.id))
-            }
-        }
-        return result
-    }
-
-    private mutating func read(
-        storeKit node: Node, products: [Product], into app: inout AppConfiguration
-    ) {
-        guard let path = text(node) else { return }
-        app.storeKitPath = path
-        guard let bytes = file(path) else {
-            complain(node, "\(path) cannot be read.", "Name it relative to this file's folder.")
-            return
-        }
-        do {
-            app.storeKit = try StoreKitFile(parsing: bytes)
-        } catch {
-            complain(
-                node, "\(path) is no StoreKit configuration: \(error).", "Save it in Xcode again.")
-        }
-        guard let known = app.storeKit?.products.map(\.id) else { return }
-        for product in products where !known.contains(product.id) {
-            let nearest = Spelling.nearest(to: product.id, among: known)
-            warn(
-                product.node, "\(path) has no product \(product.id).",
-                nearest.map { "Did you mean \($0)?" } ?? "It has \(known.joined(separator: ", ")).")
         }
     }
 }

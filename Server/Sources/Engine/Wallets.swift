@@ -1,0 +1,164 @@
+import Crypto
+import Ledger
+import Storage
+
+package typealias KeptDebit = Storage.KeptDebit
+
+/// What an app's server asks to be taken out of a wallet.
+package struct DebitOrder: Hashable, Sendable {
+    package var currency: CurrencyID
+    package var amount: Int64
+    package var reason: String
+    /// A name of the asker's own for this one debit: the same one again is the same debit. Nil:
+    /// every order is another.
+    package var key: String?
+
+    package static let reasonBytesMax = 500
+
+    package init(currency: CurrencyID, amount: Int64, reason: String, key: String?) {
+        self.currency = currency
+        self.amount = amount
+        self.reason = reason
+        self.key = key
+    }
+}
+
+extension Engine {
+    /// Takes something out of a customer's wallet, where there is enough in it. Harmless to repeat
+    /// with a key: the first answer is given again.
+    ///
+    /// The balance is folded from what was bought and spent, within the transaction that keeps the
+    /// debit: of two that come at once, one sees the other.
+    package func debit(
+        _ order: DebitOrder, of id: CustomerID, app appID: AppID, environment: Environment
+    ) async throws(EngineFailure) -> KeptDebit {
+        let (app, _) = try app(appID)
+        try id.requireMeaning()
+        guard app.wallets.all.contains(order.currency) else {
+            throw .unknownCurrency(order.currency, known: app.wallets.all.sorted())
+        }
+        let now = now()
+        // Named before the transaction, which may be run several times: it is one debit.
+        let name = order.debitID
+        // What is thrown would undo the others of a shared commit too: so it is returned.
+        let outcome = try await transaction { tx -> Result<KeptDebit, EngineFailure> in
+            try tx.debit(order, named: name, of: id, in: app, environment: environment, at: now)
+        }
+        return try outcome.get()
+    }
+
+    /// A customer's wallet, with all that went in and out.
+    package func wallet(
+        _ currency: CurrencyID, of id: CustomerID, app appID: AppID, environment: Environment
+    ) async throws(EngineFailure) -> Wallet {
+        let (app, _) = try app(appID)
+        try id.requireMeaning()
+        guard app.wallets.all.contains(currency) else {
+            throw .unknownCurrency(currency, known: app.wallets.all.sorted())
+        }
+        return try await reading { tx in
+            let known = try tx.customer(known: id, in: appID)
+            return try tx.wallet(
+                currency, of: known?.customer,
+                try tx.payments(of: known, or: id, in: appID, environment: environment), in: app,
+                environment: environment)
+        }
+    }
+}
+
+extension StoreTransaction {
+    /// Of each currency of which there was ever an entry.
+    func balances(
+        of customer: CustomerID?, _ payments: [Payment], in app: AppSettings,
+        environment: Environment
+    ) throws -> [CurrencyID: Int64] {
+        let currencies = app.wallets.all
+        guard !currencies.isEmpty else { return [:] }
+        let spendings = try customer.map {
+            try self.spendings(of: $0, in: app.id, environment: environment)
+        }
+        var balances: [CurrencyID: Int64] = [:]
+        for currency in currencies {
+            let spent = spendings?[currency]?.amount
+            let isUsed = payments.contains {
+                Wallet.credits($0, currency, rules: app.wallets)
+            }
+            guard isUsed || spent != nil else { continue }
+            balances[currency] =
+                try Wallet.balance(of: currency, payments, spent: spent ?? 0, rules: app.wallets)
+                ?? wallet(currency, of: customer, payments, in: app, environment: environment)
+                .balance
+        }
+        return balances
+    }
+
+    func wallet(
+        _ currency: CurrencyID, of customer: CustomerID?, _ payments: [Payment],
+        in app: AppSettings, environment: Environment
+    ) throws -> Wallet {
+        let debits =
+            try customer.map {
+                try self.debits(of: $0, currency, in: app.id, environment: environment)
+            } ?? []
+        return Wallet(of: currency, payments, debits, rules: app.wallets)
+    }
+
+    fileprivate func payments(
+        of known: StoredCustomer?, or id: CustomerID, in app: AppID, environment: Environment
+    ) throws -> [Payment] {
+        try timelines(of: known, known?.ids ?? [id], in: app, environment: environment)
+            .flatMap { $0.periods.map(\.payment) }
+    }
+
+    fileprivate func debit(
+        _ order: DebitOrder, named name: DebitID, of id: CustomerID, in app: AppSettings,
+        environment: Environment, at now: Instant
+    ) throws -> Result<KeptDebit, EngineFailure> {
+        let known = try customer(known: id, in: app.id)
+        if let kept = try debit(name, in: app.id) {
+            let isSame =
+                kept.customer == known?.customer && kept.environment == environment
+                && kept.debit.isWhat(order)
+            return isSame ? .success(kept) : .failure(.keyOfAnotherRequest)
+        }
+        let currency = order.currency
+        let payments = try payments(of: known, or: id, in: app.id, environment: environment)
+        let balance =
+            try balances(of: known?.customer, payments, in: app, environment: environment)[
+                currency] ?? 0
+        guard balance >= order.amount || app.wallets.currency(currency).allowsDebt else {
+            return .failure(.walletHasTooLittle(currency, balance: balance))
+        }
+        let owner = try customer(id, in: app.id, at: now).customer
+        let lastSpent = try spendings(of: owner, in: app.id, environment: environment)[currency]
+        let moments = payments.filter { Wallet.credits($0, currency, rules: app.wallets) }
+            .flatMap { [$0.from, $0.revocation?.at ?? $0.from] }
+        // Never before what is in the wallet already, whichever server's clock is ahead.
+        let at = (moments + [lastSpent?.lastAt ?? now]).reduce(now, max)
+        let debit = Debit(
+            id: name, currency: currency, amount: order.amount, reason: order.reason, at: at)
+        let kept = KeptDebit(debit, of: owner, in: environment, balance: balance - order.amount)
+        try add(kept, in: app.id)
+        return .success(kept)
+    }
+}
+
+extension DebitOrder {
+    /// Letters of a debit's id.
+    private static let idCharacters = 32
+
+    /// The same for the same key.
+    fileprivate var debitID: DebitID {
+        let bytes =
+            key.map { Array(SHA256.hash(data: Array($0.utf8))) }
+            ?? SymmetricKey(size: .bits256).withUnsafeBytes { Array($0) }
+        return DebitID(
+            rawValue: String(DocumentID(bytes: bytes).rawValue.prefix(Self.idCharacters)))
+    }
+}
+
+extension Debit {
+    fileprivate func isWhat(_ order: DebitOrder) -> Bool {
+        currency == order.currency && amount == order.amount && reason == order.reason
+    }
+}

@@ -1,0 +1,133 @@
+import Engine
+import HTTPTypes
+import Hummingbird
+import Ledger
+import PerennialContract
+
+/// Bytes of one order.
+private let debitBytesMax = 16_384
+
+extension HTTPField.Name {
+    fileprivate static let idempotencyKey = HTTPField.Name("Idempotency-Key")!
+}
+
+extension PerennialServer {
+    /// Lines of a statement at once.
+    static let statementItemsMax = 1_000
+    private static let statementItemsDefault = 100
+
+    @Sendable func wallet(
+        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+    ) async throws -> Response {
+        let id = try Self.customerID(in: context)
+        let environment = try Self.environment(in: request)
+        let limit = try Self.count(
+            "limit", in: request, from: 1, to: Self.statementItemsMax)
+        let skipped = try Self.count("after", in: request, from: 0, to: .max)
+        do {
+            let currency = try Self.currency(in: context)
+            let wallet = try await engine.wallet(
+                currency, of: id, app: holder.app, environment: environment)
+            return try Answers.ok(
+                WalletStatement(
+                    wallet, of: currency, skipping: skipped ?? 0,
+                    limit: limit ?? Self.statementItemsDefault))
+        } catch let failure as EngineFailure {
+            throw Refused(failure, subject: .customer)
+        }
+    }
+
+    @Sendable func debit(
+        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+    ) async throws -> Response {
+        let id = try Self.customerID(in: context)
+        let environment = try Self.environment(in: request)
+        let asked = try await request.value(DebitRequest.self, max: debitBytesMax)
+        guard (1...Ledger.Wallet.amountMax).contains(asked.amount) else {
+            throw Refused(
+                .amountNotPositive, "The amount is no number of things to take out.",
+                remedy: "Send a whole number from 1 to \(Ledger.Wallet.amountMax).")
+        }
+        guard asked.reason.utf8.count <= DebitOrder.reasonBytesMax else {
+            throw Refused.bodyTooLarge(bytesMax: DebitOrder.reasonBytesMax)
+        }
+        do {
+            let order = DebitOrder(
+                currency: try Self.currency(in: context), amount: asked.amount,
+                reason: asked.reason, key: try Self.idempotencyKey(in: request))
+            let kept = try await engine.debit(
+                order, of: id, app: holder.app, environment: environment)
+            return try Answers.ok(PerennialContract.Debit(kept))
+        } catch let failure as EngineFailure {
+            throw Refused(failure, subject: .customer)
+        }
+    }
+
+    private static func currency(in context: ServerContext) throws -> CurrencyID {
+        guard let name = context.parameters.get("currency")?.removingPercentEncoding else {
+            throw Refused(
+                .requestNotUnderstood, "The currency in the path cannot be read.",
+                remedy: "Percent-encode it as UTF-8 (RFC 3986).")
+        }
+        return CurrencyID(rawValue: name)
+    }
+
+    /// Characters of a key.
+    private static let idempotencyKeyMax = 255
+
+    private static func idempotencyKey(in request: Request) throws -> String? {
+        guard let key = request.headers[.idempotencyKey] else { return nil }
+        guard !key.isEmpty, key.utf8.count <= idempotencyKeyMax else {
+            throw Refused(
+                .requestNotUnderstood, "The Idempotency-Key is empty or too long.",
+                remedy: "Send 1 to \(idempotencyKeyMax) characters, such as a UUID.")
+        }
+        return key
+    }
+
+    private static func count(
+        _ name: String, in request: Request, from least: Int, to most: Int
+    ) throws -> Int? {
+        guard let text = request.uri.queryParameters[Substring(name)] else { return nil }
+        guard let count = Int(text), count >= least, count <= most else {
+            throw Refused(
+                .requestNotUnderstood, "\(name) is no number that fits here.",
+                remedy: most == .max ? "Send what next_cursor said." : "Use \(least) to \(most).")
+        }
+        return count
+    }
+}
+
+extension PerennialContract.Debit {
+    fileprivate init(_ kept: KeptDebit) {
+        self.init(
+            debitID: kept.debit.id.rawValue, currency: kept.debit.currency.rawValue,
+            amount: kept.debit.amount, reason: kept.debit.reason, at: Timestamp(kept.debit.at),
+            balance: kept.balance)
+    }
+}
+
+extension WalletStatement {
+    init(_ wallet: Ledger.Wallet, of currency: CurrencyID, skipping count: Int, limit: Int) {
+        let rest = wallet.entries.reversed().dropFirst(count)
+        self.init(
+            currency: currency.rawValue, balance: wallet.balance,
+            items: rest.prefix(limit).map(Item.init),
+            nextCursor: rest.count > limit ? String(count + limit) : nil)
+    }
+}
+
+extension WalletStatement.Item {
+    fileprivate init(_ entry: Ledger.Wallet.Entry) {
+        self.init(
+            at: Timestamp(entry.at), kind: .debit, amount: entry.amount, balance: entry.balance)
+        switch entry.cause {
+        case .purchase(let transaction, let product):
+            (kind, transactionID, productID) = (.purchase, transaction.rawValue, product.rawValue)
+        case .refund(let transaction, let product):
+            (kind, transactionID, productID) = (.refund, transaction.rawValue, product.rawValue)
+        case .debit(let id, let reason):
+            (debitID, self.reason) = (id.rawValue, reason)
+        }
+    }
+}

@@ -1,0 +1,48 @@
+extension Collection<Term> {
+    /// What terms give a customer through some products at a moment; nil where none of them was
+    /// ever theirs, or none has begun.
+    ///
+    /// A term that covers the moment opens, until the end of those that follow it without a gap. Of
+    /// chains side by side the one that lasts longest answers; of terms that are over, the one that
+    /// ended last.
+    func access(through products: Set<ProductID>, at now: Instant) -> Access? {
+        let terms = filter { products.contains($0.product) }
+        let running = terms.filter { $0.covers(now) || $0.covers(now + Timeline.clockSkewMax) }
+        let open = running.map { term in
+            term.answer(.paid, until: terms.end(ofRunFrom: term)) { .paid(until: $0, false) }
+        }
+        if let longest = open.max(by: { ($0.until ?? now) < ($1.until ?? now) }) { return longest }
+        let last = terms.filter { $0.until <= now }.max { $0.until < $1.until }
+        return last.map { term in
+            guard let revocation = term.payment.revocation, revocation.at <= term.until else {
+                return term.answer(.expired, until: term.until) { .termEnded(at: $0) }
+            }
+            return term.answer(.refunded, until: term.until) {
+                .refunded(at: $0, revocation.percentage)
+            }
+        }
+    }
+
+    private func end(ofRunFrom term: Term) -> Instant {
+        reduce(term.until) { end, next in
+            next.chain == term.chain && next.continues && next.from == end ? next.until : end
+        }
+    }
+}
+
+extension Term {
+    package func covers(_ now: Instant) -> Bool { from <= now && now < until }
+
+    /// Whole days still to come; 0 when it is over.
+    package func daysRemaining(at now: Instant) -> Int {
+        Int(max(0, until.milliseconds - max(from, now).milliseconds) / CivilDate.dayMilliseconds)
+    }
+
+    fileprivate func answer(
+        _ state: Access.State, until: Instant, _ reason: (Instant) -> Reason
+    ) -> Access {
+        Access(
+            purchase: purchase, product: product, state: state, until: until,
+            reason: reason(until), willRenew: false)
+    }
+}

@@ -1,0 +1,169 @@
+/// A stretch of time that was bought once and does not renew. How long it lasts is the app's to
+/// say: the store names no end.
+package struct Term: Hashable, Sendable {
+    package var purchase: PurchaseID
+    package var payment: Payment
+    package var from: Instant
+    /// Where it ends: earlier than paid for where it was taken back.
+    package var until: Instant
+    /// It follows the term before it in its chain without a gap.
+    package var continues: Bool
+    package var chain: String
+
+    package var product: ProductID { payment.product }
+
+    /// How long one lasts, by the calendar.
+    package struct Length: Hashable, Sendable {
+        package var months: Int
+        /// Whole days on top.
+        package var days: Int
+
+        package init(months: Int, days: Int) {
+            self.months = months
+            self.days = days
+        }
+
+        fileprivate static func * (length: Self, count: Int) -> Self {
+            Self(months: length.months * count, days: length.days * count)
+        }
+
+        fileprivate static func + (one: Self, other: Self) -> Self {
+            Self(months: one.months + other.months, days: one.days + other.days)
+        }
+    }
+}
+
+/// What the app says of its terms.
+package struct TermRules: Hashable, Sendable {
+    package var products: [ProductID: Product]
+    /// Whose days and months count.
+    package var clock: WallClock
+    package var overlap: Overlap
+
+    package struct Product: Hashable, Sendable {
+        package var length: Term.Length
+        /// Terms of one chain follow each other; those of different chains run side by side.
+        package var chain: String
+
+        package init(length: Term.Length, chain: String) {
+            self.length = length
+            self.chain = chain
+        }
+    }
+
+    /// What becomes of a term that is bought while another of its chain runs.
+    package enum Overlap: String, Hashable, Sendable, CaseIterable {
+        /// It begins where that one ends, as a term of its own.
+        case stack
+        /// It makes that one longer: the customer sees one term.
+        case extend
+        /// It is advised against before it is bought. Bought all the same, it is stacked: what was
+        /// paid for is never lost.
+        case refuse
+    }
+
+    package static let none = TermRules(products: [:])
+
+    package init(
+        products: [ProductID: Product], clock: WallClock = .utc, overlap: Overlap = .stack
+    ) {
+        self.products = products
+        self.clock = clock
+        self.overlap = overlap
+    }
+}
+
+extension TermRules {
+    /// Of one chain of one customer; the eldest beyond are left out.
+    package static let termsMax = 1_000
+    /// Bought at once; the store itself stops at ten.
+    package static let quantityMax = 100
+
+    /// All terms that a customer has bought, in the order in which they begin.
+    ///
+    /// Each chain is folded from its first purchase on. A term begins when it is bought, or where
+    /// the one before it ends; the ends of terms that follow each other are counted from where the
+    /// first began, so that the last day of a month stays the last. A term that was taken back ends
+    /// at that moment, and those behind it move up; one taken back before it began was never there.
+    package func terms(of timelines: some Sequence<Timeline>) -> [Term] {
+        var chains: [String: [(PurchaseID, Payment)]] = [:]
+        for timeline in timelines {
+            for payment in timeline.periods.map(\.payment) where payment.kind == .nonRenewing {
+                guard let chain = products[payment.product]?.chain else { continue }
+                chains[chain, default: []].append((timeline.purchase, payment))
+            }
+        }
+        return chains.flatMap { folded($1, as: $0) }.sorted(by: Self.precedes)
+    }
+
+    /// What was bought and does not renew, of products whose length nobody said.
+    package func paymentsWithoutLength(of timelines: some Sequence<Timeline>) -> [Payment] {
+        timelines.flatMap { $0.periods.map(\.payment) }.filter {
+            $0.kind == .nonRenewing && products[$0.product] == nil
+        }
+    }
+
+    private static func precedes(_ one: Term, _ other: Term) -> Bool {
+        (one.from, one.until, one.payment.transaction)
+            < (other.from, other.until, other.payment.transaction)
+    }
+
+    private func folded(
+        _ bought: [(purchase: PurchaseID, payment: Payment)], as name: String
+    ) -> [Term] {
+        let inOrder = bought.sorted {
+            ($0.payment.from, $0.payment.transaction) < ($1.payment.from, $1.payment.transaction)
+        }
+        var chain = Chain(name: name)
+        for (purchase, payment) in inOrder.suffix(Self.termsMax) {
+            guard let length = products[payment.product]?.length else { continue }
+            let count = min(payment.quantity, Self.quantityMax)
+            chain.add(payment, of: purchase, lasting: length * count, by: clock)
+        }
+        return overlap == .extend ? chain.joined : chain.terms
+    }
+}
+
+/// Terms that follow each other, as far as they are folded.
+private struct Chain {
+    let name: String
+    var terms: [Term] = []
+    /// Where the run of terms without a gap began, and how much has been added to it since.
+    private var anchor: Instant?
+    private var length = Term.Length(months: 0, days: 0)
+    private var end: Instant?
+
+    init(name: String) { self.name = name }
+
+    mutating func add(
+        _ payment: Payment, of purchase: PurchaseID, lasting more: Term.Length, by clock: WallClock
+    ) {
+        let running = end.flatMap { payment.from < $0 ? $0 : nil }
+        let from = running ?? payment.from
+        if let revocation = payment.revocation, revocation.at <= from { return }
+        if running == nil || anchor == nil { (anchor, length) = (from, .init(months: 0, days: 0)) }
+        let whole = length + more
+        let paid = clock.moment(
+            whole.months, months: anchor ?? from, andDays: whole.days)
+        var term = Term(
+            purchase: purchase, payment: payment, from: from, until: paid, continues: end == from,
+            chain: name)
+        length = whole
+        if let revocation = payment.revocation, revocation.at < paid {
+            term.until = revocation.at
+            // What follows is counted anew from there.
+            (anchor, length) = (revocation.at, .init(months: 0, days: 0))
+        }
+        end = term.until
+        terms.append(term)
+    }
+
+    /// Each run without a gap as one term, by its last purchase.
+    var joined: [Term] {
+        terms.reduce(into: []) { result, term in
+            guard term.continues, var last = result.popLast() else { return result.append(term) }
+            (last.purchase, last.payment, last.until) = (term.purchase, term.payment, term.until)
+            result.append(last)
+        }
+    }
+}

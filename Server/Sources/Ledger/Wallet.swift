@@ -1,0 +1,232 @@
+/// What is used up, such as gems: a currency of the app's own.
+package struct CurrencyID: TextIdentifier {
+    package let rawValue: String
+    package init(rawValue: String) { self.rawValue = rawValue }
+}
+
+/// One spending, as the app's server asked for it.
+package struct Debit: Hashable, Sendable {
+    package var id: DebitID
+    package var currency: CurrencyID
+    /// More than 0.
+    package var amount: Int64
+    package var reason: String
+    package var at: Instant
+
+    package init(
+        id: DebitID, currency: CurrencyID, amount: Int64, reason: String, at: Instant
+    ) {
+        self.id = id
+        self.currency = currency
+        self.amount = amount
+        self.reason = reason
+        self.at = at
+    }
+}
+
+package struct DebitID: TextIdentifier {
+    package let rawValue: String
+    package init(rawValue: String) { self.rawValue = rawValue }
+}
+
+/// What the app says of its currencies.
+package struct WalletRules: Hashable, Sendable {
+    /// What one of a product puts into which wallet.
+    package var credits: [ProductID: [CurrencyID: Int64]]
+    /// Those that say something of their own.
+    package var currencies: [CurrencyID: Currency]
+
+    package struct Currency: Hashable, Sendable {
+        package var refunds = Refunds.toZero
+        /// Whether more can be spent than there is.
+        package var allowsDebt = false
+
+        package init(refunds: Refunds = .toZero, allowsDebt: Bool = false) {
+            self.refunds = refunds
+            self.allowsDebt = allowsDebt
+        }
+    }
+
+    /// What a refund of the purchase takes out of the wallet again.
+    package enum Refunds: String, Hashable, Sendable, CaseIterable {
+        /// What is still there.
+        case toZero = "to_zero"
+        /// All of it: what was spent is owed, and the next purchase pays it.
+        case belowZero = "below_zero"
+        /// Nothing.
+        case nothing
+    }
+
+    package static let none = WalletRules(credits: [:])
+
+    package init(
+        credits: [ProductID: [CurrencyID: Int64]], currencies: [CurrencyID: Currency] = [:]
+    ) {
+        self.credits = credits
+        self.currencies = currencies
+    }
+
+    package func currency(_ id: CurrencyID) -> Currency { currencies[id] ?? Currency() }
+
+    package var all: Set<CurrencyID> { Set(credits.values.flatMap(\.keys)) }
+}
+
+/// A customer's balance of one currency, with how it came about: a pure function of what they
+/// bought and what they spent.
+///
+/// Nothing is credited but by a payment, and each payment once, however often and by whichever way
+/// it is heard of: a restored purchase cannot credit twice.
+package struct Wallet: Hashable, Sendable {
+    package private(set) var balance: Int64 = 0
+    /// In the order of time.
+    package private(set) var entries: [Entry] = []
+
+    package struct Entry: Hashable, Sendable {
+        package var at: Instant
+        package var cause: Cause
+        /// Signed.
+        package var amount: Int64
+        /// After it.
+        package var balance: Int64
+    }
+
+    package enum Cause: Hashable, Sendable {
+        case purchase(TransactionID, ProductID)
+        case refund(TransactionID, ProductID)
+        case debit(DebitID, reason: String)
+    }
+
+    /// A repeated refund, and what else could make an amount absurd, is far below this.
+    package static let amountMax: Int64 = 1_000_000_000_000
+
+    /// - Parameters:
+    ///   - payments: of the customer; those of products that credit another currency are left out.
+    ///   - debits: of this currency.
+    package init(
+        of currency: CurrencyID, _ payments: some Sequence<Payment>, _ debits: [Debit],
+        rules: WalletRules
+    ) {
+        var events = debits.map(Event.init)
+        for payment in payments where payment.kind == .consumable {
+            guard let credit = rules.credits[payment.product]?[currency] else { continue }
+            events += Event.all(of: payment, crediting: credit)
+        }
+        let rules = rules.currency(currency)
+        for event in events.sorted(by: { $0.precedes($1) }) { take(event, rules) }
+    }
+
+    /// The balance alone, from the sum of what was spent. Nil where it matters when what was spent:
+    /// a refund takes what was there at its time.
+    package static func balance(
+        of currency: CurrencyID, _ payments: some Sequence<Payment>, spent: Int64,
+        rules: WalletRules
+    ) -> Int64? {
+        let refunds = rules.currency(currency).refunds
+        var balance = -spent
+        for payment in payments where payment.kind == .consumable {
+            guard let credit = rules.credits[payment.product]?[currency] else { continue }
+            if payment.revocation != nil && refunds == .toZero { return nil }
+            for event in Event.all(of: payment, crediting: credit) {
+                if case .refund = event.cause, refunds == .nothing { continue }
+                balance += event.amount
+            }
+        }
+        return balance
+    }
+
+    /// Whether a payment puts anything into a wallet of this currency.
+    package static func credits(
+        _ payment: Payment, _ currency: CurrencyID, rules: WalletRules
+    ) -> Bool {
+        payment.kind == .consumable && rules.credits[payment.product]?[currency] != nil
+    }
+
+    /// What refunds have taken: where it was spent already, it is given back.
+    private var forgivable: Int64 = 0
+
+    private mutating func take(_ event: Event, _ rules: WalletRules.Currency) {
+        switch event.cause {
+        case .purchase: append(event.at, event.cause, event.amount)
+        case .debit:
+            if !rules.allowsDebt { giveBack(upTo: -(balance + event.amount)) }
+            append(event.at, event.cause, event.amount)
+        case .refund where rules.refunds == .nothing: break
+        case .refund:
+            append(event.at, event.cause, event.amount)
+            guard rules.refunds == .toZero else { return }
+            forgivable -= event.amount
+            giveBack(upTo: -balance)
+        }
+    }
+
+    private mutating func append(_ at: Instant, _ cause: Cause, _ amount: Int64) {
+        balance += amount
+        entries.append(Entry(at: at, cause: cause, amount: amount, balance: balance))
+    }
+
+    /// Lets refunds that stand in the statement take less, the latest first, so that no debt is
+    /// left. A refund that we hear of late must not leave one either: what was spent since counts
+    /// as if it had been spent before.
+    private mutating func giveBack(upTo missing: Int64) {
+        var rest = max(0, min(forgivable, missing))
+        forgivable -= rest
+        for index in entries.indices.reversed() where rest > 0 {
+            guard case .refund = entries[index].cause else { continue }
+            let given = min(rest, -entries[index].amount)
+            entries[index].amount += given
+            for later in index..<entries.count { entries[later].balance += given }
+            balance += given
+            rest -= given
+        }
+    }
+}
+
+/// Something that moves a balance, before the rules of refunds.
+private struct Event {
+    var at: Instant
+    var cause: Wallet.Cause
+    var amount: Int64
+
+    init(_ debit: Debit) {
+        at = debit.at
+        cause = .debit(debit.id, reason: debit.reason)
+        amount = -debit.amount
+    }
+
+    private init(_ at: Instant, _ cause: Wallet.Cause, _ amount: Int64) {
+        self.at = at
+        self.cause = cause
+        self.amount = amount
+    }
+
+    static func all(of payment: Payment, crediting credit: Int64) -> [Event] {
+        let count = Int64(min(payment.quantity, TermRules.quantityMax))
+        let amount = min(credit * count, Wallet.amountMax)
+        let bought = Event(payment.from, .purchase(payment.transaction, payment.product), amount)
+        guard let revocation = payment.revocation else { return [bought] }
+        let share = min(100_000, max(0, revocation.percentage ?? 100_000))
+        let back = amount / 100_000 * share + amount % 100_000 * share / 100_000
+        let at = max(revocation.at, payment.from)
+        return [bought, Event(at, .refund(payment.transaction, payment.product), -back)]
+    }
+
+    /// Of one moment what comes in counts first, then what was spent, then what is taken back.
+    func precedes(_ other: Event) -> Bool {
+        (at, rank, id) < (other.at, other.rank, other.id)
+    }
+
+    private var rank: Int {
+        switch cause {
+        case .purchase: 0
+        case .debit: 1
+        case .refund: 2
+        }
+    }
+
+    private var id: String {
+        switch cause {
+        case .purchase(let transaction, _), .refund(let transaction, _): transaction.rawValue
+        case .debit(let id, _): id.rawValue
+        }
+    }
+}

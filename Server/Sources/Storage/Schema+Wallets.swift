@@ -1,0 +1,25 @@
+extension Schema {
+    /// What customers have spent: ground, since no document of the store's says it. What they
+    /// bought follows from facts.
+    static func walletTables(_ type: Dialect) -> [String] {
+        [
+            """
+            CREATE TABLE debits (
+                app \(type.text) NOT NULL,
+                debit \(type.text) NOT NULL,
+                environment \(type.text) NOT NULL CHECK (environment IN ('production', 'sandbox')),
+                customer \(type.text) NOT NULL,
+                currency \(type.text) NOT NULL,
+                amount \(type.integer) NOT NULL CHECK (amount > 0),
+                reason \(type.text) NOT NULL,
+                at_ms \(type.integer) NOT NULL,
+                balance \(type.integer) NOT NULL,
+                PRIMARY KEY (app, debit),
+                FOREIGN KEY (app, customer) REFERENCES customers (app, customer)
+            ) \(type.strict)
+            """,
+            "CREATE INDEX debits_by_customer ON debits "
+                + "(app, customer, environment, currency, at_ms, amount)",
+        ]
+    }
+}

@@ -1,0 +1,66 @@
+import Foundation
+import Ledger
+import Testing
+
+@Suite struct TermTests {
+    @Test(arguments: try TermTable.rows("terms"))
+    func `what is bought makes the terms of the table`(row: TermTable.Row) throws {
+        let expected = try stretches(row)
+        #expect(try row.rules.terms(of: row.timelines).map(Stretch.init) == expected)
+        #expect(try row.rules.terms(of: row.timelines.reversed()).map(Stretch.init) == expected)
+    }
+
+    private func stretches(_ row: TermTable.Row) throws -> [Stretch] {
+        guard row.expected != "nothing" else { return [] }
+        return try row.expected.components(separatedBy: ", ").map { text in
+            let match = try #require(text.wholeMatch(of: #/(\S+) (.+)\.\.(.+)/#)?.output)
+            return Stretch(
+                product: String(match.1), from: try row.moment(String(match.2)),
+                until: try row.moment(String(match.3)))
+        }
+    }
+
+    @Test func `the table of terms has the rows that it promises`() throws {
+        #expect(try TermTable.rows("terms").count >= 60)
+        #expect(try TermTable.rows("term-access").count >= 18)
+    }
+
+    private struct Stretch: Equatable, CustomStringConvertible {
+        var product: String
+        var from: Instant
+        var until: Instant
+        var description: String { "\(product) \(from.minute)..\(until.minute)" }
+
+        init(product: String, from: Instant, until: Instant) {
+            self.product = product
+            self.from = from
+            self.until = until
+        }
+
+        init(_ term: Term) {
+            self.init(product: term.product.rawValue, from: term.from, until: term.until)
+        }
+    }
+
+    @Test(arguments: try TermTable.rows("term-access"))
+    func `terms give what the table says`(row: TermTable.Row) throws {
+        let parts = row.bought.components(separatedBy: " @ ")
+        var row = row
+        row.bought = parts[0]
+        let now = try row.moment(parts[1])
+        let terms = try row.rules.terms(of: row.timelines)
+        let access = Entitlement.access(
+            through: Set(TermTable.products.keys).subtracting(["day"]), of: try row.timelines,
+            terms, at: now, rules: AccessRules())
+        guard row.expected != "nothing" else {
+            #expect(access == nil)
+            return
+        }
+        let match = try #require(row.expected.wholeMatch(of: #/(\w+) (.+) (\d+)/#)?.output)
+        #expect(access?.state.rawValue == String(match.1))
+        #expect(access?.until == (try row.moment(String(match.2))))
+        #expect(access?.willRenew == false)
+        let running = terms.first { $0.purchase == access?.purchase && $0.until > now }
+        #expect((running?.daysRemaining(at: now) ?? 0) == Int(match.3))
+    }
+}

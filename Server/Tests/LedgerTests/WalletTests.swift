@@ -1,0 +1,106 @@
+import Foundation
+import Ledger
+import Testing
+
+@Suite struct WalletTests {
+    struct Row: Sendable, CustomTestStringConvertible {
+        var claim: String
+        var rules: WalletRules
+        var happened: [String]
+        var balances: [Int64]
+        var balance: Int64
+        var testDescription: String { claim }
+    }
+
+    /// The rows of the table beside this file, which says how to read it.
+    static func rows() throws -> [Row] {
+        let file = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "Tables/wallets.txt")
+        var rules = WalletRules.none
+        var rows: [Row] = []
+        for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n") {
+            if line.hasPrefix("#") { continue }
+            if line.hasPrefix("[") {
+                let words = line.dropFirst().dropLast().split(separator: " ").map(String.init)
+                let refunds = try #require(WalletRules.Refunds(rawValue: words[1]))
+                rules = WalletRules(
+                    credits: ["gems.100": ["gems": 100], "coins": ["coins": 7]],
+                    currencies: ["gems": .init(refunds: refunds, allowsDebt: words.count > 2)])
+                continue
+            }
+            let match = try #require(
+                line.wholeMatch(of: #/([^:]+): (.*)=> ?(.*?);? ?(-?\d+)/#)?.output)
+            rows.append(
+                Row(
+                    claim: String(match.1), rules: rules,
+                    happened: match.2.split(separator: ",").map {
+                        $0.trimmingCharacters(in: .whitespaces)
+                    }.filter { !$0.isEmpty },
+                    balances: match.3.split(separator: " ").compactMap { Int64($0) },
+                    balance: try #require(Int64(match.4))))
+        }
+        return rows
+    }
+
+    private static func day(_ text: some StringProtocol) throws -> Instant {
+        Instant(milliseconds: 1_700_000_000_000) + .days(try #require(Int(text)))
+    }
+
+    private static func read(_ row: Row) throws -> (payments: [Payment], debits: [Debit]) {
+        var result: (payments: [Payment], debits: [Debit]) = ([], [])
+        for (index, text) in row.happened.enumerated() {
+            if let spent = text.wholeMatch(of: #/(\d+) -(\d+)/#)?.output {
+                result.debits.append(
+                    Debit(
+                        id: DebitID(rawValue: "\(index)"), currency: "gems",
+                        amount: try #require(Int64(spent.2)), reason: "", at: try day(spent.1)))
+                continue
+            }
+            let pattern = #/(\d+) \+(?:x(\d+))?(?: back (\d+)(?: (\d+)%)?)?/#
+            let bought = try #require(text.wholeMatch(of: pattern)?.output, "\(text)")
+            result.payments.append(
+                Payment(
+                    transaction: TransactionID(rawValue: "\(index)"), product: "gems.100",
+                    kind: .consumable, from: try day(bought.1), until: nil,
+                    quantity: bought.2.flatMap { Int($0) } ?? 1,
+                    revocation: try bought.3.map {
+                        Revocation(
+                            at: try day($0), kind: .refund,
+                            percentage: bought.4.flatMap { Int64($0) }.map { $0 * 1000 })
+                    }))
+        }
+        return result
+    }
+
+    @Test(arguments: try rows()) func `a wallet holds what the table says`(row: Row) throws {
+        let (payments, debits) = try Self.read(row)
+        let wallet = Wallet(of: "gems", payments, debits, rules: row.rules)
+        #expect(wallet.entries.map(\.balance) == row.balances)
+        #expect(wallet.balance == row.balance)
+        #expect(wallet.entries.map(\.amount).reduce(0, +) == wallet.balance)
+        let spent = debits.map(\.amount).reduce(0, +)
+        let alone = Wallet.balance(of: "gems", payments, spent: spent, rules: row.rules)
+        let isRefunded = payments.contains { $0.revocation != nil }
+        let matters = isRefunded && row.rules.currency("gems").refunds == .toZero
+        #expect(alone == (matters ? nil : row.balance))
+        let other = Wallet(of: "gems", payments.reversed(), debits.reversed(), rules: row.rules)
+        #expect(other == wallet)
+    }
+
+    @Test func `the table of wallets has the rows that it promises`() throws {
+        #expect(try Self.rows().count == 27)
+    }
+
+    @Test func `a product credits only what it names, and only what is used up credits`() {
+        let rules = WalletRules(credits: ["pack": ["gems": 5, "coins": 7]])
+        let pack = Payment(
+            transaction: "1", product: "pack", kind: .consumable, from: Instant(milliseconds: 0),
+            until: nil)
+        var kept = pack
+        kept.kind = .nonConsumable
+        #expect(Wallet(of: "gems", [pack], [], rules: rules).balance == 5)
+        #expect(Wallet(of: "coins", [pack], [], rules: rules).balance == 7)
+        #expect(Wallet(of: "stars", [pack], [], rules: rules).entries.isEmpty)
+        #expect(Wallet(of: "gems", [kept], [], rules: rules).entries.isEmpty)
+    }
+}

@@ -1,0 +1,101 @@
+import Foundation
+import Ledger
+import Testing
+
+@testable import Program
+
+@Suite struct TermConfigurationTests {
+    private func terms(_ text: String) throws(ConfigurationFailure) -> TermRules? {
+        let lines = text.split(separator: "\n").map { "    \($0)" }
+        let app = ["apps:", "  a:", "    bundle_id: x"] + lines
+        let file = try ConfigurationFile(app.joined(separator: "\n")) { _ in nil }
+        return file.apps.first?.settings.terms
+    }
+
+    @Test(arguments: [
+        ("P1M", 1, 0), ("P1Y", 12, 0), ("P2W", 0, 14), ("P30D", 0, 30), ("P1Y6M1W2D", 18, 9),
+    ]) func `a product says how long it lasts`(text: String, months: Int, days: Int) throws {
+        let rules = try #require(try terms("products: {p: {entitlements: [e], term: \(text)}}"))
+        #expect(rules.products["p"]?.length == Term.Length(months: months, days: days))
+        #expect(rules.clock == .utc && rules.overlap == .stack)
+    }
+
+    @Test func `bonus days come on top, and products of the same entitlements are one chain`()
+        throws
+    {
+        let rules = try #require(
+            try terms(
+                """
+                products:
+                  month: {entitlements: [e, f], term: P1M, bonus_days: 2}
+                  year: {entitlements: [f, e], term: P1Y}
+                  day: {entitlements: [e], term: P1D}
+                  own: {entitlements: [e, f], term: P1M, chain: mine}
+                  bare: {term: P1M}
+                  none: [e]
+                terms: {overlap: extend}
+                """))
+        #expect(rules.products["month"]?.length == Term.Length(months: 1, days: 2))
+        #expect(
+            rules.products.mapValues(\.chain) == [
+                "month": "e, f", "year": "e, f", "day": "e", "own": "mine", "bare": "bare",
+            ])
+        #expect(rules.overlap == .extend)
+    }
+
+    /// By Foundation's calendar: the machine's own arithmetic.
+    @Test(arguments: ["Europe/Vienna", "America/Los_Angeles", "Australia/Lord_Howe", "Asia/Tehran"])
+    func `the clocks of a place are those of the machine's table`(place: String) throws {
+        let rules = try #require(try terms("terms: {time_zone: \(place)}"))
+        let zone = try #require(TimeZone(identifier: place))
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = zone
+        for day in stride(from: 1_735_700_000, to: 1_900_000_000, by: 86_400 * 3) {
+            let date = Date(timeIntervalSince1970: Double(day))
+            let expected = try #require(calendar.date(byAdding: .month, value: 5, to: date))
+            let found = rules.clock.moment(
+                5, months: Instant(milliseconds: Int64(day) * 1000), andDays: 0)
+            #expect(found.milliseconds == Int64(expected.timeIntervalSince1970) * 1000, "\(date)")
+        }
+    }
+
+    struct Row: Sendable, CustomTestStringConvertible {
+        var text: String
+        var says: String
+        var testDescription: String { says }
+    }
+
+    static let mistakes = [
+        Row(text: "products: {p: {term: month}}", says: "“month” is no length of a term."),
+        Row(text: "products: {p: {term: P0D}}", says: "“P0D” is no length of a term."),
+        Row(text: "products: {p: {term: P101Y}}", says: "“P101Y” is no length of a term."),
+        Row(text: "products: {p: {term: P1M, bonus_days: 99999}}", says: "fits no term of p."),
+        Row(text: "products: {p: {bonus_days: 1}}", says: "fits no term of p."),
+        Row(text: "products: {p: {chain: c}}", says: "p has a chain and no term."),
+        Row(text: "products: {p: {term: P1M, bonus_day: 1}}", says: "Did you mean bonus_days?"),
+        Row(text: "terms: {time_zone: Europe/Viena}", says: "Did you mean Europe/Vienna?"),
+        Row(text: "terms: {overlap: pile}", says: "Write one of stack, extend, refuse."),
+    ]
+
+    @Test(arguments: mistakes) func `a mistake is named, with what to do`(row: Row) throws {
+        let failure = #expect(throws: ConfigurationFailure.self) { try terms(row.text) }
+        let said = failure?.complaints.map(\.description) ?? []
+        #expect(said.contains { $0.contains(row.says) }, "\(said)")
+    }
+
+    @Test(arguments: [
+        ("season: [e]", "season does not renew, and has no term: it opens nothing."),
+        ("gems: {term: P1M}", "gems has a term, and s says that it needs none."),
+    ]) func `a term that does not fit the shop is warned of`(products: String, says: String) throws
+    {
+        let shop = """
+            {"version": {"major": 4, "minor": 0}, "subscriptionGroups": [],
+             "products": [{"productID": "gems", "type": "Consumable", "displayPrice": "1"}],
+             "nonRenewingSubscriptions": [
+               {"productID": "season", "type": "NonRenewingSubscription", "displayPrice": "1"}]}
+            """
+        let text = "apps:\n  a:\n    bundle_id: x\n    storekit: s\n    products:\n      "
+        let file = try ConfigurationFile(text + products) { _ in Array(shop.utf8) }
+        #expect(file.warnings.contains { $0.message == says }, "\(file.warnings)")
+    }
+}

@@ -1,0 +1,43 @@
+import Ledger
+import Testing
+
+@testable import Program
+
+@Suite struct WalletConfigurationTests {
+    private func wallets(_ text: String) throws(ConfigurationFailure) -> WalletRules? {
+        let lines = text.split(separator: "\n").map { "    \($0)" }
+        let app = ["apps:", "  a:", "    bundle_id: x"] + lines
+        let file = try ConfigurationFile(app.joined(separator: "\n")) { _ in nil }
+        return file.apps.first?.settings.wallets
+    }
+
+    @Test func `a product says what it credits, a wallet what refunds take`() throws {
+        let rules = try #require(
+            try wallets(
+                """
+                products:
+                  pack: {credits: {gems: 100, coins: 5}}
+                  pro: [pro]
+                wallets:
+                  gems: {refunds: below_zero, allows_debt: true}
+                """))
+        #expect(rules.credits == ["pack": ["gems": 100, "coins": 5]])
+        #expect(rules.currency("gems") == .init(refunds: .belowZero, allowsDebt: true))
+        #expect(rules.currency("coins") == .init(refunds: .toZero, allowsDebt: false))
+    }
+
+    @Test(arguments: [
+        ("products: {p: {credits: 100}}", "credits names no currency."),
+        ("products: {p: {credits: {gems: 0}}}", "0 is no credit."),
+        ("products: {p: {credits: {gems: many}}}", "“many” is no number."),
+        ("products: {p: {credits: {gems: 1}}}\nwallets: {gem: {}}", "Did you mean gems?"),
+        (
+            "products: {p: {credits: {gems: 1}}}\nwallets: {gems: {refunds: some}}",
+            "Write one of to_zero, below_zero, nothing."
+        ),
+    ]) func `a mistake is named, with what to do`(text: String, says: String) throws {
+        let failure = #expect(throws: ConfigurationFailure.self) { try wallets(text) }
+        let said = failure?.complaints.map(\.description) ?? []
+        #expect(said.contains { $0.contains(says) }, "\(said)")
+    }
+}

@@ -1,0 +1,215 @@
+import AppStoreFormats
+import Engine
+import Ledger
+import Logging
+import Simulator
+import Storage
+import Testing
+
+@testable import Program
+
+/// What is used up. The example pack holds 100 seeds.
+@Suite(.serialized) struct WalletStories {
+    /// Returns the transaction's number, and its signed form.
+    private static func buy(
+        for customer: String, in shop: Shop, quantity: Int64 = 1
+    ) async throws -> (id: String, signed: String) {
+        let bought = try await shop.simulator.post(
+            "/_sim/devices/\(customer)-1/purchases",
+            ["product_id": "seeds.100", "quantity": .integer(quantity)])
+        let signed = try bought.text("signed_transaction")
+        try await post(signed, as: customer, in: shop)
+        return (try bought.text("transaction_id"), signed)
+    }
+
+    private static func post(
+        _ transaction: String, as customer: String, in shop: Shop
+    ) async throws {
+        let body: JSON = [
+            "customer_id": .string(customer), "signed_transactions": [.string(transaction)],
+        ]
+        let answer = try await shop.server.send("POST", "/v1/purchases", body: body.bytes)
+        try #require(answer.status == 200)
+    }
+
+    private static func spend(
+        _ amount: Int64, _ reason: String, by customer: String, in shop: Shop, key: String? = nil
+    ) async throws -> Wire.Answer {
+        let server = Wire(base: shop.server.base, bearer: Shop.secretKey)
+        let body: JSON = ["amount": .integer(amount), "reason": .string(reason)]
+        return try await server.send(
+            "POST", "/v1/customers/\(customer)/wallets/seeds/debits", body: body.bytes,
+            headers: key.map { ["Idempotency-Key": $0] } ?? [:])
+    }
+
+    private static func balance(of customer: String, in shop: Shop) async throws -> Int64? {
+        try await shop.server.get("/v1/customers/\(customer)")["wallets"]?["seeds"]?["balance"]?
+            .integer
+    }
+
+    private static func statement(of customer: String, in shop: Shop) async throws -> [String] {
+        let wallet = try await shop.server.get("/v1/customers/\(customer)/wallets/seeds")
+        return try (wallet["items"]?.array ?? []).map {
+            "\(try $0.text("kind")) \($0["amount"]?.integer ?? 0) → \($0["balance"]?.integer ?? 0)"
+        }
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `seeds are bought, spent, refunded as far as they are there, and bought again`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database) { shop in
+            try await shop.addDevice("anna")
+            #expect(try await Self.balance(of: "anna", in: shop) == nil)
+            let first = try await Self.buy(for: "anna", in: shop, quantity: 2)
+            #expect(try await Self.balance(of: "anna", in: shop) == 200)
+            #expect(try await Self.spend(150, "oaks", by: "anna", in: shop).status == 200)
+            let tooMuch = try await Self.spend(51, "oaks", by: "anna", in: shop)
+            #expect(tooMuch.status == 409)
+            #expect(try tooMuch.json["code"] == "wallet_has_too_little")
+
+            try await shop.simulator.post("/_sim/clock", ["advance": "P1D"])
+            try await shop.simulator.post("/_sim/transactions/\(first.id)/refund", [:])
+            #expect(try await Self.balance(of: "anna", in: shop) == 0)
+            _ = try await Self.buy(for: "anna", in: shop)
+            #expect(
+                try await Self.statement(of: "anna", in: shop) == [
+                    "purchase 100 → 100", "refund -50 → 0", "debit -150 → 50", "purchase 200 → 200",
+                ])
+            try await shop.simulator.post("/_sim/transactions/\(first.id)/reverse-refund", [:])
+            #expect(try await Self.balance(of: "anna", in: shop) == 150)
+        }
+    }
+
+    @Test func `however often and whichever way a pack is told of, it is credited once`()
+        async throws
+    {
+        try await withShop(on: .sqlite) { shop in
+            try await shop.addDevice("anna")
+            let pack = try await Self.buy(for: "anna", in: shop)
+            for _ in 0..<3 { try await Self.post(pack.signed, as: "anna", in: shop) }
+            for body in try await shop.notifications() {
+                _ = try await shop.server.send("POST", "/apple/notifications", body: body)
+            }
+            try await shop.addDevice("anna")
+            let restored = try await shop.simulator.post("/_sim/devices/anna-2/restore", [:])
+            for transaction in restored["signed_transactions"]?.array ?? [] {
+                try await Self.post(transaction.string ?? "", as: "anna", in: shop)
+            }
+            #expect(try await Self.balance(of: "anna", in: shop) == 100)
+        }
+    }
+
+    @Test func `a debit with a key is made once, and the key is of no other use`() async throws {
+        try await withShop(on: .sqlite) { shop in
+            try await shop.addDevice("anna")
+            _ = try await Self.buy(for: "anna", in: shop)
+            let first = try await Self.spend(30, "oak", by: "anna", in: shop, key: "order-7")
+            let again = try await Self.spend(30, "oak", by: "anna", in: shop, key: "order-7")
+            #expect(first.status == 200 && again.body == first.body)
+            #expect(try await Self.balance(of: "anna", in: shop) == 70)
+            let other = try await Self.spend(31, "oak", by: "anna", in: shop, key: "order-7")
+            #expect(other.status == 422)
+            #expect(try other.json["code"] == "idempotency_key_reused")
+            let stranger = try await Self.spend(30, "oak", by: "ben", in: shop, key: "order-7")
+            #expect(stranger.status == 422)
+            #expect(try await Self.spend(30, "oak", by: "anna", in: shop).status == 200)
+            #expect(try await Self.balance(of: "anna", in: shop) == 40)
+        }
+    }
+
+    @Test func `a debit is for servers, of a known currency, and more than nothing`() async throws {
+        try await withShop(on: .sqlite) { shop in
+            let body: JSON = ["amount": 1, "reason": "x"]
+            let path = "/v1/customers/anna/wallets/seeds/debits"
+            let byApp = try await shop.server.send("POST", path, body: body.bytes)
+            #expect(byApp.status == 403)
+            #expect(try byApp.json["code"] == "key_not_secret")
+            let none = try await shop.server.send("GET", "/v1/customers/anna/wallets/gold")
+            #expect(none.status == 404)
+            #expect(try none.json["code"] == "currency_unknown")
+            let nothing = try await Self.spend(0, "x", by: "anna", in: shop)
+            #expect(try nothing.json["code"] == "amount_not_positive")
+            let poor = try await Self.spend(1, "x", by: "anna", in: shop)
+            #expect(poor.status == 409)
+            #expect(try await Self.balance(of: "anna", in: shop) == nil)
+        }
+    }
+
+    @Test func `two ids that become one have one wallet`() async throws {
+        try await withShop(on: .sqlite) { shop in
+            for name in ["anna", "device-7"] {
+                try await shop.addDevice(name)
+                _ = try await Self.buy(for: name, in: shop)
+                _ = try await Self.spend(40, "oak", by: name, in: shop)
+            }
+            try await shop.server.post("/v1/customers/anna/aliases", ["customer_id": "device-7"])
+            #expect(try await Self.balance(of: "device-7", in: shop) == 120)
+        }
+    }
+
+    /// Where the simulator's clock begins, and stands.
+    private static let now = Instant(milliseconds: SimulatorSettings.defaultNow.milliseconds)
+    /// Callers at once, and how often each asks. Some thousand in all.
+    private static let callers = 64
+    private static let debitsEach = 40
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `64 callers take from one wallet at once: nothing below zero, nothing lost or twice`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database) { shop in
+            try await shop.addDevice("anna")
+            _ = try await Self.buy(for: "anna", in: shop, quantity: 10)
+            _ = try await Self.buy(for: "anna", in: shop, quantity: 10)
+            // A file has one server; a PostgreSQL has any number.
+            let second = database == .postgres ? try await Self.secondServer(beside: shop) : nil
+            defer { second?.database.close() }
+            let engines = [shop.engine, second?.engine ?? shop.engine]
+            let outcomes = try await withThrowingTaskGroup(of: [Bool].self) { callers in
+                for caller in 0..<Self.callers {
+                    callers.addTask {
+                        try await Self.spendAll(caller, engines[caller % 2])
+                    }
+                }
+                return try await callers.reduce(into: []) { $0 += $1 }
+            }
+            // 20 packs, one seed a debit: exactly so many were made.
+            #expect(outcomes.count == Self.callers * Self.debitsEach)
+            #expect(outcomes.filter { $0 }.count == 2000)
+            let wallet = try await shop.engine.wallet(
+                "seeds", of: "anna", app: "birds", environment: .production)
+            #expect(wallet.balance == 0)
+            #expect(wallet.entries.map(\.balance).min() == 0)
+            #expect(wallet.entries.count == 2002)
+        }
+    }
+
+    private static func secondServer(beside shop: Shop) async throws -> Assembly {
+        try await Assembly(
+            apps: [birds], databaseAddress: shop.address, simulatorRoot: shop.authority.rootDER,
+            now: { now }, asking: .nobody,
+            logger: Logger(label: "second") { _ in SwiftLogNoOpLogHandler() })
+    }
+
+    /// Each debit twice with the same key, as a caller who heard no answer would. Whether each was
+    /// made.
+    private static func spendAll(_ caller: Int, _ engine: Engine) async throws -> [Bool] {
+        var made: [Bool] = []
+        for index in 0..<debitsEach {
+            let order = DebitOrder(
+                currency: "seeds", amount: 1, reason: "seed", key: "\(caller)-\(index)")
+            var isMade: [Bool] = []
+            for _ in 0..<2 {
+                do {
+                    _ = try await engine.debit(
+                        order, of: "anna", app: "birds", environment: .production)
+                    isMade.append(true)
+                } catch EngineFailure.walletHasTooLittle { isMade.append(false) }
+            }
+            #expect(isMade[0] == isMade[1])
+            made.append(isMade[0])
+        }
+        return made
+    }
+}
