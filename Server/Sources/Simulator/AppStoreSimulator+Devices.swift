@@ -21,32 +21,34 @@ package struct RestoredPurchases: Hashable, Sendable {
 extension AppStoreSimulator {
     /// All transactions of a device's account, oldest first, as they stand now.
     package func transactions(on deviceID: String) throws -> [String] {
-        let account = try world.device(deviceID).account
-        return try show(world.transactions(of: account), as: .transactions, of: account)
+        let device = try world.device(deviceID)
+        return try show(world.transactions(of: device.account), as: .transactions, on: device)
     }
 
     /// The transactions that entitle to something now: as in StoreKit, without consumables.
     package func entitlements(on deviceID: String) throws -> [String] {
-        let account = try world.device(deviceID).account
+        let device = try world.device(deviceID)
         let now = clock.now
-        let open = world.transactions(of: account).filter { world.entitles($0, at: now) }
-        return try show(open, as: .entitlements, of: account)
+        let open = world.transactions(of: device.account).filter { world.entitles($0, at: now) }
+        return try show(open, as: .entitlements, on: device)
     }
 
     package func statuses(on deviceID: String) throws -> [SignedStatus] {
         let account = try world.device(deviceID).account
         let faults = strike(.statuses, of: account, shows: [])
         if faults.contains(.emptyRead) { return [] }
-        return try world.chains(of: account).map { try show($0, faults) }
+        return try world.chains(of: account).map { try show($0, on: deviceID, faults) }
     }
 
     /// What a device sends to a server after restoring. Harmless to repeat; every signature is new.
     package func restore(on deviceID: String) throws -> RestoredPurchases {
-        let account = try world.device(deviceID).account
-        let kept = world.transactions(of: account).filter { $0.product.type != .consumable }
+        let device = try world.device(deviceID)
+        let kept = world.transactions(of: device.account).filter {
+            $0.product.type != .consumable
+        }
         return RestoredPurchases(
-            signedTransactions: try show(kept, as: .transactions, of: account),
-            signedRenewalInfos: try world.chains(of: account).map { chain in
+            signedTransactions: try show(kept, as: .transactions, on: device),
+            signedRenewalInfos: try world.chains(of: device.account).map { chain in
                 try authority.sign(world.renewalPayload(of: chain, at: clock.now).json)
             })
     }
@@ -55,7 +57,7 @@ extension AppStoreSimulator {
     package func appTransaction(on deviceID: String) throws -> String {
         let payload = try world.appTransaction(
             of: world.device(deviceID).account, at: clock.now)
-        return try authority.sign(payload.json)
+        return try authority.sign(bound(payload, to: deviceID).json)
     }
 
     package func storefront(of deviceID: String) throws(StoreProblem) -> Storefront {

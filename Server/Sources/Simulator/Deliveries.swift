@@ -103,7 +103,7 @@ struct Deliveries: Sendable {
             queue.add(extra(number), due: now)
         case .burst:
             queue.add(first, due: now)
-            for _ in 1..<Self.burst { queue.add(extra(number), due: now) }
+            for copy in 1..<Self.burst { queue.add(extra(number, copy: copy), due: now) }
         case .delayed(let milliseconds):
             queue.add(first, due: AppStoreDate(milliseconds: now.milliseconds + milliseconds))
         case .reordered:
@@ -128,9 +128,10 @@ struct Deliveries: Sendable {
         return number
     }
 
-    /// An attempt beyond the schedule: it is not followed by another.
-    private func extra(_ number: Int) -> Due {
-        Due(number: number, attempt: Self.retryHours.count + 1)
+    /// An attempt beyond the schedule: it is not followed by another. Each has a number of its own,
+    /// so that no two copies of version 1 are alike.
+    private func extra(_ number: Int, copy: Int = 1) -> Due {
+        Due(number: number, attempt: Self.retryHours.count + copy)
     }
 
     /// An attempt that could not be made is to be made later.

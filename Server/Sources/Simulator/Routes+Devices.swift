@@ -75,7 +75,11 @@ extension SimulatorRoute {
         get("/_sim/devices/{id}/app-transaction", "The signed statement that the app was had.") {
             simulator, call in
             let signed = try await simulator.appTransaction(on: call.parameter("id"))
-            return .json(["signed_app_transaction": .string(signed)])
+            let verification = try await simulator.verificationID(of: call.parameter("id"))
+            return .json([
+                "signed_app_transaction": .string(signed),
+                "device_verification_id": .string(verification),
+            ])
         },
         get("/_sim/devices/{id}/storefront", "The country's App Store.") { simulator, call in
             let storefront = try await simulator.storefront(of: call.parameter("id"))

@@ -17,9 +17,7 @@ extension SimulatorRoute {
         get("/_sim/openapi.json", "This description.") { _, _ in .json(OpenAPI.document) },
         post(
             "/_sim/reset", "Begins a new world. What is not named is as it was.",
-            resetFields + ShopBody.fields + SimulatorSettings.apiFields
-                + SimulatorSettings.legacyFields,
-            bodyBytesMax: shopBytesMax
+            allResetFields, bodyBytesMax: shopBytesMax
         ) {
             simulator, call in
             try await simulator.reset(settings(call.body, from: simulator.settings))
@@ -53,6 +51,10 @@ extension SimulatorRoute {
         },
     ]
 
+    fileprivate static let allResetFields =
+        resetFields + ShopBody.fields + SimulatorSettings.apiFields
+        + SimulatorSettings.legacyFields
+
     private static let resetFields = [
         Field("seed", "integer", "Everything random comes from it."),
         Field("now", "string", "The time to begin at, RFC 3339."),
@@ -85,7 +87,7 @@ extension SimulatorRoute {
         Field("rate", "number", "Virtual per real time; 0 stops the clock."),
     ]
 
-    private static func settings(
+    fileprivate static func settings(
         _ body: RequestBody, from old: SimulatorSettings
     ) throws -> SimulatorSettings {
         var settings = old
@@ -128,6 +130,17 @@ extension SimulatorRoute {
         settings.isDeterministic = try body.bool("deterministic") ?? old.isDeterministic
         try settings.readAPI(body)
         return settings
+    }
+}
+
+extension SimulatorSettings {
+    /// These settings as the body of a reset would change them: for what a file says.
+    ///
+    /// - Throws: ``StoreProblem`` for a field that nobody knows, or a value that cannot be.
+    package func changed(by reset: JSON) throws -> Self {
+        let known = SimulatorRoute.allResetFields.map(\.name)
+        let body = try RequestBody(reset, known: known, place: "The file")
+        return try SimulatorRoute.settings(body, from: self)
     }
 }
 

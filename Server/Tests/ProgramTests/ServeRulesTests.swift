@@ -69,12 +69,12 @@ import Testing
 
 /// A folder of its own for one test.
 enum TemporaryFolder {
-    static func with(_ body: (String) async throws -> Void) async throws {
+    static func with<Value>(_ body: (String) async throws -> Value) async throws -> Value {
         let url = FileManager.default.temporaryDirectory
             .appendingPathComponent("perennial-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: url) }
-        try await body(url.path)
+        return try await body(url.path)
     }
 }
 

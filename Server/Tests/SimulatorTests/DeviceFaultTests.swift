@@ -33,6 +33,23 @@ import Testing
         }
     }
 
+    @Test func `the statuses may be empty, and are right the next time`() async throws {
+        let stage = try await stage(next: .emptyRead)
+        #expect(try await stage.simulator.statuses(on: "anna-1").isEmpty)
+        #expect(try await stage.simulator.statuses(on: "anna-1").map(\.status) == [.active])
+    }
+
+    @Test func `the last of a list may be none of Apple's, while the others are`() async throws {
+        let stage = try await stage(next: .forged, .wrongApp)
+        let leaf = try Stage.authority.get().certificates[0]
+        let forged = try await stage.simulator.transactions(on: "anna-1")
+        #expect(try forged.map { try isSigned($0, byLeaf: leaf) } == [true, true, false])
+        let foreign = try await stage.simulator.unfinished(on: "anna-1").map {
+            try decode(TransactionPayload.self, $0).bundleId
+        }
+        #expect(foreign == [ExampleShop.bundleID, ExampleShop.bundleID, "com.example.other"])
+    }
+
     @Test func `what comes twice has two signatures`() async throws {
         let stage = try await stage(next: .latestTwice)
         let shown = try await stage.simulator.transactions(on: "anna-1")
@@ -88,8 +105,9 @@ import Testing
         let first = try await stage.truth().originalTransactionID
         try await simulator.finish(first, on: "anna-1")
         let (two, three) = ("2026-02-10", "2026-03-10")
-        for expected in [[three, two], ["2026-01-10", two, three], [two, three, three], [two, three]]
-        {
+        for expected in [
+            [three, two], ["2026-01-10", two, three], [two, three, three], [two, three],
+        ] {
             #expect(try await days(simulator.unfinished(on: "anna-1")) == expected)
         }
     }

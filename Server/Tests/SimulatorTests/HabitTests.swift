@@ -129,6 +129,33 @@ import Testing
         #expect(told.expiresDate == held.expiresDate)
     }
 
+    @Test func `receipts of the sandbox may count the first transaction otherwise`() async throws {
+        for (environment, shift) in [(SimulatedEnvironment.sandbox, Int64(1)), (.production, 0)] {
+            let stage = try Stage { $0.habits = [.sandboxReceiptsShiftOriginalID] }
+            try await stage.simulator.addDevice(account: "anna", environment: environment)
+            let id = try await stage.buy("pro.monthly").originalTransactionID
+            let shifted = String(try require(Int64(id), "no number") + shift)
+            var request = VerifyReceiptRequest()
+            request.password = SimulatorSettings.wellKnownSecret
+            request.receiptData = try await stage.simulator.receipt(on: "anna-1")
+            let answer = try await stage.simulator.verifyReceipt(
+                request.json.bytes, at: environment)
+            let places = [
+                answer["receipt"]?["in_app"], answer["latest_receipt_info"],
+                answer["pending_renewal_info"],
+            ]
+            for place in places {
+                let first = place?.array?.first
+                #expect(first?["original_transaction_id"]?.string == shifted)
+            }
+            request.receiptData = try await stage.simulator.transactionReceipt(of: id)
+            let old = try await stage.simulator.verifyReceipt(request.json.bytes, at: environment)
+            #expect(old["receipt"]?["original_transaction_id"]?.string == shifted)
+            #expect(old["auto_renew_status"] == 1)
+            #expect(try await stage.letters()[0].transaction.originalTransactionId == id)
+        }
+    }
+
     @Test func `the sandbox of former years renews six times`() async throws {
         let stage = try Stage { $0.habits = [.sandboxRenewsSixTimes] }
         try await stage.simulator.addDevice(account: "anna", environment: .sandbox)

@@ -164,6 +164,29 @@ import Testing
         #expect(abs(scene.share { $0?.intent == .buyAgain } - 0.16) < 0.02)
     }
 
+    @Test func `one whim in twenty is followed by another, a third of these at the same instant`()
+        throws
+    {
+        var scene = try Scene("family.monthly")
+        scene.now = AppStoreDate(milliseconds: scene.now.milliseconds + 86_400_000)
+        var (whims, followed, atOnce) = (0, 0, 0)
+        for seed in 1...4 * Self.lives {
+            var life = Life(
+                name: "life", environment: .production, household: nil, seed: seed &* 0x9E37)
+            // These are followed in any case.
+            switch life.plan(in: scene.world, at: scene.now)?.intent {
+            case .look?, .act(.cancel)?, .act(.advancedCommerce)?, nil: continue
+            default: whims += 1
+            }
+            var copy = life
+            guard copy.takeFollowing() == .changeProduct(isRepeated: false) else { continue }
+            followed += 1
+            if life.plan(in: scene.world, at: scene.now)?.at == scene.now { atOnce += 1 }
+        }
+        #expect((0.03...0.07).contains(Double(followed) / Double(whims)))
+        #expect((0.2...0.4).contains(Double(atOnce) / Double(followed)))
+    }
+
     @Test func `each whim comes as often as its weight says`() throws {
         var scene = try Scene("family.monthly")
         // Not a fresh period: nobody leaves now.

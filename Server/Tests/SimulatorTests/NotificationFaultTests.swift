@@ -75,6 +75,8 @@ import Testing
         #expect(letters[0].notification.notificationType == .subscribed)
         #expect(letters[1].notification.data?.status?.rawValue == 99)
         #expect(letters[2].notification.unknown.map(\.key) == ["fieldOfTomorrow"])
+        #expect(letters[2].notification.data?.unknown.map(\.key) == ["fieldOfTomorrow"])
+        #expect(letters[2].renewal?.unknown.map(\.key) == ["fieldOfTomorrow"])
         #expect(letters[2].transaction.unknown.map(\.key) == ["fieldOfTomorrow"])
         #expect(letters[2].transaction.transactionReason?.rawValue == "SOMETHING_NEW")
         // No later transaction has an offer: the fault goes on waiting.
@@ -91,6 +93,27 @@ import Testing
         let letter = try await stage.letters()[0]
         #expect(letter.transaction.offerType?.rawValue == 99)
         #expect(letter.transaction.offerPeriod == "P1W")
+        // The next period has none, so there is nothing to alter.
+        #expect(letter.renewal?.offerType == nil)
+    }
+
+    @Test func `the next period's offer can be of a kind that nobody knows, too`() async throws {
+        let stage = try Stage(shop: TableShop.file())
+        try await stage.simulator.setFaults { try $0.notifications.order([.unknownOfferType]) }
+        try await stage.buy("discounted")
+        let renewal = try require(try await stage.letters()[0].renewal, "no renewal")
+        #expect(renewal.offerType?.rawValue == 99)
+        #expect(renewal.offerDiscountType?.rawValue == "SOMETHING_NEW")
+    }
+
+    @Test func `what is ordered comes alone, whatever is certain`() async throws {
+        let stage = try await stage(next: .unknownSubtype)
+        await stage.simulator.setFaults { $0.notifications.odds = [.unknownType: 1, .drop: 1] }
+        try await stage.buy("pro.monthly")
+        let letter = try require(try stage.letterBox.letters.first, "it was dropped")
+        #expect(letter.notification.subtype?.rawValue == "SOMETHING_NEW")
+        #expect(letter.notification.notificationType == .subscribed)
+        #expect(await stage.simulator.notifications[0].faults == [.unknownSubtype])
     }
 
     @Test func `a body that is cut arrives whole at the next attempt`() async throws {
@@ -129,6 +152,21 @@ import Testing
         #expect(attempts == ["2026-01-10T20:01:00.000Z"])
     }
 
+    @Test func `a delay up to a length is another each time`() async throws {
+        let stage = try Stage()
+        await stage.simulator.setFaults { faults in
+            faults.notifications.odds[.delay] = 1
+            faults.delay = Faults.Delay(seconds: 86_400, isMaximum: true)
+        }
+        try await stage.buy("pro.monthly")
+        try await stage.advance("P1Y")
+        let delays = await stage.simulator.notifications.compactMap { sent in
+            sent.attempts.first.map { $0.at.milliseconds - sent.notice.at.milliseconds }
+        }
+        #expect(delays.count >= 12 && Set(delays).count == delays.count)
+        #expect(delays.allSatisfy { (0..<86_400_000).contains($0) })
+    }
+
     @Test(arguments: NotificationFault.allCases)
     func `a fault that is certain strikes each time, and the world does not notice`(
         fault: NotificationFault
@@ -149,10 +187,10 @@ import Testing
 
     @Test func `odds of one fault change nothing about another`() async throws {
         var dropped: [[String]] = []
-        for forged in [0.0, 0.5] {
+        for others in [[:], [NotificationFault.forged: 0.5]] {
             let stage = try Stage()
             await stage.simulator.setFaults { faults in
-                faults.notifications.odds = [.drop: 0.5, .forged: forged]
+                faults.notifications.odds = others.merging([.drop: 0.5]) { one, _ in one }
             }
             try await stage.buy("pro.monthly")
             try await stage.advance("P2Y")

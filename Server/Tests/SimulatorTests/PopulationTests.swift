@@ -84,6 +84,18 @@ import Testing
         #expect(Set(arrivals.filter(edges.contains)).count > 20)
     }
 
+    @Test func `nobody comes in the last month, nor begins anything after the end`() throws {
+        let span = try moment("2027-09-15T12:00:00Z")..<moment("2028-09-15T12:00:00Z")
+        var population = Population(300, seed: 7, within: span, StoreCalendar())
+        let edges = Set(EdgeMoments.within(span, StoreCalendar()))
+        let last = try moment("2028-08-17T12:00:00Z")
+        #expect(population.arrivals.filter { !edges.contains($0) }.allSatisfy { $0 < last })
+        #expect(population.arrivals.contains { $0 > (try? moment("2028-07-15T12:00:00Z")) ?? $0 })
+        var world = World(SimulatorSettings(now: span.lowerBound, shop: try FullShop.file()))
+        population.play(&world, until: span.upperBound) { _ in }
+        #expect(population.nextDue == nil && world.rowsPlayed.contains { $0 > 0 })
+    }
+
     @Test func `a population lives in a running simulator, and two runs are the same bytes`()
         async throws
     {

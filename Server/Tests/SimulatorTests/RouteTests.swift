@@ -30,6 +30,19 @@ import Testing
         }
     }
 
+    @Test func `a file can say what a reset's body can, and nothing else`() throws {
+        let given = SimulatorSettings(seed: 3, shop: try ExampleShop.file())
+        let changed = try given.changed(
+            by: ["grace_days": 28, "app": ["bundle_id": "com.example.cats"], "shop": "full"])
+        #expect(changed.graceDays == 28 && changed.seed == 3)
+        #expect(changed.bundleID == "com.example.cats")
+        #expect(changed.shop.products.contains { $0.id == "tiers.gold" })
+        let failure = #expect(throws: StoreProblem.self) {
+            try given.changed(by: ["graec_days": 3])
+        }
+        #expect(failure?.message == "The file has the unknown field graec_days.")
+    }
+
     @Test func `a reset begins a new world and keeps what is not named`() async throws {
         let stage = try Stage()
         try await stage.buy("pro.monthly")

@@ -56,13 +56,15 @@ import Testing
         let stream = try await stage.simulator.updates(on: "anna-1", limit: 1)
         try await stage.simulator.signIn("ben", on: "anna-1")
         try await stage.simulator.purchase(PurchaseOrder("pro.monthly"), on: "ben-1")
+        let key = Account.Key(name: "ben", environment: .production)
+        let ben = await stage.simulator.world.accounts[key]?.appTransactionID
+        // Ends the stream, should nothing have come.
+        try await stage.simulator.reset(stage.simulator.settings)
         var owners: [String?] = []
         for await event in stream {
             let signed = event.content["signed_transaction"]?.string ?? ""
             owners.append(try decode(TransactionPayload.self, signed).appTransactionId)
         }
-        let key = Account.Key(name: "ben", environment: .production)
-        let ben = await stage.simulator.world.accounts[key]?.appTransactionID
         #expect(owners == [ben] && ben != nil)
     }
 }

@@ -12,7 +12,7 @@ import Testing
         let stage = try Stage(shop: FullShop.file())
         let simulator = stage.simulator
         await simulator.setFaults { faults in
-            for fault in NotificationFault.allCases { faults.notifications.odds[fault] = 0.05 }
+            for fault in NotificationFault.allCases { faults.notifications.odds[fault] = 0.15 }
             for fault in APIFault.allCases { faults.api.odds[fault] = 0.05 }
             for fault in DeviceFault.allCases { faults.devices.odds[fault] = 0.2 }
             (faults.slowSeconds, faults.staleSeconds) = (0, 40 * 86_400)

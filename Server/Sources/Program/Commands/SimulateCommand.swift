@@ -18,6 +18,8 @@ struct SimulateCommand: AsyncParsableCommand {
     var shop: String?
     @Option(help: "Say what is odd in a .storekit file, and start nothing.")
     var lint: String?
+    @Option(help: "What the shop's file cannot say: YAML with the fields of POST /_sim/reset.")
+    var world: String?
     @Option(help: "The app's bundle id.") var bundleID = ExampleShop.bundleID
     @Option(help: "The app's Apple id.") var appAppleID = ExampleShop.appAppleID
     @Option(help: "Where notifications are posted.") var notificationURL: String?
@@ -40,7 +42,8 @@ struct SimulateCommand: AsyncParsableCommand {
                 appAppleID: appAppleID)
             settings.notificationURL = notificationURL
             settings.isDeterministic = deterministic
-            let authority = try authority()
+            if let world { settings = try WorldFile(path: world).settings(over: settings) }
+            let authority = try authority(of: settings)
             if let accounts = people.population {
                 return try people.play(accounts, settings, signedBy: authority)
             }
@@ -67,9 +70,9 @@ struct SimulateCommand: AsyncParsableCommand {
         try await ServiceGroup(together: [face], stopsOnSignals: true, logger: logger).run()
     }
 
-    private func authority() throws -> SigningAuthority {
-        deterministic
-            ? try SigningAuthority(seed: seed, ocspURL: ocspURL)
+    private func authority(of settings: SimulatorSettings) throws -> SigningAuthority {
+        settings.isDeterministic
+            ? try SigningAuthority(seed: settings.seed, ocspURL: ocspURL)
             : try DevShop(folder: data).authority(ocspURL: ocspURL)
     }
 

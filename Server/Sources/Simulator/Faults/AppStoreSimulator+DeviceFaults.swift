@@ -13,10 +13,11 @@ enum DeviceLook: Hashable, Sendable {
 }
 
 extension AppStoreSimulator {
-    /// Shows an account's transactions as a device does: signed anew, and as its faults have it.
+    /// Shows its account's transactions as a device does: signed anew, and as its faults have it.
     func show(
-        _ transactions: [StoreTransaction], as look: DeviceLook, of account: Account.Key
+        _ transactions: [StoreTransaction], as look: DeviceLook, on device: Device
     ) throws -> [String] {
+        let account = device.account
         let faults = strike(look, of: account, shows: transactions)
         var shown = transactions
         if faults.contains(.listedInRetry) {
@@ -29,8 +30,8 @@ extension AppStoreSimulator {
         if faults.contains(.latestTwice), let last = shown.last { shown.append(last) }
         if faults.contains(.newestFirst) { shown.reverse() }
         if !faults.isDisjoint(with: [.emptyRead, .lapsedAtRenewal]) { shown = [] }
-        var documents = try shown.map { try sign($0) }
-        if let last = shown.last, let spoiled = try sign(last, faults) {
+        var documents = try shown.map { try sign($0, on: device.id) }
+        if let last = shown.last, let spoiled = try sign(last, on: device.id, faults) {
             documents[documents.count - 1] = spoiled
         }
         return documents
@@ -38,7 +39,7 @@ extension AppStoreSimulator {
 
     /// The status of a chain as a device shows it.
     func show(
-        _ subscription: Subscription, _ faults: Set<DeviceFault>
+        _ subscription: Subscription, on deviceID: String, _ faults: Set<DeviceFault>
     ) throws -> SignedStatus {
         var subscription = subscription
         var renewal = world.renewalPayload(of: subscription, at: clock.now)
@@ -52,12 +53,14 @@ extension AppStoreSimulator {
         }
         return SignedStatus(
             originalTransactionID: subscription.id, status: status,
-            signedTransaction: try sign(subscription.latest),
+            signedTransaction: try sign(subscription.latest, on: deviceID),
             signedRenewalInfo: try authority.sign(renewal.json))
     }
 
     /// What a device answers to a purchase: the transaction that was made, or one it held before.
-    func show(purchased transaction: StoreTransaction) throws -> PurchaseAnswer {
+    func show(
+        purchased transaction: StoreTransaction, on deviceID: String
+    ) throws -> PurchaseAnswer {
         let held = world.transactions(of: transaction.account).last {
             let isOfOne = transaction.expires == nil
             let isSame =
@@ -70,7 +73,8 @@ extension AppStoreSimulator {
             .purchase, of: transaction.account, shows: [held, transaction].compactMap { $0 })
         let answer = faults.contains(.heldTransaction) ? held ?? transaction : transaction
         return PurchaseAnswer(
-            signedTransaction: try sign(answer, faults) ?? sign(answer), transactionID: answer.id,
+            signedTransaction: try sign(answer, on: deviceID, faults) ?? sign(answer, on: deviceID),
+            transactionID: answer.id,
             originalTransactionID: answer.originalID)
     }
 
@@ -114,18 +118,18 @@ extension AppStoreSimulator {
         return Set(struck)
     }
 
-    private func sign(_ transaction: StoreTransaction) throws -> String {
-        try authority.sign(world.payload(of: transaction, at: clock.now).json)
+    private func sign(_ transaction: StoreTransaction, on deviceID: String) throws -> String {
+        try authority.sign(payload(of: transaction, on: deviceID).json)
     }
 
     /// Spoiled, where one of the faults does that.
     private func sign(
-        _ transaction: StoreTransaction, _ faults: Set<DeviceFault>
+        _ transaction: StoreTransaction, on deviceID: String, _ faults: Set<DeviceFault>
     ) throws -> String? {
         let spoilage = DeviceFault.allCases.filter(faults.contains).lazy.compactMap(\.spoilage)
             .first
         return try spoilage.map { spoilage in
-            let payload = world.payload(of: transaction, at: clock.now).json
+            let payload = payload(of: transaction, on: deviceID).json
             return try authority.sign(payload, spoiled: spoilage)
         }
     }

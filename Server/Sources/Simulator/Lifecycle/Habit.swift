@@ -19,6 +19,7 @@ package enum Habit: String, Hashable, Sendable, CaseIterable {
     case declinedPurchaseArrives = "declined_purchase_arrives"
     case interruptedPurchaseFails = "interrupted_purchase_fails"
     case familyTransactionsHidePrice = "family_transactions_hide_price"
+    case sandboxReceiptsShiftOriginalID = "sandbox_receipts_shift_original_id"
 
     /// What happens with the habit, in one sentence.
     package var summary: String {
@@ -52,6 +53,8 @@ package enum Habit: String, Hashable, Sendable, CaseIterable {
             "An interrupted purchase fails at first, as in StoreKit 1; else it is pending."
         case .familyTransactionsHidePrice:
             "A family member's transaction costs 0; else it shows what the purchaser paid."
+        case .sandboxReceiptsShiftOriginalID:
+            "Receipts of the sandbox have an original_transaction_id that is higher by one."
         }
     }
 }

@@ -4,8 +4,9 @@ import AppStoreFormats
 
 extension Life {
     private static let hour: Int64 = 3_600_000
-    /// Odds that another act follows at the same instant.
-    private static let atTheSameInstant = 0.05
+    /// Odds that another act follows a whim, and that what follows does so at the same instant.
+    private static let followsWhim = 0.05
+    private static let atTheSameInstant = 0.3
     /// Odds that somebody without a subscription buys something once more.
     private static let boughtOnceMore = 0.3
 
@@ -13,8 +14,10 @@ extension Life {
     mutating func plan(in world: World, at now: AppStoreDate) -> Plan? {
         guard actsLeft > 0 else { return nil }
         if let following = takeFollowing() {
+            let isAtOnce = dice.happens(Self.atTheSameInstant)
             return Plan(
-                intent: following, at: dice.moment(from: now, until: now.later(24 * Self.hour)))
+                intent: following,
+                at: isAtOnce ? now : dice.moment(from: now, until: now.later(24 * Self.hour)))
         }
         guard let id = try? chain(in: world), let subscription = world.subscriptions[id] else {
             return planWithoutSubscription(at: now)
@@ -58,7 +61,7 @@ extension Life {
         }
         guard let whim = dice.pick(weighted: LifeWeights.whims) else { return afterwards }
         let intent = intent(of: whim, subscription)
-        if dice.happens(Self.atTheSameInstant) { follow(with: .changeProduct(isRepeated: false)) }
+        if dice.happens(Self.followsWhim) { follow(with: .changeProduct(isRepeated: false)) }
         return Plan(intent: intent, at: dice.edgyMoment(from: now, until: end))
     }
 

@@ -37,7 +37,8 @@ extension AppStoreSimulator {
             try world.take(order, on: deviceID, at: now)
         }
         switch sale {
-        case .purchased(let transaction): return .purchased(try show(purchased: transaction))
+        case .purchased(let transaction):
+            return .purchased(try show(purchased: transaction, on: deviceID))
         case .pending(let pending): return .pending(id: pending.id, reason: pending.reason.rawValue)
         case .cancelled: return .cancelled
         case .failed(let error): return .failed(error)
@@ -50,7 +51,10 @@ extension AppStoreSimulator {
         let (transaction, _) = try await perform { world, now throws(StoreProblem) in
             try world.settle(pending: id, verb, at: now)
         }
-        return try transaction.map { try show(purchased: $0) }
+        // It reaches the account's devices by their updates; the first stands for them.
+        return try transaction.map {
+            try show(purchased: $0, on: "\($0.account.name)-1")
+        }
     }
 
     /// Redeems a code for a subscription that runs or is over.
@@ -111,9 +115,11 @@ extension AppStoreSimulator {
 
     /// The transactions that a device's app has not finished yet, oldest first.
     package func unfinished(on deviceID: String) throws -> [String] {
-        let account = try world.device(deviceID).account
-        let all = world.transactions(of: account).filter { !world.finished.contains($0.id) }
-        return try show(all, as: .unfinished, of: account)
+        let device = try world.device(deviceID)
+        let all = world.transactions(of: device.account).filter {
+            !world.finished.contains($0.id)
+        }
+        return try show(all, as: .unfinished, on: device)
     }
 
     /// Signs another account in on a device. What the device shows is that account's from then on,

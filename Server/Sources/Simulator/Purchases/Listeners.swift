@@ -67,10 +67,14 @@ struct Listeners: Sendable {
 
     /// Tells an account's devices, except the one that knows already. Forgets those whose stream
     /// has ended: by its limit, or because nobody reads it any more.
-    mutating func tell(_ event: ServerSentEvent, to account: Account.Key, except device: String?) {
+    mutating func tell(
+        _ account: Account.Key, except device: String?,
+        _ event: (_ deviceID: String) throws(SigningFailure) -> ServerSentEvent
+    ) throws(SigningFailure) {
         var ended: [Int] = []
         for index in listeners.indices
         where listeners[index].account == account && listeners[index].deviceID != device {
+            let event = try event(listeners[index].deviceID)
             if case .terminated = listeners[index].continuation.yield(event) {
                 ended.append(index)
             } else if let left = listeners[index].left {
@@ -108,19 +112,25 @@ extension AppStoreSimulator {
         guard let name = notice.account else { return }
         let account = Account.Key(name: name, environment: notice.environment)
         guard listeners.contains(account), let transaction = notice.transaction else { return }
-        let signed = JSON.string(try authority.sign(transaction.json))
+        func signed(_ deviceID: String) throws(SigningFailure) -> JSON {
+            .string(try authority.sign(bound(transaction, to: deviceID).json))
+        }
         if notice.type.changesTransaction(notice.subtype) {
-            let event = ServerSentEvent(
-                name: "transaction", content: ["signed_transaction": signed])
-            listeners.tell(event, to: account, except: world.actingDevice)
+            try listeners.tell(account, except: world.actingDevice) {
+                deviceID throws(SigningFailure) in
+                ServerSentEvent(
+                    name: "transaction", content: ["signed_transaction": try signed(deviceID)])
+            }
         }
         guard let renewal = notice.renewal, let status = notice.status else { return }
-        let content: JSON = [
-            "status": status.json, "signed_transaction": signed,
-            "signed_renewal_info": .string(try authority.sign(renewal.json)),
-        ]
-        listeners.tell(
-            ServerSentEvent(name: "status", content: content), to: account, except: nil)
+        let renewalText = JSON.string(try authority.sign(renewal.json))
+        try listeners.tell(account, except: nil) { deviceID throws(SigningFailure) in
+            let content: JSON = [
+                "status": status.json, "signed_transaction": try signed(deviceID),
+                "signed_renewal_info": renewalText,
+            ]
+            return ServerSentEvent(name: "status", content: content)
+        }
     }
 }
 

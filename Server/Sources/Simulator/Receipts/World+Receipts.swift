@@ -121,14 +121,34 @@ extension World {
         let shown = transactions(of: key).filter {
             $0.product.type != .consumable || !finished.contains($0.id)
         }
-        return shown.map { LegacyTransaction(payload: $0.payload(signed: now, letterhead)) }
+        return shown.map { legacyTransaction($0, letterhead, at: now) }
+    }
+
+    func legacyTransaction(
+        _ transaction: StoreTransaction, _ letterhead: Letterhead, at now: AppStoreDate
+    ) -> LegacyTransaction {
+        var payload = transaction.payload(signed: now, letterhead)
+        payload.originalTransactionId = legacyID(
+            payload.originalTransactionId, in: transaction.account.environment)
+        return LegacyTransaction(payload: payload)
+    }
+
+    /// The number of a purchase as receipts have it.
+    private func legacyID(_ id: String?, in environment: SimulatedEnvironment) -> String? {
+        guard settings.has(.sandboxReceiptsShiftOriginalID), environment == .sandbox else {
+            return id
+        }
+        return id.flatMap { Int64($0) }.map { String($0 + 1) }
     }
 
     /// What will become of an account's subscriptions.
     func legacyRenewals(of key: Account.Key, at now: AppStoreDate) -> [VerifyReceiptRenewal] {
         let letterhead = letterhead(of: key)
         return chains(of: key).map { chain in
-            VerifyReceiptRenewal(chain.renewalPayload(signed: now, letterhead))
+            var payload = chain.renewalPayload(signed: now, letterhead)
+            payload.originalTransactionId = legacyID(
+                payload.originalTransactionId, in: key.environment)
+            return VerifyReceiptRenewal(payload)
         }
     }
 

@@ -18,6 +18,12 @@ extension AppStoreSimulator {
     /// The answer to a request as Apple would give it. What Apple does not say, why a token is
     /// refused, is in the log.
     func answer(_ request: APIRequest) async -> APIAnswer {
+        let answer = await unrecordedAnswer(request)
+        note(request, answer)
+        return answer
+    }
+
+    private func unrecordedAnswer(_ request: APIRequest) async -> APIAnswer {
         // Apple, too, says nothing about a path that it does not know.
         guard let (endpoint, parameters) = APIEndpoint.match(request) else { return APIAnswer(404) }
         if let answer = await faultyAnswer(to: request, endpoint) { return answer }
@@ -49,6 +55,31 @@ extension AppStoreSimulator {
             note("trouble", [("endpoint", .string(endpoint.name)), ("error", .string("\(error)"))])
             return APIAnswer(.generalInternal)
         }
+    }
+
+    /// What was asked is in the log, and with which number it was refused; not what was answered,
+    /// whose signatures are others each time.
+    private func note(_ request: APIRequest, _ answer: APIAnswer) {
+        let query = request.query.map { JSON.string("\($0.name)=\($0.value)") }
+        note(
+            "call",
+            [
+                (
+                    "endpoint",
+                    .string("\(request.method.rawValue) \(request.path.joined(separator: "/"))")
+                ),
+                ("environment", .string(request.environment.rawValue)), ("query", .array(query)),
+                ("body", Self.recorded(request.body)), ("status", .integer(Int64(answer.status))),
+                ("error_code", answer.body?["errorCode"] ?? .null),
+            ])
+    }
+
+    /// Bytes of a body that the log shows.
+    static let recordedBytesMax = 2000
+
+    /// The beginning of a body, as text.
+    static func recorded(_ body: [UInt8]) -> JSON {
+        .string(String(decoding: body.prefix(recordedBytesMax), as: UTF8.self))
     }
 
     private func authorize(_ request: APIRequest) throws(BearerToken.Refusal) {

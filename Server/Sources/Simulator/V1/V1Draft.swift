@@ -50,10 +50,11 @@ struct V1Draft {
     /// What a cancellation is about: the refunded transaction, or the one that an upgrade replaced.
     private var cancelled: TransactionPayload? {
         if transaction.revocationDate != nil { return transaction }
-        return world.legacyTransactions(of: owner, at: now).map(\.payload).last {
-            $0.originalTransactionId == transaction.originalTransactionId
-                && $0.revocationDate != nil
-        }
+        let chain = world.subscriptions[transaction.originalTransactionId ?? ""]
+        let letterhead = world.letterhead(of: owner)
+        return chain?.transactions.map {
+            world.legacyTransaction($0, letterhead, at: now).payload
+        }.last { $0.revocationDate != nil }
     }
 
     /// The one transaction, in the form of before iOS 7; under other keys once it is over.

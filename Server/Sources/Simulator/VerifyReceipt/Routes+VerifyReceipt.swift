@@ -31,12 +31,24 @@ extension AppStoreSimulator {
             router.post(RouterPath(path)) { request, _ in
                 let limit = VerifyReceipt.bodyBytesMax
                 let body = try await Self.bytes(of: request, atMost: limit)
-                return Self.response(try await self.verifyReceipt(body, at: environment))
+                let answer = try await self.verifyReceipt(body, at: environment)
+                await self.note(body, answer, at: environment)
+                return Self.response(answer)
             }
             router.get(RouterPath(path)) { _, _ in
                 Self.response(VerifyReceiptAnswer(.unreadable).json)
             }
         }
+    }
+
+    /// What was asked, and the status of the answer.
+    private func note(_ body: [UInt8], _ answer: JSON, at environment: SimulatedEnvironment) {
+        note(
+            "call",
+            [
+                ("endpoint", "POST verifyReceipt"), ("environment", .string(environment.rawValue)),
+                ("body", Self.recorded(body)), ("status", answer["status"] ?? .null),
+            ])
     }
 
     private static func response(_ json: JSON) -> Response {

@@ -141,11 +141,10 @@ extension VerifyReceipt {
         answer.receipt = receipt
         answer.status = .valid
         guard receipt.expires != nil else { return answer.json }
-        guard let chain = world.subscriptions[receipt.originalTransactionID ?? ""]?.latest else {
-            return unknownAccount.json
-        }
-        let payload = chain.payload(signed: now, world.letterhead(of: owner))
-        let latest = LegacyTransaction(payload: payload).receipt(
+        let chain = world.chainOfTransaction[id].flatMap { world.subscriptions[$0] }
+        guard let chain else { return unknownAccount.json }
+        let letterhead = world.letterhead(of: owner)
+        let latest = world.legacyTransaction(chain.latest, letterhead, at: now).receipt(
             appAppleID: world.settings.appAppleID, device: world.hardware(of: owner))
         if latest.cancelled == nil, let expires = latest.expires, expires > now {
             answer.latest = latest

@@ -244,12 +244,13 @@ import Testing
         #expect(Set(receipts).count == 4)
     }
 
-    @Test func `a burst repeats a notification with another receipt in it`() async throws {
+    @Test func `a burst repeats a notification, each time with another receipt in it`() async throws
+    {
         let stage = try stage()
         try await stage.simulator.setFaults { try $0.notifications.order([.burst]) }
         try await stage.buy("pro.monthly")
         let receipts = try posted(stage).compactMap(\.unifiedReceipt?.latestReceipt)
-        #expect(receipts.count == Deliveries.burst && Set(receipts).count == 2)
+        #expect(receipts.count == Deliveries.burst && Set(receipts).count == receipts.count)
         #expect(try types(stage) == Array(repeating: "INITIAL_BUY", count: Deliveries.burst))
     }
 

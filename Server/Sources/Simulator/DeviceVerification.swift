@@ -1,0 +1,64 @@
+import AppStoreFormats
+import Crypto
+
+/// What binds a document to the device that got it ("deviceVerification" in StoreKit's
+/// documentation): the SHA-384 of a nonce and of the device's own identifier, both UUIDs in small
+/// letters, one after the other. Nothing here changes the world: the nonce follows from what is
+/// signed, and when.
+struct DeviceVerification: Sendable {
+    private let hardware: LegacyDevice
+
+    init(seed: UInt64, deviceID: String) {
+        hardware = LegacyDevice(seed: seed, name: deviceID)
+    }
+
+    /// `AppStore.deviceVerificationID` of the device.
+    var id: String {
+        LegacyDevice.uuidText(
+            LegacyDevice.noise("verification", hardware.seed, hardware.name, count: 16)
+        ).lowercased()
+    }
+
+    /// The two fields, for a document of an id that is signed at a moment.
+    func fields(
+        of documentID: String, signed: AppStoreDate?
+    ) -> (verification: String, nonce: String) {
+        let name = "\(hardware.name) \(documentID) \(signed?.milliseconds ?? 0)"
+        let nonce = LegacyDevice.uuidText(
+            LegacyDevice.noise("nonce", hardware.seed, name, count: 16)
+        ).lowercased()
+        let hash = Array(SHA384.hash(data: Array((nonce + id).utf8)))
+        return (String(decoding: Base64.standard.encode(hash), as: UTF8.self), nonce)
+    }
+}
+
+extension AppStoreSimulator {
+    /// What a device's documents are bound to it by: StoreKit's `AppStore.deviceVerificationID`.
+    package func verificationID(of deviceID: String) throws(StoreProblem) -> String {
+        let device = try world.device(deviceID)
+        return DeviceVerification(seed: settings.seed, deviceID: device.id).id
+    }
+
+    /// A transaction as the App Store signs it for a device.
+    func payload(of transaction: StoreTransaction, on deviceID: String) -> TransactionPayload {
+        bound(world.payload(of: transaction, at: clock.now), to: deviceID)
+    }
+
+    func bound(_ payload: TransactionPayload, to deviceID: String) -> TransactionPayload {
+        let verification = DeviceVerification(seed: settings.seed, deviceID: deviceID)
+        let fields = verification.fields(
+            of: payload.transactionId ?? "", signed: payload.signedDate)
+        var payload = payload
+        (payload.deviceVerification, payload.deviceVerificationNonce) = fields
+        return payload
+    }
+
+    func bound(_ payload: AppTransactionPayload, to deviceID: String) -> AppTransactionPayload {
+        let verification = DeviceVerification(seed: settings.seed, deviceID: deviceID)
+        let fields = verification.fields(
+            of: payload.appTransactionId ?? "", signed: payload.receiptCreationDate)
+        var payload = payload
+        (payload.deviceVerification, payload.deviceVerificationNonce) = fields
+        return payload
+    }
+}

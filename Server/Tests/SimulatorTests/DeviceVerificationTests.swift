@@ -1,0 +1,83 @@
+import AppStoreFormats
+import Crypto
+import Foundation
+import Testing
+
+@testable import Simulator
+
+/// That a document belongs to the device that got it.
+@Suite struct DeviceVerificationTests {
+    /// As an app checks it, by StoreKit's documentation.
+    private func isBound(_ verification: String?, _ nonce: String?, to id: String) -> Bool {
+        guard let nonce, UUID(uuidString: nonce) != nil, nonce == nonce.lowercased() else {
+            return false
+        }
+        let hash = Data(SHA384.hash(data: Data((nonce + id).utf8)))
+        return verification == hash.base64EncodedString()
+    }
+
+    @Test func `documents of a device fit it, and no other`() async throws {
+        let stage = try Stage()
+        let bought = try await stage.buy("pro.monthly").signedTransaction
+        try await stage.simulator.addDevice(account: "anna")
+        let simulator = stage.simulator
+        let ids = try await [
+            simulator.verificationID(of: "anna-1"), simulator.verificationID(of: "anna-2"),
+        ]
+        #expect(ids[0] != ids[1] && ids.allSatisfy { UUID(uuidString: $0) != nil })
+        var documents = [bought]
+        documents += try await simulator.transactions(on: "anna-1")
+        documents += try await simulator.entitlements(on: "anna-1")
+        documents += try await simulator.unfinished(on: "anna-1")
+        documents += try await simulator.statuses(on: "anna-1").map(\.signedTransaction)
+        documents += try await simulator.restore(on: "anna-1").signedTransactions
+        #expect(documents.count == 6)
+        for document in documents {
+            let payload = try decode(TransactionPayload.self, document)
+            let fields = (payload.deviceVerification, payload.deviceVerificationNonce)
+            #expect(isBound(fields.0, fields.1, to: ids[0]))
+            #expect(!isBound(fields.0, fields.1, to: ids[1]))
+        }
+        let app = try decode(
+            AppTransactionPayload.self, await simulator.appTransaction(on: "anna-2"))
+        #expect(isBound(app.deviceVerification, app.deviceVerificationNonce, to: ids[1]))
+    }
+
+    @Test func `each device of a stream gets documents of its own, the server gets others`()
+        async throws
+    {
+        let stage = try Stage()
+        for _ in 1...2 { try await stage.simulator.addDevice(account: "anna") }
+        let first = try await stage.simulator.updates(on: "anna-2", limit: 1)
+        try await stage.buy("pro.monthly")
+        for await event in first {
+            let signed = event.content["signed_transaction"]?.string ?? ""
+            let payload = try decode(TransactionPayload.self, signed)
+            let id = try await stage.simulator.verificationID(of: "anna-2")
+            #expect(isBound(payload.deviceVerification, payload.deviceVerificationNonce, to: id))
+        }
+        let told = try await stage.letters()[0].transaction
+        #expect(told.deviceVerification == nil && told.deviceVerificationNonce == nil)
+    }
+
+    @Test func `the same document signed again has another nonce`() async throws {
+        let stage = try Stage()
+        try await stage.buy("pro.monthly")
+        var nonces: [String?] = []
+        for _ in 0..<2 {
+            let signed = try await stage.simulator.transactions(on: "anna-1")[0]
+            nonces.append(try decode(TransactionPayload.self, signed).deviceVerificationNonce)
+        }
+        #expect(nonces[0] != nonces[1] && nonces[0] != nil)
+    }
+
+    @Test func `over HTTP the device tells its own id`() async throws {
+        let stage = try Stage()
+        try await stage.simulator.addDevice(account: "anna")
+        try await stage.withClient { client in
+            let json = try await client.json("/_sim/devices/anna-1/app-transaction")
+            let id = try await stage.simulator.verificationID(of: "anna-1")
+            #expect(json["device_verification_id"]?.string == id)
+        }
+    }
+}
