@@ -210,7 +210,7 @@ private func expectGapless(_ events: [Event], _ comment: Comment? = nil) {
         try await driver.withStore { store in
             let facts = [
                 payment(1000, of: purchase(1000)),
-                payment(1000, of: purchase(1000), isRefunded: true, at: now + .days(1)),
+                payment(1000, of: purchase(1000), isRefunded: true, at: now + .seconds(1)),
             ]
             for (number, fact) in facts.enumerated() {
                 try await store.hear(document(UInt8(number)), [fact])
@@ -236,6 +236,34 @@ private func expectGapless(_ events: [Event], _ comment: Comment? = nil) {
     }
 }
 
+@Suite struct LogVerificationTests {
+    private static let harms = [
+        "DELETE FROM events WHERE sequence = 2",
+        "UPDATE events SET customer_sequence = 7 WHERE sequence = 3",
+        "UPDATE purchases SET told = (SELECT told FROM purchases WHERE purchase = '5') "
+            + "WHERE purchase = '1000'",
+        "UPDATE purchases SET told = NULL WHERE purchase = '5'",
+        "DELETE FROM purchases WHERE purchase = '5'",
+        "UPDATE logs SET last_sequence = last_sequence + 1",
+    ]
+
+    @Test(arguments: harms)
+    func `a log that was harmed is found out`(harm: String) async throws {
+        try await Driver.sqliteMemory.withStore { store in
+            try await store.hear(document(1), [payment(1000, of: purchase(1000))])
+            try await store.hear(document(2), [payment(5, of: purchase(5), from: now - .days(2))])
+            try await store.transaction { tx in
+                _ = try tx.customer("anna", in: app, at: now)
+                try tx.link(purchase(1000), to: "anna", by: .device, in: app, at: now)
+            }
+            #expect(try await store.reading { try $0.logDifferences() }.count == 0)
+            try await store.database.write { _ = try $0.run(harm, []) }
+            let found = try await store.reading { try $0.logDifferences() }
+            #expect(found.count > 0 && !found.first.isEmpty, "\(harm)")
+        }
+    }
+}
+
 extension Store {
     /// As when each fact had a document of its own.
     fileprivate func rebuild(with facts: [Fact]) async throws {
@@ -245,7 +273,7 @@ extension Store {
             for (number, fact) in facts.enumerated() {
                 try tx.addRebuilt([fact], from: document(UInt8(number)))
             }
-            try tx.swapRebuilt(at: now + .days(1))
+            try tx.swapRebuilt(at: now)
         }
     }
 
