@@ -156,6 +156,10 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         let failed = Renewal(
             willRenew: true, isRetrying: true, graceUntil: end + .days(16), ending: .billing)
         cleo.hear([renewal(failed, at: end)], at: end)
+        // The store says so again, with another price.
+        var again = failed
+        again.price = Money(milliunits: 4_990, currency: "USD")
+        cleo.hear([renewal(again, at: end + .days(2))], at: end + .days(2))
         cleo.pass(until: end + .days(20))
         let paid = end + .days(22)
         cleo.hear([payment(2, from: paid, isRenewal: true), renewal(on, at: paid)], at: paid)
