@@ -1,7 +1,7 @@
 /// Some events in their order, and where to go on.
 public struct EventList: Hashable, Sendable, Codable {
     public var items: [Event]
-    /// Send it as `after` for what follows, now or later. It is there also when nothing follows yet.
+    /// Send it as `after` for what follows, now or later. It is there also while nothing follows.
     public var nextCursor: String
 
     public init(items: [Event], nextCursor: String) {

@@ -66,6 +66,35 @@ import Testing
         try check(Self.problem, against: "problem")
     }
 
+    static let events = EventList(
+        items: [
+            Event(
+                id: "evt_12", sequence: 12, type: .refunded,
+                at: Timestamp(milliseconds: 1_795_694_400_000),
+                knownAt: Timestamp(milliseconds: 1_795_694_401_250), customerID: "anna",
+                customerSequence: 3, purchaseID: "production:2000001",
+                originalTransactionID: "2000001", environment: .production,
+                productID: "pro.monthly", transactionID: "2000014", ownership: .purchased,
+                before: PurchaseCondition(
+                    productID: "pro.monthly", active: true, state: .paid, until: until,
+                    willRenew: true),
+                after: PurchaseCondition(
+                    productID: "pro.monthly", active: false, state: .refunded, until: nil,
+                    willRenew: nil),
+                money: Money(milliunits: -9990, currency: "USD"),
+                offer: RedeemedOffer(kind: "code", id: "spring"),
+                cause: .init(kind: "document", documentID: "00ff")),
+            Event(
+                id: "evt_13", sequence: 13, type: .aliasAdded,
+                at: Timestamp(milliseconds: 1_795_694_400_000),
+                knownAt: Timestamp(milliseconds: 1_795_694_400_000), customerID: "anna",
+                customerSequence: 4, otherCustomerID: "device-1", cause: .init(kind: "request")),
+        ], nextCursor: "13")
+
+    @Test func `events are written as the golden file`() throws {
+        try check(Self.events, against: "events")
+    }
+
     @Test func `the requests are written as the golden files`() throws {
         try check(Self.purchases, against: "purchases-request")
         try check(Self.receipt, against: "receipt-request")

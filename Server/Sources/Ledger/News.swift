@@ -177,16 +177,23 @@ struct News {
             }
         }
         guard let kind = kind ?? (found.isEmpty ? .accessChanged : nil) else { return }
-        // Shut, `until` says since when. What was open beyond that was shut by what was said.
-        let isSaid = kind == .expired && (told?.state == .grace || told?.state == .retry)
-        let since = isSaid ? after.renewal?.at : access.flatMap { $0.isOpen ? nil : $0.until }
-        var change = Change(kind, at: min(since ?? now, now), product: final?.product)
+        let at = moment(of: kind, access)
+        var change = Change(kind, at: at, product: final?.product)
         if kind == .expired { change.why = access.flatMap { Change.Why($0.reason) } }
         if let period = after.period(at: now) {
             change.transaction = period.payment.transaction
             change.ownership = period.payment.ownership
         }
         found.append(change)
+    }
+
+    /// Shut, access says since when. What was open beyond that was shut by what was said.
+    private func moment(of kind: Change.Kind, _ access: Access?) -> Instant {
+        if kind == .expired, told?.state == .grace || told?.state == .retry {
+            return after.renewal?.at ?? now
+        }
+        guard let access, !access.isOpen, let since = access.until else { return now }
+        return min(since, now)
     }
 
     private var hasFailed: Bool { found.contains { $0.kind == .billingFailed } }

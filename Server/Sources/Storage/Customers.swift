@@ -62,8 +62,8 @@ extension StoreTransaction {
         return StoredCustomer(customer: id, ids: [id])
     }
 
-    /// Lets one more id, which meant nobody, mean a customer, and tells it. Not to be repeated: look
-    /// whom it means before.
+    /// Lets one more id, which meant nobody, mean a customer, and tells it. Not to be repeated:
+    /// look whom it means before.
     package func addID(
         _ id: CustomerID, to customer: CustomerID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
@@ -140,8 +140,8 @@ extension StoreTransaction {
             since: Instant(milliseconds: try row.integer(2)))
     }
 
-    /// Makes a purchase that is nobody's somebody's, and tells it. Not to be repeated: look whose it
-    /// is before.
+    /// Makes a purchase that is nobody's somebody's, and tells it. Not to be repeated: look whose
+    /// it is before.
     package func link(
         _ purchase: PurchaseID, to customer: CustomerID, by evidence: Link.Evidence, in app: AppID,
         at now: Instant

@@ -123,6 +123,19 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         anna.check("upgrade")
     }
 
+    @Test func `a renewal charged ahead of an upgrade is given back when the upgrade is heard of`()
+    {
+        var anna = anna()
+        let ahead = end - .hours(20)
+        anna.hear([payment(2, from: end, isRenewal: true, at: ahead)], at: ahead)
+        let then = end - .hours(3)
+        anna.hear([payment(3, "max.monthly", from: then, price: 19_990)], at: then)
+        #expect(Set(kinds(anna)) == [.renewed, .upgraded, .credited])
+        #expect(anna.changes.first { $0.kind == .credited }?.money?.milliunits == -9_990)
+        #expect(anna.timeline.money == ["USD": 9_990 + 19_990])
+        anna.check("void")
+    }
+
     @Test func `a refund of a past period moves money and no access`() {
         var anna = anna()
         anna.hear([payment(2, from: end, isRenewal: true), renewal(on, at: end)], at: end)
@@ -143,6 +156,10 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         let failed = Renewal(
             willRenew: true, isRetrying: true, graceUntil: end + .days(16), ending: .billing)
         cleo.hear([renewal(failed, at: end)], at: end)
+        // The store says so again, with another price.
+        var again = failed
+        again.price = Money(milliunits: 4_990, currency: "USD")
+        cleo.hear([renewal(again, at: end + .days(2))], at: end + .days(2))
         cleo.pass(until: end + .days(20))
         let paid = end + .days(22)
         cleo.hear([payment(2, from: paid, isRenewal: true), renewal(on, at: paid)], at: paid)

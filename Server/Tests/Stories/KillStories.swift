@@ -45,7 +45,9 @@ import Testing
             #expect(lost.isEmpty, "kill \(kill) after \(pause): \(lost.count) lost")
         }
         #expect(acknowledged.all.count > kills, "the kills left nothing to look at")
+        // Also: no change that was acknowledged lacks its event.
         try program.expectClean()
+        #expect(try await program.eventCount() > 0)
 
         // What was never acknowledged is sent again, as the App Store would; then all of it is
         // there.

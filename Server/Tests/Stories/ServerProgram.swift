@@ -120,7 +120,7 @@ struct ServerProgram: Sendable {
         return (process.terminationStatus, String(decoding: output, as: UTF8.self))
     }
 
-    /// Whether the rows are what the documents make.
+    /// Whether the rows are what the documents make, and the log tells of all of them.
     func expectClean() throws {
         let verdict = try run(["rebuild", "--verify"])
         #expect(verdict.status == 0, "\(verdict.output)")
@@ -129,6 +129,13 @@ struct ServerProgram: Sendable {
     func documentCount() async throws -> Int {
         let store = Store(try engine.open(database))
         let count = try await store.reading { try $0.documentCount() }
+        store.database.close()
+        return count
+    }
+
+    func eventCount() async throws -> Int64 {
+        let store = Store(try engine.open(database))
+        let count = try await store.reading { try $0.lastSequence(of: "birds") }
         store.database.close()
         return count
     }

@@ -21,7 +21,7 @@ extension AppStoreSimulator {
     ///
     /// - Parameter path: below the store's address: `/inApps/v1/…`, not percent-encoded.
     package func answer(
-        _ method: String, _ path: String, query: [(String, String)], authorization: String,
+        _ method: String, _ path: String, query: [(String, String)], authorization: String?,
         body: [UInt8], in environment: SimulatedEnvironment
     ) async -> DirectAnswer {
         var parts = path.split(separator: "/").map(String.init)

@@ -29,7 +29,7 @@ struct DirectShop: Sendable {
         var settings = SimulatorSettings(shop: try FullShop.file(), notificationURL: "direct")
         change(&settings)
         let clock = LateClock(settings.now)
-        let server = try await assembly(in: folder, "prompt", settings) { clock.now }
+        let server = try await assembly(on: address("prompt", in: folder), settings) { clock.now }
         let engine = server.engine
         let store = AppStoreSimulator(
             settings, authority: try authority.get(), keepsRoot: true,
@@ -41,11 +41,14 @@ struct DirectShop: Sendable {
     }
 
     /// Lets a second server, which has heard nothing, take in what was sent so far in another way.
+    ///
+    /// - Parameter address: of its database; nil for a file of its own.
     func withLateServer(
-        _ name: String, _ story: (DirectShop) async throws -> Void
+        _ name: String, on address: String? = nil, _ story: (DirectShop) async throws -> Void
     ) async throws {
         let clock = store.clock
-        let server = try await Self.assembly(in: folder, name, settings) {
+        let address = address ?? Self.address(name, in: folder)
+        let server = try await Self.assembly(on: address, settings) {
             Instant(milliseconds: clock.milliseconds)
         }
         try await story(
@@ -72,13 +75,17 @@ struct DirectShop: Sendable {
         }
     }
 
+    private static func address(_ name: String, in folder: TemporaryFolder) -> String {
+        "\(folder.path)/\(name).sqlite"
+    }
+
     private static func assembly(
-        in folder: TemporaryFolder, _ name: String, _ settings: SimulatorSettings,
+        on address: String, _ settings: SimulatorSettings,
         now: @escaping @Sendable () -> Instant
     ) async throws -> Assembly {
         try await Assembly(
             apps: [configuration(selling: settings.shop)],
-            databaseAddress: "\(folder.path)/\(name).sqlite",
+            databaseAddress: address,
             simulatorRoot: try authority.get().rootDER, now: now,
             logger: Logger(label: "story") { _ in SwiftLogNoOpLogHandler() })
     }

@@ -35,10 +35,18 @@ import Testing
                 try await crowd.check("sample \(sample) of seed \(seed)")
             }
             let shuffled = await shop.bodies().shuffled(using: &dice)
-            try await shop.withLateServer("late") { late in
-                for body in shuffled { _ = try await late.engine.record(notification: body) }
-                var crowd = Crowd(late, names)
-                try await crowd.check("shuffled, seed \(seed)")
+            for database in StoryDatabase.allCases {
+                try await database.withAddress { address in
+                    try await shop.withLateServer("late", on: address) { late in
+                        for body in shuffled {
+                            _ = try await late.engine.record(notification: body)
+                        }
+                        var crowd = Crowd(late, names)
+                        try await crowd.check("shuffled, seed \(seed), \(database)")
+                        let report = try await late.engine.rebuild(verifyOnly: true)
+                        #expect(report.isClean, "\(report)")
+                    }
+                }
             }
         }
     }
