@@ -125,7 +125,12 @@ let package = Package(
         tests(
             "StorageTests",
             ["Storage", "StorageSQLite", "StoragePostgres", "PostgresCluster", "Ledger"]),
-        tests("EngineTests", ["Engine", "AppStoreTrust", "StorageSQLite", "Ledger", logging]),
+        tests(
+            "EngineTests",
+            [
+                "Engine", "AppStoreClient", "AppStoreFormats", "AppStoreTrust", "StorageSQLite",
+                "Ledger", logging,
+            ]),
         tests(
             "HTTPServerTests",
             [

@@ -10,6 +10,11 @@ extension V1Notification {
         return moments.compactMap { $0 }.max()
     }
 
+    private var latestPurchase: AppStoreDate? {
+        let shown = [latest, latestExpired].compactMap { $0?.purchased }
+        return (shown + (unifiedReceipt?.latestRows ?? []).compactMap(\.purchased)).max()
+    }
+
     /// When what it says was so. Some types name the moment of their event; of others it is not
     /// known, and it is when they came.
     ///
@@ -21,7 +26,7 @@ extension V1Notification {
             case .didChangeRenewalStatus?: autoRenewStatusChanged
             case .cancel?, .refund?, .revoke?: cancelled ?? latestMoment
             case .initialBuy?, .didRenew?, .interactiveRenewal?, .didRecover?, .renewal?:
-                latestMoment
+                latestPurchase
             default: nil
             }
         // A renewal that was charged ahead begins later than it was told.

@@ -119,7 +119,7 @@ extension Refused {
             Refused(
                 .notificationNotTrusted, "The notification is not trusted.", detail: sentence,
                 remedy: "If the App Store did send it, compare perennial.yaml with the app's "
-                    + "bundle id, Apple id and, for version 1, shared secret.")
+                    + "bundle id and Apple id.")
         case .purchases, .customer:
             Refused(
                 .purchaseNotTrusted, "A signed document is not trusted.", detail: sentence,

@@ -285,13 +285,17 @@ extension V1Notification {
     /// Of each subscription what is said of its next period. Before there were lists of them, it
     /// stood at the top.
     fileprivate var renewals: [VerifyReceiptRenewal] {
-        let listed = unifiedReceipt?.renewals ?? []
-        guard listed.isEmpty, let autoRenewStatus else { return listed }
-        var renewal = VerifyReceiptRenewal()
+        var listed = unifiedReceipt?.renewals ?? []
         let shown = latest ?? latestExpired
-        renewal.originalTransactionID =
+        let subject =
             originalTransactionID?.text ?? shown?.originalTransactionID
             ?? shown?.transactionID ?? unifiedReceipt?.latestRows?.first?.originalTransactionID
+        if listed.count == 1, listed[0].originalTransactionID == nil {
+            listed[0].originalTransactionID = subject
+        }
+        guard listed.isEmpty, let autoRenewStatus else { return listed }
+        var renewal = VerifyReceiptRenewal()
+        renewal.originalTransactionID = subject
         renewal.autoRenewStatus = autoRenewStatus ? .on : .off
         renewal.autoRenewProductID = autoRenewProductID
         renewal.expirationIntent = expirationIntent

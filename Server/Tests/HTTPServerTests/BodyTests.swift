@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (Paths.notifications, 262_145), (Paths.purchases, 4_194_305),
+        (Paths.notifications, 1_048_577), (Paths.purchases, 4_194_305),
         (Paths.aliases(of: "anna"), 16_385),
     ])
     func `a body over the limit is refused`(path: String, bytes: Int) async throws {

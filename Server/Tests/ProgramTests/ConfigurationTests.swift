@@ -1,6 +1,8 @@
 import AppStoreClient
+import AppStoreFormats
 import Crypto
 import Engine
+import Foundation
 import Ledger
 import Testing
 
@@ -35,9 +37,11 @@ import Testing
         """
 
     private func read(
-        _ text: String, files: [String: String] = ["root.cer": "DER", "key.p8": key]
+        _ text: String,
+        files: [String: String] = ["root.cer": "DER", "key.p8": key, "secret": "c0ffee\n"]
     ) throws(ConfigurationFailure) -> ConfigurationFile {
-        try ConfigurationFile(text, environment: ["KEY": Self.key, "EMPTY": ""]) { name in
+        let environment = ["KEY": Self.key, "EMPTY": "", "SECRET": "c0ffee"]
+        return try ConfigurationFile(text, environment: environment) { name in
             files[name].map { Array($0.utf8) }
         }
     }
@@ -195,6 +199,46 @@ import Testing
         let complaint = try #require(found, "\(failure.complaints)")
         #expect(complaint.line == row.line)
         #expect(!complaint.remedy.isEmpty)
+    }
+
+    private func app(_ members: String, isSimulated: Bool = false) -> String {
+        """
+        apps:
+          a:
+            bundle_id: x
+            simulated: \(isSimulated)
+        \(members.split(separator: "\n").map { "    \($0)" }.joined(separator: "\n"))
+        """
+    }
+
+    @Test func `a shared secret is in a file or a variable, and is asked with at Apple`() throws {
+        for members in ["shared_secret_file: secret", "shared_secret_env: SECRET"] {
+            let app = try #require(try read(app(members)).apps.first)
+            #expect(app.settings.sharedSecret == AppSecret("c0ffee"))
+            #expect(app.receiptHosts == .appleReceipts && app.appStore == nil)
+            #expect("\(app.settings)".contains("c0ffee") == false, "a log could hold it")
+        }
+        #expect(try read(app("products: {}")).apps.first?.settings.sharedSecret == nil)
+        let simulated = try read(
+            app(
+                "shared_secret_env: SECRET\nverify_receipt_url: http://localhost:8090",
+                isSimulated: true))
+        #expect(simulated.apps.first?.receiptHosts == .simulator("http://localhost:8090"))
+    }
+
+    @Test(arguments: [
+        ("shared_secret_env: NONE", "holds no shared secret"),
+        ("shared_secret_env: EMPTY", "holds no shared secret"),
+        ("shared_secret_file: none", "holds no shared secret"),
+        ("shared_secret_file: key.p8", "holds no shared secret"),
+        ("shared_secret_file: secret\nshared_secret_env: SECRET", "There are both"),
+        ("verify_receipt_url: http://localhost:8090", "at Apple only"),
+    ])
+    func `a secret that is not there, or an address that may not be, is told of`(
+        members: String, says: String
+    ) throws {
+        let failure = try #require(throws: ConfigurationFailure.self) { try read(app(members)) }
+        #expect(failure.complaints.contains { $0.message.contains(says) }, "\(failure.complaints)")
     }
 
     @Test func `all mistakes are told at once`() throws {

@@ -40,6 +40,8 @@ import Testing
             var stage = Stage(simulator: shop.simulator, server: shop.server)
             stage.posting = .receipt
             for (number, act) in life.acts.enumerated() {
+                // Nothing happens in the millisecond in which the store has been asked.
+                try await stage.set(clock: try await stage.now() + .seconds(1))
                 try await stage.play(act) { stage in
                     try await stage.compare("act \(number) \(act)")
                 }
@@ -111,6 +113,7 @@ import Testing
             let bodies = try await shop.v1Notifications()
             let first = try #require(bodies.first)
             var copy = try JSON(parsing: first)
+            try await shop.simulator.post("/_sim/clock", ["advance": "PT6H"])
             let receipt = try await shop.simulator.get("/_sim/devices/anna-1/receipt")
             copy.replace("latest_receipt", with: .string(try receipt.text("app_receipt")))
             for body in [first, copy.bytes, first] {

@@ -90,8 +90,8 @@ enum Arrows {
             "Storage", "StoragePostgres", "CLibPQ",
         ]),
         "EngineTests": testing([
-            "Engine", "StorageSQLite", "Storage", "Ledger", "Intake", "AppStoreFormats",
-            "AppStoreTrust", "Logging",
+            "Engine", "StorageSQLite", "Storage", "Ledger", "Intake", "AppStoreClient",
+            "AppStoreFormats", "AppStoreTrust", "Logging",
         ]).union(certificates),
         "DashboardTests": testing(["Dashboard", "PerennialContract"]),
         "HTTPServerTests": testing([

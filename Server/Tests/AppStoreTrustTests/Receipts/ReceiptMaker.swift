@@ -5,6 +5,8 @@ import SwiftASN1
 import X509
 import _CryptoExtras
 
+@testable import AppStoreTrust
+
 /// Makes receipts as Apple does, under a root of our own, and some that Apple would not make.
 struct ReceiptMaker: Sendable {
     typealias Key = _RSA.Signing.PrivateKey
@@ -107,12 +109,11 @@ struct ReceiptMaker: Sendable {
     func file(_ parts: Parts) throws -> [UInt8] {
         let octets = Self.element(0x04, parts.content)
         let inner = Self.element(0x30, Self.pkcs7(1) + Self.element(0xA0, octets))
-        var names = DER.Serializer()
-        try names.serialize(parts.issuer.issuer)
-        let number = Self.element(0x02, Array(parts.issuer.serialNumber.bytes))
+        let name = try PlainCertificate(parsing: parts.issuer.der)
+        let issuer = Self.element(0x30, Array(name.issuer) + Array(name.serialNumber))
         let signer = Self.element(
             0x30,
-            [0x02, 1, parts.version] + Self.element(0x30, names.serializedBytes + number)
+            [0x02, 1, parts.version] + issuer
                 + Self.algorithm(parts.digest) + parts.signedAttributes
                 + Self.algorithm([0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x01])
                 + Self.element(0x04, try signature(of: parts)))

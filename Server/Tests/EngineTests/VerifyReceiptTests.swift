@@ -1,0 +1,145 @@
+import AppStoreClient
+import AppStoreFormats
+import AppStoreTrust
+import Engine
+import Foundation
+import Ledger
+import Logging
+import StorageSQLite
+import Synchronization
+import Testing
+
+private let now = Instant(milliseconds: 1_790_000_000_000)
+private let secret = "c0ffee00c0ffee00c0ffee00c0ffee00"
+
+/// Receipts that Apple signed and its answers to them, which are not part of this repository.
+private enum Golden {
+    static let directory = URL(
+        filePath: ProcessInfo.processInfo.environment["PERENNIAL_VECTORS"] ?? "../shared/vectors",
+        relativeTo: (1...4).reduce(URL(filePath: #filePath)) { url, _ in
+            url.deletingLastPathComponent()
+        }
+    ).appending(path: "receipts")
+
+    static var arePresent: Bool { FileManager.default.fileExists(atPath: directory.path) }
+
+    static func text(_ name: String) throws -> String {
+        let data = try Data(contentsOf: directory.appending(path: "app-receipts/\(name).b64"))
+        return String(decoding: data, as: UTF8.self)
+    }
+
+    static func answer(_ name: String) throws -> JSON {
+        let path = "expected/\(name).verifyReceipt.json"
+        return try JSON(parsing: Array(Data(contentsOf: directory.appending(path: path))))
+    }
+
+    static let pairs = [
+        ("linjunpop-receipt", "com.sumiapp.GridDiary"),
+        ("linjunpop-auto_renewable_receipt", "com.sumiapp.GridDiary"),
+        ("revenuecat-base64encodedreceiptsample1", "com.revenuecat.sampleapp"),
+    ]
+}
+
+/// An engine for one bundle under Apple's roots, whose App Store gives one answer.
+private func goldenEngine(_ bundle: String, appleSays answer: JSON? = nil) async throws -> Engine {
+    let app = AppSettings(
+        id: "golden", bundleID: bundle, sharedSecret: AppSecret(secret), entitlements: [:])
+    var asking = Asking(
+        worker: CheckWorker(holder: "test", lease: Asking.lease, checksPerSecond: 1)
+    ) { _ in nil }
+    if let body = answer?.bytes {
+        asking.verification = { _ in
+            ReceiptVerification(AppSecret(secret), now: { AppStoreDate(milliseconds: 0) }) { _ in
+                AppStoreResponse(status: 200, body: body)
+            }
+        }
+    }
+    let engine = Engine(
+        database: try SQLiteDatabase.inMemory(), apps: [app],
+        verifiers: ["golden": Verifier(roots: .apple)], now: { now }, asking: asking,
+        logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    try await engine.prepare()
+    return engine
+}
+
+extension JSON {
+    /// Without what is of the moment of asking; keys in the alphabet's order, since Apple's own
+    /// machines differ in it.
+    fileprivate var settled: JSON {
+        switch self {
+        case .object(let members):
+            let kept = members.filter { !$0.key.hasPrefix("request_date") }
+            return .object(
+                kept.map { JSON.Member($0.key, $0.value.settled) }.sorted { $0.key < $1.key })
+        case .array(let values): return .array(values.map(\.settled))
+        default: return self
+        }
+    }
+}
+
+@Suite struct VerifyReceiptTests {
+    private func ask(
+        _ engine: Engine, _ receipt: String, password: String? = secret,
+        at store: Ledger.Environment = .sandbox
+    ) async throws -> JSON {
+        var members = [JSON.Member("receipt-data", .string(receipt))]
+        if let password { members.append(JSON.Member("password", .string(password))) }
+        let body = JSON.object(members).bytes
+        return try JSON(parsing: await engine.verifyReceipt(body, at: store))
+    }
+
+    @Test(.enabled(if: Golden.arePresent, "skipped: no vectors"), arguments: Golden.pairs)
+    func `what a receipt says is answered as Apple answered it, in content and order`(
+        name: String, bundle: String
+    ) async throws {
+        let apple = try Golden.answer(name)
+        let ours = try await ask(goldenEngine(bundle), Golden.text(name))
+        #expect(ours["status"] == 0 && ours["environment"] == "Sandbox")
+        #expect(ours["receipt"]?.settled == apple["receipt"]?.settled)
+        #expect(ours["receipt"]?["in_app"] == apple["receipt"]?["in_app"], "with the order of keys")
+    }
+
+    @Test(.enabled(if: Golden.arePresent, "skipped: no vectors"), arguments: Golden.pairs)
+    func `once Apple has been asked the whole answer is Apple's`(
+        name: String, bundle: String
+    ) async throws {
+        let apple = try Golden.answer(name)
+        let engine = try await goldenEngine(bundle, appleSays: apple)
+        #expect(try await ask(engine, Golden.text(name)).settled == apple.settled)
+        #expect(try await ask(engine, Golden.text(name)).settled == apple.settled, "and again")
+    }
+
+    @Test(.enabled(if: Golden.arePresent, "skipped: no vectors"))
+    func `what is wrong is said in Apple's numbers`() async throws {
+        let (name, bundle) = Golden.pairs[2]
+        let receipt = try Golden.text(name)
+        let engine = try await goldenEngine(bundle)
+        #expect(try await ask(engine, receipt, at: .production) == ["status": 21007])
+        let denied: JSON = ["environment": "Sandbox", "status": 21004]
+        #expect(try await ask(engine, receipt, password: nil).settled == denied)
+        #expect(try await ask(engine, receipt, password: "c0ffee").settled == denied)
+        #expect(try await ask(engine, "foobar") == ["status": 21002])
+        #expect(try await ask(engine, "") == ["status": 21002])
+        let other = try await goldenEngine("com.example.other")
+        #expect(try await ask(other, receipt) == ["status": 21003])
+        let xcode = try Golden.text("tpinappreceipt-receipt-xcode")
+        #expect(try await ask(engine, xcode) == ["status": 21002])
+        for body in ["", "{", "[]", #"{"receipt-data": 7}"#] {
+            let answer = try JSON(
+                parsing: await engine.verifyReceipt(Array(body.utf8), at: .sandbox))
+            let expected: JSON = body.hasPrefix("{\"") ? 21002 : 21000
+            #expect(answer == ["status": expected], "\(body)")
+        }
+    }
+
+    @Test(.enabled(if: Golden.arePresent, "skipped: no vectors"))
+    func `a receipt whose bytes were changed is not authentic`() async throws {
+        let (name, bundle) = Golden.pairs[2]
+        var file = try #require(ReceiptText.bytes(of: Golden.text(name)))
+        let place = try #require(
+            file.indices.first { file[$0...].starts(with: Array("2020-".utf8)) })
+        file[place] ^= 1
+        let engine = try await goldenEngine(bundle)
+        #expect(try await ask(engine, ReceiptText.text(of: file)) == ["status": 21003])
+    }
+}

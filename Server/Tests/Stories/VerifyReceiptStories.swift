@@ -1,0 +1,96 @@
+import AppStoreFormats
+import Simulator
+import Testing
+
+/// Our verifyReceipt and the simulator's, asked the same.
+@Suite(.serialized) struct VerifyReceiptStories {
+    private static let lives = Life.all.filter { life in
+        ["a month, renewed", "a trial becomes", "upgraded in the middle", "refunded within"]
+            .contains { life.name.hasPrefix($0) }
+    }
+
+    @Test(arguments: lives)
+    func `whoever asks us instead of Apple is told the same`(life: Life) async throws {
+        try await withShop(on: .sqlite, questions: .receipts, announcements: .v1) { shop in
+            try await shop.addDevice(Stage.account)
+            var stage = Stage(simulator: shop.simulator, server: shop.server)
+            stage.posting = .receipt
+            for (number, act) in life.acts.enumerated() {
+                try await stage.play(act) { _ in }
+                let device = try await shop.simulator.get(
+                    "/_sim/devices/\(Stage.device)/receipt")
+                let question: JSON = [
+                    "receipt-data": .string(try device.text("app_receipt")),
+                    "password": .string(SimulatorSettings.wellKnownSecret),
+                ]
+                let apple = try await shop.simulator.post("/verifyReceipt", question)
+                let ours = try await shop.server.post("/verifyReceipt", question)
+                #expect(settled(ours) == settled(apple), "act \(number) \(act)")
+            }
+        }
+    }
+
+    @Test func `the sandbox has an address of its own, and the other store is named`() async throws
+    {
+        try await withShop(on: .sqlite) { shop in
+            try await shop.addDevice("anna", ["environment": "sandbox"])
+            try await shop.simulator.post(
+                "/_sim/devices/anna-1/purchases", ["product_id": "pro.monthly"])
+            let device = try await shop.simulator.get("/_sim/devices/anna-1/receipt")
+            let question: JSON = [
+                "receipt-data": .string(try device.text("app_receipt")),
+                "password": .string(SimulatorSettings.wellKnownSecret),
+            ]
+            let refused = try await shop.server.post("/verifyReceipt", question)
+            #expect(refused == ["status": 21007])
+            let answered = try await shop.server.post("/sandbox/verifyReceipt", question)
+            #expect(answered["status"] == 0 && answered["environment"] == "Sandbox")
+        }
+    }
+
+    @Test func `a transaction receipt is answered in the style of its years`() async throws {
+        try await withShop(on: .sqlite) { shop in
+            try await shop.addDevice("anna")
+            let bought = try await shop.simulator.post(
+                "/_sim/devices/anna-1/purchases", ["product_id": "pro.monthly"])
+            let id = try bought.text("transaction_id")
+            let receipt = try await shop.simulator.get("/_sim/transactions/\(id)/receipt")
+            let question: JSON = [
+                "receipt-data": .string(try receipt.text("transaction_receipt")),
+                "password": .string(SimulatorSettings.wellKnownSecret),
+            ]
+            for isOver in [false, true] {
+                if isOver {
+                    let chain = try bought.text("original_transaction_id")
+                    try await shop.simulator.post("/_sim/subscriptions/\(chain)/cancel")
+                    try await shop.simulator.post("/_sim/clock", ["advance": "P40D"])
+                }
+                let apple = try await shop.simulator.post("/verifyReceipt", question)
+                let ours = try await shop.server.post("/verifyReceipt", question)
+                for key in ["status", "receipt", "auto_renew_status", "auto_renew_product_id"] {
+                    #expect(ours[key] == apple[key], "\(key)")
+                }
+                for key in ["latest_receipt_info", "latest_expired_receipt_info"] {
+                    #expect(
+                        ours[key]?["transaction_id"] == apple[key]?["transaction_id"], "\(key)")
+                }
+            }
+        }
+    }
+
+    /// Without what is made anew for each question, and why something was given back: that is no
+    /// part of what we keep of it.
+    private func settled(_ json: JSON) -> JSON {
+        switch json {
+        case .object(let members):
+            let kept = members.filter {
+                !$0.key.hasPrefix("request_date")
+                    && !["latest_receipt", "cancellation_reason"].contains($0.key)
+            }
+            return .object(
+                kept.map { JSON.Member($0.key, settled($0.value)) }.sorted { $0.key < $1.key })
+        case .array(let values): return .array(values.map(settled))
+        default: return json
+        }
+    }
+}
