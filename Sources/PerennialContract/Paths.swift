@@ -4,6 +4,7 @@ public struct Paths: Sendable {
 
     public static let notifications = "/apple/notifications"
     public static let purchases = "/v1/purchases"
+    public static let events = "/v1/events"
     public static let health = "/health"
     public static let ready = "/ready"
     public static let metrics = "/metrics"

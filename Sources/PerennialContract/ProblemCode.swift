@@ -7,12 +7,15 @@ public struct ProblemCode: RawRepresentable, Hashable, Sendable, Codable {
     // Keys
     public static let keyMissing = Self(rawValue: "key_missing")
     public static let keyUnknown = Self(rawValue: "key_unknown")
+    public static let keyNotSecret = Self(rawValue: "key_not_secret")
 
     // The shape of a request
     public static let bodyNotJSON = Self(rawValue: "body_not_json")
     public static let bodyNotUnderstood = Self(rawValue: "body_not_understood")
     public static let bodyTooLarge = Self(rawValue: "body_too_large")
     public static let bodyHasTooMany = Self(rawValue: "body_has_too_many")
+    public static let cursorUnknown = Self(rawValue: "cursor_unknown")
+    public static let limitOutOfRange = Self(rawValue: "limit_out_of_range")
     public static let environmentUnknown = Self(rawValue: "environment_unknown")
     public static let routeUnknown = Self(rawValue: "route_unknown")
     public static let methodNotAllowed = Self(rawValue: "method_not_allowed")
@@ -45,8 +48,9 @@ public struct ProblemCode: RawRepresentable, Hashable, Sendable, Codable {
 
     /// All that this version of the server says.
     public static let known: [ProblemCode] = [
-        keyMissing, keyUnknown, bodyNotJSON, bodyNotUnderstood, bodyTooLarge, bodyHasTooMany,
-        environmentUnknown, routeUnknown, methodNotAllowed, requestNotUnderstood,
+        keyMissing, keyUnknown, keyNotSecret, bodyNotJSON, bodyNotUnderstood, bodyTooLarge,
+        bodyHasTooMany, cursorUnknown, limitOutOfRange, environmentUnknown, routeUnknown,
+        methodNotAllowed, requestNotUnderstood,
         notificationNotTrusted, notificationForAnotherApp, notificationNotUnderstood,
         notificationIncomplete, purchaseNotTrusted, purchaseForAnotherApp, purchaseNotUnderstood,
         purchaseIncomplete, purchasesMissing, renewalWithoutTransaction,

@@ -120,7 +120,7 @@ extension StoreTransaction {
         if let second = try self.customer(known: other, in: app) {
             guard second.customer != customer.customer else { return }
             try requireRoom(for: second.ids.count, beside: customer)
-            try merge(second.customer, into: customer.customer, in: app)
+            try merge(second.customer, into: customer.customer, in: app, at: now)
         } else {
             try requireRoom(for: 1, beside: customer)
             try addID(other, to: customer.customer, in: app, at: now)

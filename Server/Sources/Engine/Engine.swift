@@ -29,7 +29,11 @@ package struct Engine: Sendable {
             apps.allSatisfy { verifiers[$0.id] != nil }, "Every app needs a verifier of its own.")
         precondition(
             Set(apps.map(\.bundleID)).count == apps.count, "Two apps have the same bundle.")
-        store = Store(database, checkRules: asking.rules)
+        store = Store(
+            database,
+            rules: StoreRules(
+                checks: asking.rules,
+                access: Dictionary(uniqueKeysWithValues: apps.map { ($0.id, $0.rules) })))
         self.asking = asking
         self.apps = Dictionary(uniqueKeysWithValues: apps.map { ($0.id, $0) })
         self.verifiers = verifiers

@@ -18,6 +18,9 @@ extension Engine {
                 let facts = try tx.facts(about: purchase.timeline.purchase, in: appID)
                 lines += [""] + Explanation.lines(of: purchase, link: link, facts: facts)
             }
+            let events = try tx.lastEvents(
+                of: [id] + state.aliases, in: appID, limit: Explanation.eventsMax)
+            lines += Explanation.lines(of: events)
             return lines.joined(separator: "\n")
         }
     }
@@ -25,6 +28,36 @@ extension Engine {
 
 /// The chain from an answer to the documents that it stands on, in words.
 private enum Explanation {
+    /// The last events that are shown.
+    static let eventsMax = 20
+
+    static func lines(of events: [LoggedEvent]) -> [String] {
+        guard !events.isEmpty else { return [] }
+        return ["", "Last events"] + events.map(line)
+    }
+
+    private static func line(of event: LoggedEvent) -> String {
+        let change = event.entry.change
+        var line = "  \(event.sequence)  \(change.at.minute)  \(change.kind.rawValue)"
+        if let purchase = event.entry.purchase { line += "  \(purchase.original)" }
+        if change.before != change.after {
+            line += "  \(text(of: change.before)) → \(text(of: change.after))"
+        }
+        if let money = change.money { line += "  \(money.text)" }
+        if let why = change.why { line += "  (\(why.rawValue))" }
+        if let other = event.entry.other { line += "  \(other)" }
+        if case .document(let id) = event.entry.cause {
+            line += "  by \(DocumentID(bytes: id).rawValue.prefix(12))"
+        }
+        return line + "  told \(event.entry.toldAt.minute)"
+    }
+
+    private static func text(of condition: Condition?) -> String {
+        guard let condition else { return "unknown" }
+        let state = condition.state?.rawValue ?? "no access"
+        return state + (condition.until.map { " until \($0.minute)" } ?? "")
+    }
+
     static func head(of state: CustomerState, app: AppSettings) -> [String] {
         var lines = ["\(state.id) in \(app.id), \(state.environment.rawValue), at \(state.asOf)"]
         if !state.aliases.isEmpty {

@@ -96,7 +96,7 @@ extension Engine {
 }
 
 extension DocumentID {
-    init(bytes: [UInt8]) {
+    package init(bytes: [UInt8]) {
         self.init(
             rawValue: bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined())
     }

@@ -92,12 +92,14 @@ extension Engine {
         ifDocumentsAre expected: Int, _ verifyOnly: Bool
     ) async throws(EngineFailure) -> (Int, [String])? {
         let dialect = store.database.dialect
+        let now = now()
         let found: (Int, [String])? = try await transaction { tx in
             try tx.holdWriters(dialect)
             guard try tx.documentCount() == expected else { return nil }
             let (count, first) = try tx.rebuiltDifferences()
-            if !verifyOnly { try tx.swapRebuilt() }
-            return (count, first.map(\.description))
+            let log = try tx.logDifferences()
+            if !verifyOnly { try tx.swapRebuilt(at: now) }
+            return (count + log.count, (first + log.first).map(\.description))
         }
         if found != nil { try await transaction { tx in try tx.endRebuild() } }
         return found

@@ -105,13 +105,13 @@ extension Timestamp {
 }
 
 extension PerennialContract.Money {
-    fileprivate init(_ money: Ledger.Money) {
+    init(_ money: Ledger.Money) {
         self.init(milliunits: money.milliunits, currency: money.currency)
     }
 }
 
 extension StoreEnvironment {
-    fileprivate init(_ environment: Ledger.Environment) {
+    init(_ environment: Ledger.Environment) {
         switch environment {
         case .production: self = .production
         case .sandbox: self = .sandbox
@@ -120,7 +120,7 @@ extension StoreEnvironment {
 }
 
 extension PerennialContract.Ownership {
-    fileprivate init(_ ownership: Ledger.Ownership) {
+    init(_ ownership: Ledger.Ownership) {
         switch ownership {
         case .purchased: self = .purchased
         case .familyShared: self = .familyShared

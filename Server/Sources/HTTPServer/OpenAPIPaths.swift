@@ -87,6 +87,45 @@ extension OpenAPI {
                 }
               }
             },
+            "/v1/events": {
+              "get": {
+                "operationId": "events",
+                "summary": "What changed, in its order",
+                "description": "Only with a secret key. Go on from next_cursor: nothing is missed, \
+        and nothing is told twice. docs/events.md says when each type is told.",
+                "security": [{ "key": [] }],
+                "parameters": [
+                  {
+                    "name": "after",
+                    "in": "query",
+                    "description": "next_cursor of an earlier answer; without it, from the first.",
+                    "schema": { "type": "string" }
+                  },
+                  {
+                    "name": "limit",
+                    "in": "query",
+                    "schema": {
+                      "type": "integer", "minimum": 1, "maximum": 500, "default": 100
+                    }
+                  },
+                  {
+                    "name": "customer_id",
+                    "in": "query",
+                    "description": "Only events of this customer, by any of their ids.",
+                    "schema": { "type": "string" }
+                  }
+                ],
+                "responses": {
+                  "200": {
+                    "description": "Events, and where to go on.",
+                    "content": {
+                      "application/json": { "schema": { "$ref": "#/components/schemas/EventList" } }
+                    }
+                  },
+                  "default": { "$ref": "#/components/responses/problem" }
+                }
+              }
+            },
             "/health": {
               "get": {
                 "operationId": "health",

@@ -1,8 +1,10 @@
 import PerennialContract
 
 extension OpenAPI {
-    static let schemas = [requestSchemas, customerSchemas, purchaseSchemas, smallSchemas]
-        .joined(separator: ",\n")
+    static let schemas = [
+        requestSchemas, customerSchemas, purchaseSchemas, eventSchemas, smallSchemas,
+    ]
+    .joined(separator: ",\n")
 
     private static let requestSchemas = """
               "Notification": {

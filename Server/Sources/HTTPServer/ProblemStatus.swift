@@ -11,10 +11,13 @@ enum ProblemStatus {
     static let table: [ProblemCode: HTTPResponse.Status] = [
         .keyMissing: .unauthorized,
         .keyUnknown: .unauthorized,
+        .keyNotSecret: .forbidden,
         .bodyNotJSON: .badRequest,
         .bodyNotUnderstood: .badRequest,
         .bodyTooLarge: .contentTooLarge,
         .bodyHasTooMany: .contentTooLarge,
+        .cursorUnknown: .badRequest,
+        .limitOutOfRange: .badRequest,
         .environmentUnknown: .badRequest,
         .routeUnknown: .notFound,
         .methodNotAllowed: .methodNotAllowed,

@@ -86,6 +86,12 @@ extension Refused {
         return refused
     }
 
+    static var keyNotSecret: Refused {
+        Refused(
+            .keyNotSecret, "An app key is not enough for this.",
+            remedy: "Use a secret key (sk_…), on a server. `perennial keys create` makes one.")
+    }
+
     static var routeUnknown: Refused {
         Refused(
             .routeUnknown, "There is nothing at this path.",

@@ -21,6 +21,7 @@ extension PerennialServer {
             keyed(.post, Paths.purchases, purchases),
             keyed(.get, "/v1/customers/{id}", customer),
             keyed(.post, "/v1/customers/{id}/aliases", alias),
+            secret(.get, Paths.events, events),
             open(.get, Paths.health, health),
             open(.get, Paths.ready, ready),
             open(.get, Paths.metrics, metrics),
@@ -40,6 +41,16 @@ extension PerennialServer {
     ) -> Route {
         Route(method: method, path: path, needsKey: true) { request, context in
             try await answer(request, context, holder(of: request))
+        }
+    }
+
+    /// For servers: what an app ships could be read by anybody.
+    private func secret(
+        _ method: HTTPRequest.Method, _ path: String, _ answer: @escaping Route.KeyedAnswer
+    ) -> Route {
+        keyed(method, path) { request, context, holder in
+            guard holder.kind == .secret else { throw Refused.keyNotSecret }
+            return try await answer(request, context, holder)
         }
     }
 

@@ -97,7 +97,7 @@ extension Timeline {
 
     /// What the store last said of renewal, where that is about the end of a period: said since it
     /// began, or, of a period charged ahead, naming its end.
-    private func news(about period: Period) -> Attested<Renewal>? {
+    func news(about period: Period) -> Attested<Renewal>? {
         guard let renewal else { return nil }
         let namesIt = renewal.value.renewsAt.map { $0 == period.payment.until } ?? false
         return renewal.at >= period.from || namesIt ? renewal : nil

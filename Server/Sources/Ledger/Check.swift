@@ -74,8 +74,8 @@ extension CheckHistory {
 /// bounded by the logarithm of its age, beside the sweep.
 extension Timeline {
     /// After a period's end, so long is waited for the notification.
-    fileprivate static let patienceMax = Duration.seconds(60)
-    fileprivate static let patienceMin = Duration.seconds(5)
+    static let patienceMax = Duration.seconds(60)
+    static let patienceMin = Duration.seconds(5)
     /// Between two questions while the store collects.
     private static let collectingPauseMax = Duration.days(3)
     private static let hour = Duration.hours(1)
@@ -179,7 +179,7 @@ extension Timeline.Period {
     fileprivate var length: Duration { (end ?? from) - from }
 
     /// A minute; in the sandbox, where a month may last five minutes, less.
-    fileprivate var patience: Duration {
+    var patience: Duration {
         max(Timeline.patienceMin, min(Timeline.patienceMax, length / 300))
     }
 }

@@ -140,7 +140,7 @@ extension StoreTransaction {
         of app: AppID, in environment: Environment, at now: Instant
     ) throws(StorageFailure) -> CheckBacklog {
         let rows = try connection.rows(
-            "SELECT count(*), min(due_at_ms) FROM (SELECT due_at_ms FROM checks WHERE app = $1 "
+            "SELECT count(*), min(due_at_ms) FROM (SELECT due_at_ms FROM purchases WHERE app = $1 "
                 + "AND environment = $2 AND due_at_ms <= $3 ORDER BY due_at_ms LIMIT $4) AS due",
             [
                 .text(app.rawValue), .text(environment.rawValue), .integer(now.milliseconds),

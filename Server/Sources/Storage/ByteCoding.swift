@@ -3,6 +3,11 @@
 struct ByteWriter {
     private(set) var bytes: [UInt8] = []
 
+    init() { bytes.reserveCapacity(Self.usualBytes) }
+
+    /// What a timeline of a few periods takes.
+    private static let usualBytes = 512
+
     mutating func write(_ number: Int64) {
         var rest = UInt64(bitPattern: number << 1 ^ number >> 63)
         while rest >= 128 {
@@ -27,18 +32,23 @@ struct ByteWriter {
 
 /// Reads what a ``ByteWriter`` wrote, in the same order.
 struct ByteReader {
-    private var rest: ArraySlice<UInt8>
+    private let bytes: [UInt8]
+    private var next = 0
 
-    init(_ bytes: [UInt8]) { rest = bytes[...] }
-
-    var isAtEnd: Bool { rest.isEmpty }
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
 
     private static let damaged = StorageFailure("a stored value is damaged: rebuild")
+
+    private mutating func byte() throws(StorageFailure) -> UInt8 {
+        guard next < bytes.count else { throw Self.damaged }
+        defer { next += 1 }
+        return bytes[next]
+    }
 
     mutating func number() throws(StorageFailure) -> Int64 {
         var value: UInt64 = 0
         for shift in stride(from: UInt64(0), to: 64, by: 7) {
-            guard let byte = rest.popFirst() else { throw Self.damaged }
+            let byte = try byte()
             value |= UInt64(byte & 127) << shift
             if byte < 128 { return Int64(bitPattern: value >> 1) ^ -Int64(bitPattern: value & 1) }
         }
@@ -46,18 +56,21 @@ struct ByteReader {
     }
 
     mutating func text() throws(StorageFailure) -> String {
-        guard let count = Int(exactly: try number()), count >= 0, count <= rest.count else {
+        guard let count = Int(exactly: try number()), count >= 0, count <= bytes.count - next else {
             throw Self.damaged
         }
-        defer { rest = rest.dropFirst(count) }
-        guard let text = String(validating: rest.prefix(count), as: UTF8.self) else {
-            throw Self.damaged
+        defer { next += count }
+        let text = bytes.withUnsafeBufferPointer { all in
+            String(
+                validating: UnsafeBufferPointer(rebasing: all[next..<next + count]), as: UTF8.self)
         }
+        guard let text else { throw Self.damaged }
         return text
     }
 
     mutating func flag() throws(StorageFailure) -> Bool {
-        guard let byte = rest.popFirst(), byte <= 1 else { throw Self.damaged }
+        let byte = try byte()
+        guard byte <= 1 else { throw Self.damaged }
         return byte == 1
     }
 

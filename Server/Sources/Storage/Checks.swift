@@ -29,44 +29,15 @@ package struct CheckWorker: Hashable, Sendable {
 }
 
 extension StoreTransaction {
-    // MARK: - Schedule
-
-    /// Writes when each purchase is due, by its timeline as it is now. Where nothing changes
-    /// nothing is written.
-    func schedule(
-        _ purchases: [(app: AppID, timeline: Timeline, heardAt: Instant)]
-    ) throws(StorageFailure) {
-        let known = try connection.rowsEach(
-            Self.selectCheck, purchases.map { Self.key(of: $0.timeline.purchase, in: $0.app) })
-        var changed: [[Value]] = []
-        for ((app, timeline, heardAt), rows) in zip(purchases, known) {
-            let history = try rows.first.map { row throws(StorageFailure) in
-                try Self.history(row)
-            }
-            let due = timeline.nextCheck(
-                history ?? CheckHistory(knownAt: heardAt), rules: checkRules)
-            if let row = rows.first, try row.integer(0) == due.milliseconds { continue }
-            changed.append(
-                Self.key(of: timeline.purchase, in: app)
-                    + [.integer(due.milliseconds), .integer(heardAt.milliseconds)])
-        }
-        try connection.runEach(
-            "INSERT INTO checks (app, environment, purchase, due_at_ms, known_at_ms, failures, "
-                + "lease_until_ms) VALUES ($1, $2, $3, $4, $5, 0, 0) "
-                + "ON CONFLICT (app, environment, purchase) "
-                + "DO UPDATE SET due_at_ms = excluded.due_at_ms",
-            changed)
-    }
-
-    private static let historyColumns =
+    static let historyColumns =
         "due_at_ms, known_at_ms, asked_at_ms, failed_at_ms, failures, revision"
 
     private static let selectCheck =
-        "SELECT \(historyColumns) FROM checks "
+        "SELECT \(historyColumns) FROM purchases "
         + "WHERE app = $1 AND environment = $2 AND purchase = $3"
 
     /// Of a row that begins with the columns above.
-    private static func history(_ row: Row) throws(StorageFailure) -> CheckHistory {
+    static func history(_ row: Row) throws(StorageFailure) -> CheckHistory {
         CheckHistory(
             knownAt: Instant(milliseconds: try row.integer(1)),
             askedAt: try row.optionalInteger(2).map(Instant.init(milliseconds:)),
@@ -103,8 +74,8 @@ extension StoreTransaction {
             ])
         var claims: [CheckClaim] = []
         for row in rows {
-            let purchase = PurchaseID(TransactionID(rawValue: try row.text(6)), in: environment)
-            claims.append(try claim(purchase, of: app, row, for: worker))
+            let purchase = PurchaseID(TransactionID(rawValue: try row.text(7)), in: environment)
+            claims.append(try Self.claim(purchase, of: app, row, for: worker))
         }
         try lease(claims, until: clock + worker.lease.wholeMilliseconds)
         let spent = Int64(claims.count) * 1000 / Int64(worker.checksPerSecond)
@@ -115,7 +86,8 @@ extension StoreTransaction {
     }
 
     static func selectDue(_ dialect: Dialect) -> String {
-        "SELECT \(historyColumns), purchase FROM checks WHERE app = $1 AND environment = $2 "
+        "SELECT \(historyColumns), timeline, purchase FROM purchases "
+            + "WHERE app = $1 AND environment = $2 "
             + "AND due_at_ms <= $3 AND lease_until_ms <= $4 ORDER BY due_at_ms LIMIT $5 "
             + dialect.takingFreeRows
     }
@@ -126,27 +98,27 @@ extension StoreTransaction {
     ) throws(StorageFailure) -> CheckClaim? {
         let clock = try clock(dialect)
         let rows = try connection.rows(
-            "SELECT \(Self.historyColumns) FROM checks WHERE app = $1 AND environment = $2 "
-                + "AND purchase = $3 AND lease_until_ms <= $4 \(dialect.takingFreeRows)",
+            "SELECT \(Self.historyColumns), timeline FROM purchases "
+                + "WHERE app = $1 AND environment = $2 AND purchase = $3 "
+                + "AND lease_until_ms <= $4 \(dialect.takingFreeRows)",
             Self.key(of: purchase, in: app) + [.integer(clock)])
         guard let row = rows.first else { return nil }
-        let claim = try claim(purchase, of: app, row, for: worker)
+        let claim = try Self.claim(purchase, of: app, row, for: worker)
         try lease([claim], until: clock + worker.lease.wholeMilliseconds)
         return claim
     }
 
-    private func claim(
+    private static func claim(
         _ purchase: PurchaseID, of app: AppID, _ row: Row, for worker: CheckWorker
     ) throws(StorageFailure) -> CheckClaim {
         CheckClaim(
-            app: app, timeline: try timeline(of: purchase, in: app) ?? Timeline(of: purchase, []),
-            history: try Self.history(row), revision: try row.optionalText(5),
-            holder: worker.holder)
+            app: app, timeline: try Timeline(stored: try row.bytes(6), of: purchase),
+            history: try history(row), revision: try row.optionalText(5), holder: worker.holder)
     }
 
     private func lease(_ claims: [CheckClaim], until end: Int64) throws(StorageFailure) {
         try connection.runEach(
-            "UPDATE checks SET lease_until_ms = $1, lease_holder = $2 "
+            "UPDATE purchases SET lease_until_ms = $1, lease_holder = $2 "
                 + "WHERE app = $3 AND environment = $4 AND purchase = $5",
             claims.map {
                 [.integer(end), .text($0.holder)] + Self.key(of: $0.purchase, in: $0.app)
@@ -192,14 +164,14 @@ extension StoreTransaction {
         revision: String, of purchase: PurchaseID, in app: AppID
     ) throws(StorageFailure) {
         try connection.run(
-            "UPDATE checks SET revision = $1 "
+            "UPDATE purchases SET revision = $1 "
                 + "WHERE app = $2 AND environment = $3 AND purchase = $4",
             [.text(revision)] + Self.key(of: purchase, in: app))
     }
 
     private func holds(_ claim: CheckClaim) throws(StorageFailure) -> Bool {
         let rows = try connection.rows(
-            "SELECT lease_holder FROM checks "
+            "SELECT lease_holder FROM purchases "
                 + "WHERE app = $1 AND environment = $2 AND purchase = $3",
             Self.key(of: claim.purchase, in: claim.app))
         return try rows.first?.optionalText(0) == claim.holder
@@ -211,8 +183,8 @@ extension StoreTransaction {
         let timeline = try timeline(of: purchase, in: app) ?? Timeline(of: purchase, [])
         let due = timeline.nextCheck(history, rules: checkRules)
         try connection.run(
-            "UPDATE checks SET due_at_ms = $1, asked_at_ms = $2, failed_at_ms = $3, failures = $4, "
-                + "lease_until_ms = 0, lease_holder = NULL "
+            "UPDATE purchases SET due_at_ms = $1, asked_at_ms = $2, failed_at_ms = $3, "
+                + "failures = $4, lease_until_ms = 0, lease_holder = NULL "
                 + "WHERE app = $5 AND environment = $6 AND purchase = $7",
             [
                 .integer(due.milliseconds), .integer(history.askedAt?.milliseconds),

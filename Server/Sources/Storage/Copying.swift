@@ -12,25 +12,32 @@ struct CopiedTable: Hashable, Sendable {
         CopiedTable(
             name: "documents", key: ["app", "signed_at_ms", "id"],
             others: ["kind", "environment", "source", "received_at_ms", "parts", "headers"]),
-        CopiedTable(name: "customers", key: ["app", "customer"], others: ["created_at_ms"]),
+        CopiedTable(
+            name: "customers", key: ["app", "customer"],
+            others: ["created_at_ms", "last_sequence"]),
         CopiedTable(name: "customer_ids", key: ["app", "id"], others: ["customer", "since_ms"]),
         CopiedTable(
-            name: "links", key: ["app", "environment", "purchase"],
+            name: "links", key: ["app", "purchase", "environment"],
             others: ["customer", "evidence", "since_ms"]),
         CopiedTable(
             name: "keys", key: ["app", "hash"], others: ["kind", "name", "created_at_ms"]),
+        CopiedTable(name: "logs", key: ["app"], others: ["last_sequence"]),
+        CopiedTable(
+            name: "events", key: ["app", "sequence"],
+            others: [
+                "customer", "customer_sequence", "environment", "purchase", "kind", "told_at_ms",
+                "document", "body",
+            ]),
         CopiedTable(
             name: "facts",
             key: ["app", "environment", "purchase", "attested_at_ms", "subject", "document"],
             others: ["document_signed_at_ms", "statement"]),
         CopiedTable(
             name: "purchases", key: ["app", "environment", "purchase"],
-            others: ["account_token", "timeline"]),
-        CopiedTable(
-            name: "checks", key: ["app", "environment", "purchase"],
             others: [
-                "due_at_ms", "known_at_ms", "asked_at_ms", "failed_at_ms", "failures", "revision",
-                "lease_until_ms", "lease_holder",
+                "account_token", "timeline", "due_at_ms", "known_at_ms", "asked_at_ms",
+                "failed_at_ms", "failures", "revision", "lease_until_ms", "lease_holder", "told",
+                "turns_at_ms",
             ]),
         CopiedTable(
             name: "app_stores", key: ["app", "environment"],

@@ -55,16 +55,24 @@ extension StoreTransaction {
     ) throws(StorageFailure) -> StoredCustomer {
         if let known = try customer(known: id, in: app) { return known }
         try connection.run(
-            "INSERT INTO customers (app, customer, created_at_ms) VALUES ($1, $2, $3)",
+            "INSERT INTO customers (app, customer, created_at_ms, last_sequence) "
+                + "VALUES ($1, $2, $3, 0)",
             [.text(app.rawValue), .text(id.rawValue), .integer(now.milliseconds)])
-        try addID(id, to: id, in: app, at: now)
+        try insert(id, of: id, in: app, at: now)
         return StoredCustomer(customer: id, ids: [id])
     }
 
-    /// Lets one more id, which meant nobody, mean a customer. Not to be repeated: look whom it
-    /// means before.
+    /// Lets one more id, which meant nobody, mean a customer, and tells it. Not to be repeated: look
+    /// whom it means before.
     package func addID(
         _ id: CustomerID, to customer: CustomerID, in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        try insert(id, of: customer, in: app, at: now)
+        try tellIdentity(.aliasAdded, of: customer, other: id, in: app, at: now)
+    }
+
+    private func insert(
+        _ id: CustomerID, of customer: CustomerID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
         try connection.run(
             "INSERT INTO customer_ids (app, id, customer, since_ms) VALUES ($1, $2, $3, $4)",
@@ -75,10 +83,15 @@ extension StoreTransaction {
     }
 
     /// Makes one customer of two: every id and every purchase of the second is the first one's from
-    /// now on. Harmless to repeat.
+    /// now on, which is told. Not to be repeated: look whom the ids mean before.
     package func merge(
-        _ other: CustomerID, into customer: CustomerID, in app: AppID
+        _ other: CustomerID, into customer: CustomerID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
+        try tellIdentity(.customerMerged, of: customer, other: other, in: app, at: now)
+        for purchase in try purchases(of: other, in: app) {
+            try tellOwner(
+                of: purchase, is: customer, in: app, .moved, from: other, at: now)
+        }
         for table in ["customer_ids", "links"] {
             try connection.run(
                 "UPDATE \(table) SET customer = $1 WHERE app = $2 AND customer = $3",
@@ -87,6 +100,23 @@ extension StoreTransaction {
         try connection.run(
             "DELETE FROM customers WHERE app = $1 AND customer = $2",
             [.text(app.rawValue), .text(other.rawValue)])
+    }
+
+    private func purchases(
+        of customer: CustomerID, in app: AppID
+    ) throws(StorageFailure) -> [PurchaseID] {
+        let rows = try connection.rows(
+            "SELECT environment, purchase FROM links WHERE app = $1 AND customer = $2 "
+                + "ORDER BY environment, purchase",
+            [.text(app.rawValue), .text(customer.rawValue)])
+        var purchases: [PurchaseID] = []
+        for row in rows {
+            purchases.append(
+                PurchaseID(
+                    TransactionID(rawValue: try row.text(1)),
+                    in: try Environment.stored(try row.text(0))))
+        }
+        return purchases
     }
 }
 
@@ -110,11 +140,13 @@ extension StoreTransaction {
             since: Instant(milliseconds: try row.integer(2)))
     }
 
-    /// Makes a purchase that is nobody's somebody's. Not to be repeated: look whose it is before.
+    /// Makes a purchase that is nobody's somebody's, and tells it. Not to be repeated: look whose it
+    /// is before.
     package func link(
         _ purchase: PurchaseID, to customer: CustomerID, by evidence: Link.Evidence, in app: AppID,
         at now: Instant
     ) throws(StorageFailure) {
+        try tellOwner(of: purchase, is: customer, in: app, .linked, evidence: evidence, at: now)
         try connection.run(
             "INSERT INTO links (app, environment, purchase, customer, evidence, since_ms) "
                 + "VALUES ($1, $2, $3, $4, $5, $6)",

@@ -78,12 +78,14 @@ package struct Row: Hashable, Sendable {
 
     /// Nil where the column is null.
     package func optionalInteger(_ column: Int) throws(StorageFailure) -> Int64? {
-        values[column] == .null ? nil : try integer(column)
+        if case .null = values[column] { return nil }
+        return try integer(column)
     }
 
     /// Nil where the column is null.
     package func optionalText(_ column: Int) throws(StorageFailure) -> String? {
-        values[column] == .null ? nil : try text(column)
+        if case .null = values[column] { return nil }
+        return try text(column)
     }
 
     package func bytes(_ column: Int) throws(StorageFailure) -> [UInt8] {

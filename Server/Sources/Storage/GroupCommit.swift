@@ -46,11 +46,11 @@ final class GroupCommit: Sendable {
 
     private let state = Mutex(State())
     private let database: any Database
-    private let checkRules: CheckRules
+    private let rules: StoreRules
 
-    init(_ database: any Database, _ checkRules: CheckRules) {
+    init(_ database: any Database, _ rules: StoreRules) {
         self.database = database
-        self.checkRules = checkRules
+        self.rules = rules
     }
 
     /// Runs a body in a transaction that others may share. Returns, or throws, after it was
@@ -147,7 +147,7 @@ final class GroupCommit: Sendable {
         let documents = works.compactMap { work in
             if case .keep(let attested) = work { attested } else { nil }
         }
-        var isNew = try StoreTransaction(connection, checkRules).keep(documents)[...]
+        var isNew = try StoreTransaction(connection, rules).keep(documents)[...]
         return try works.map { work in
             switch work {
             case .keep: .success(isNew.removeFirst())

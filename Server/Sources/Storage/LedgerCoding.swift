@@ -7,12 +7,12 @@ private let layout: Int64 = 2
 extension ByteWriter {
     fileprivate mutating func write(_ instant: Instant) { write(instant.milliseconds) }
 
-    fileprivate mutating func write(_ money: Money) {
+    mutating func write(_ money: Money) {
         write(money.milliunits)
         write(money.currency)
     }
 
-    fileprivate mutating func write(_ offer: Offer) {
+    mutating func write(_ offer: Offer) {
         write(offer.kind.rawValue)
         write(offer.id) { $0.write($1) }
     }
@@ -78,7 +78,7 @@ extension ByteReader {
             percentage: try optional { (r) throws(StorageFailure) in try r.number() })
     }
 
-    fileprivate mutating func optionalText() throws(StorageFailure) -> String? {
+    mutating func optionalText() throws(StorageFailure) -> String? {
         try optional { (r) throws(StorageFailure) in try r.text() }
     }
 
@@ -86,11 +86,11 @@ extension ByteReader {
         try optional { (r) throws(StorageFailure) in try r.instant() }
     }
 
-    fileprivate mutating func optionalMoney() throws(StorageFailure) -> Money? {
+    mutating func optionalMoney() throws(StorageFailure) -> Money? {
         try optional { (r) throws(StorageFailure) in try r.money() }
     }
 
-    fileprivate mutating func optionalOffer() throws(StorageFailure) -> Offer? {
+    mutating func optionalOffer() throws(StorageFailure) -> Offer? {
         try optional { (r) throws(StorageFailure) in
             Offer(try r.named(), id: try r.optionalText())
         }

@@ -1,35 +1,6 @@
 import Ledger
 
 extension StoreTransaction {
-    /// Adds facts with the documents that attest them, and folds them into the purchases that they
-    /// are about. A fact that is there already is left as it is. Harmless to repeat.
-    func add(_ attested: [AttestedDocument]) throws(StorageFailure) {
-        try insert(attested, into: "facts")
-        var facts: [PurchaseInApp: [Fact]] = [:]
-        var heardAt: [PurchaseInApp: Instant] = [:]
-        for one in attested {
-            for fact in one.facts {
-                let key = PurchaseInApp(app: one.document.app, purchase: fact.purchase)
-                facts[key, default: []].append(fact)
-                heardAt[key] = heardAt[key] ?? one.document.receivedAt
-            }
-        }
-        let purchases = facts.keys.sorted()
-        let known = try timelines(of: purchases)
-        let timelines = zip(purchases, known).map { (key, timeline) in
-            (key.app, timeline.adding(facts[key] ?? []))
-        }
-        try put(timelines)
-        try schedule(
-            zip(purchases, timelines).map { key, pair in
-                (pair.0, pair.1, heardAt[key] ?? Instant(milliseconds: 0))
-            })
-    }
-
-    package func add(_ facts: [Fact], from document: StoredDocument) throws(StorageFailure) {
-        try add([AttestedDocument(document, facts)])
-    }
-
     func insert(_ attested: [AttestedDocument], into table: String) throws(StorageFailure) {
         try connection.runEach(
             "INSERT INTO \(table) (app, environment, purchase, attested_at_ms, subject, document, "
@@ -46,38 +17,6 @@ extension StoreTransaction {
             .text(fact.statement.subject), .bytes(document.id),
             .integer(document.signedAt.milliseconds), .bytes(fact.statement.stored),
         ]
-    }
-
-    /// Writes timelines in the place of what is stored for their purchases.
-    func put(_ timelines: [(app: AppID, timeline: Timeline)]) throws(StorageFailure) {
-        try connection.runEach(
-            "INSERT INTO purchases (app, environment, purchase, account_token, timeline) "
-                + "VALUES ($1, $2, $3, $4, $5) ON CONFLICT (app, environment, purchase) "
-                + "DO UPDATE SET account_token = excluded.account_token, "
-                + "timeline = excluded.timeline",
-            timelines.map { app, timeline in
-                [
-                    .text(app.rawValue), .text(timeline.purchase.environment.rawValue),
-                    .text(timeline.purchase.original.rawValue), .text(timeline.accountToken),
-                    .bytes(timeline.stored),
-                ]
-            })
-    }
-
-    /// For each purchase what is stored of it, or an empty timeline.
-    private func timelines(of purchases: [PurchaseInApp]) throws(StorageFailure) -> [Timeline] {
-        let answers = try connection.rowsEach(
-            Self.selectTimeline, purchases.map { Self.key(of: $0.purchase, in: $0.app) })
-        var timelines: [Timeline] = []
-        timelines.reserveCapacity(purchases.count)
-        for (key, rows) in zip(purchases, answers) {
-            if let row = rows.first {
-                timelines.append(try Timeline(stored: try row.bytes(0), of: key.purchase))
-            } else {
-                timelines.append(Timeline(of: key.purchase, []))
-            }
-        }
-        return timelines
     }
 
     private static let selectTimeline =
@@ -138,14 +77,4 @@ package struct FactWithSource: Hashable, Sendable {
     package var kind: String
     package var source: String
     package var receivedAt: Instant
-}
-
-/// A purchase among those of all apps.
-private struct PurchaseInApp: Hashable, Comparable {
-    var app: AppID
-    var purchase: PurchaseID
-
-    static func < (one: Self, other: Self) -> Bool {
-        one.app == other.app ? one.purchase < other.purchase : one.app.rawValue < other.app.rawValue
-    }
 }

@@ -16,7 +16,7 @@ extension StoreTransaction {
     /// Lets no document in until this transaction ends, so that it cannot be overtaken again and
     /// again. To be called before anything else in it.
     package func holdWriters(_ dialect: Dialect) throws(StorageFailure) {
-        for statement in dialect.holding(["documents", "facts", "purchases", "checks"]) {
+        for statement in dialect.holding(["documents", "facts", "purchases", "logs"]) {
             try connection.run(statement, [])
         }
     }
@@ -40,21 +40,14 @@ extension StoreTransaction {
     /// Puts the rebuilt facts in the place of those in use, and folds every purchase again. The
     /// rebuilt table stays, so that a repeat finds it: ``endRebuild()`` follows in a transaction of
     /// its own.
-    package func swapRebuilt() throws(StorageFailure) {
+    package func swapRebuilt(at now: Instant) throws(StorageFailure) {
         try connection.run("DELETE FROM facts", [])
         try connection.run("INSERT INTO facts SELECT * FROM \(Self.rebuilt)", [])
-        try connection.run("DELETE FROM purchases", [])
         try eachRebuiltTimeline { (app, timeline) throws(StorageFailure) in
-            try put([(app, timeline)])
-            try schedule([(app, timeline, heardAt: timeline.attestedAt)])
+            try replace(timeline, in: app, heardAt: timeline.attestedAt, at: now)
         }
-        try connection.run("DELETE FROM checks WHERE NOT \(Self.isPurchase)", [])
+        try forgetPurchasesWithoutFacts(at: now)
     }
-
-    /// Whether there is a purchase for a row of `checks`.
-    private static let isPurchase =
-        "EXISTS (SELECT 1 FROM purchases WHERE purchases.app = checks.app "
-        + "AND purchases.environment = checks.environment AND purchases.purchase = checks.purchase)"
 
     /// How many rows differ from what the documents make, and the first of them.
     package func rebuiltDifferences() throws(StorageFailure) -> (count: Int, first: [Difference]) {
@@ -75,10 +68,6 @@ extension StoreTransaction {
         }
         let present = Int(try connection.rows("SELECT count(*) FROM purchases", [])[0].integer(0))
         if present != purchases { note(["\(present) purchases stored, \(purchases) expected"]) }
-        let scheduled = Int(
-            try connection.rows("SELECT count(*) FROM checks WHERE \(Self.isPurchase)", [])[0]
-                .integer(0))
-        if scheduled != present { note(["\(scheduled) purchases scheduled, \(present) stored"]) }
         return (count, differences)
     }
 

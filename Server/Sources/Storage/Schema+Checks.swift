@@ -1,27 +1,27 @@
 extension Schema {
-    /// When the store is to be asked about each purchase, and how asking it goes.
+    /// When the store is to be asked about a purchase, and how asking about it went.
     ///
     /// `due_at_ms` follows from the timeline and from the other columns; a rebuild makes it again.
     /// A lease ends by the clock of the database, all other times are the servers'.
-    static func checkTables(_ type: Dialect) -> [String] {
+    ///
+    /// `due_at_ms` is never null, but must not say so: else SQLite, which then takes the condition
+    /// of the index by it for nothing, does not see that a search by it fulfils the condition.
+    static func checkColumns(_ type: Dialect) -> String {
+        """
+        due_at_ms \(type.integer),
+            known_at_ms \(type.integer) NOT NULL,
+            asked_at_ms \(type.integer),
+            failed_at_ms \(type.integer),
+            failures \(type.integer) NOT NULL,
+            revision \(type.text),
+            lease_until_ms \(type.integer) NOT NULL,
+            lease_holder \(type.text)
+        """
+    }
+
+    /// How asking each store goes.
+    static func storeTables(_ type: Dialect) -> [String] {
         [
-            """
-            CREATE TABLE checks (
-                app \(type.text) NOT NULL,
-                environment \(type.text) NOT NULL CHECK (environment IN ('production', 'sandbox')),
-                purchase \(type.text) NOT NULL,
-                due_at_ms \(type.integer) NOT NULL,
-                known_at_ms \(type.integer) NOT NULL,
-                asked_at_ms \(type.integer),
-                failed_at_ms \(type.integer),
-                failures \(type.integer) NOT NULL,
-                revision \(type.text),
-                lease_until_ms \(type.integer) NOT NULL,
-                lease_holder \(type.text),
-                PRIMARY KEY (app, environment, purchase)
-            ) \(type.strict)
-            """,
-            "CREATE INDEX checks_by_due ON checks (app, environment, due_at_ms)",
             """
             CREATE TABLE app_stores (
                 app \(type.text) NOT NULL,
@@ -35,14 +35,7 @@ extension Schema {
                 lease_holder \(type.text),
                 PRIMARY KEY (app, environment)
             ) \(type.strict)
-            """,
-            // Purchases of before this step have never been asked about.
             """
-            INSERT INTO checks
-            SELECT app, environment, purchase, max(attested_at_ms), max(attested_at_ms), NULL, NULL,
-                0, NULL, 0, NULL
-            FROM facts GROUP BY app, environment, purchase
-            """,
         ]
     }
 }

@@ -1,16 +1,20 @@
 /// The tables, as numbered steps. A step that has been released is never changed; a new one follows
 /// it.
 ///
-/// Ground: `headers`, `documents`, `customers`, `customer_ids`, `links`, `keys`. Derived, and made
-/// again by a rebuild: `facts`, `purchases`. Between the two: `checks`, `app_stores`, which say
-/// when to ask the store, and may be lost at the price of asking it again. Every key begins with
-/// the app, so that rows can be spread over machines by it. On PostgreSQL each month has its own
-/// table of documents.
+/// Ground: `headers`, `documents`, `customers`, `customer_ids`, `links`, `keys`, and the log of
+/// what was told: `events`, `logs`, and `told` of each purchase, where it ends. Derived, and made
+/// again by a rebuild: `facts`, `purchases`. Between the two: `app_stores`, and those columns of
+/// `purchases` that say how asking the store went, which may be lost at the price of asking it
+/// again. Every key begins with the app, so that rows can be spread over machines by it. On
+/// PostgreSQL each month has its own table of documents.
+///
+/// A database may plan its statements while the tables are empty, and keep the plans. So of the
+/// indexes that a statement might use only one begins with all the columns it compares.
 package enum Schema {
     package static let version = steps(.sqlite).count
 
     static func steps(_ dialect: Dialect) -> [[String]] {
-        [firstTables(dialect), checkTables(dialect)]
+        [firstTables(dialect), storeTables(dialect), eventTables(dialect)]
     }
 
     private static func firstTables(_ type: Dialect) -> [String] {
@@ -60,11 +64,18 @@ package enum Schema {
                 purchase \(type.text) NOT NULL,
                 account_token \(type.text),
                 timeline \(type.bytes) NOT NULL,
+                \(checkColumns(type)),
+                \(toldColumns(type)),
                 PRIMARY KEY (app, environment, purchase)
             ) \(type.strict)
             """,
+            // None serves a search by the key, which says nothing of these columns.
             "CREATE INDEX purchases_by_account_token "
-                + "ON purchases (app, account_token, environment)",
+                + "ON purchases (app, account_token, environment) WHERE account_token IS NOT NULL",
+            "CREATE INDEX purchases_by_due "
+                + "ON purchases (app, environment, due_at_ms) WHERE due_at_ms IS NOT NULL",
+            "CREATE INDEX purchases_by_turn "
+                + "ON purchases (app, turns_at_ms) WHERE turns_at_ms IS NOT NULL",
         ]
     }
 
@@ -93,6 +104,7 @@ package enum Schema {
                 app \(type.text) NOT NULL,
                 customer \(type.text) NOT NULL CHECK (length(customer) > 0),
                 created_at_ms \(type.integer) NOT NULL,
+                last_sequence \(type.integer) NOT NULL,
                 PRIMARY KEY (app, customer)
             ) \(type.strict)
             """,
@@ -116,7 +128,7 @@ package enum Schema {
                 customer \(type.text) NOT NULL,
                 evidence \(type.text) NOT NULL CHECK (evidence IN ('device', 'token', 'support')),
                 since_ms \(type.integer) NOT NULL,
-                PRIMARY KEY (app, environment, purchase),
+                PRIMARY KEY (app, purchase, environment),
                 FOREIGN KEY (app, customer) REFERENCES customers (app, customer)
             ) \(type.strict)
             """,

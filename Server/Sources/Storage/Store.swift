@@ -5,12 +5,13 @@ import Ledger
 package struct Store: Sendable {
     package let database: any Database
     let commits: GroupCommit
-    let checkRules: CheckRules
+    let rules: StoreRules
 
-    package init(_ database: any Database, checkRules: CheckRules = CheckRules()) {
+    /// - Parameter rules: by which it is decided when to ask the store, and what time alone does.
+    package init(_ database: any Database, rules: StoreRules = StoreRules()) {
         self.database = database
-        self.checkRules = checkRules
-        commits = GroupCommit(database, checkRules)
+        self.rules = rules
+        commits = GroupCommit(database, rules)
     }
 
     /// Runs a closure in a transaction: all that it writes is kept, or nothing. What it throws
@@ -23,26 +24,40 @@ package struct Store: Sendable {
     package func transaction<Value: Sendable>(
         _ body: @escaping @Sendable (StoreTransaction) throws -> Value
     ) async throws -> Value {
-        try await commits.write { [checkRules] in try body(StoreTransaction($0, checkRules)) }
+        try await commits.write { [rules] in try body(StoreTransaction($0, rules)) }
     }
 
     /// Runs a closure that only reads, on one consistent state.
     package func reading<Value: Sendable>(
         _ body: @escaping @Sendable (StoreTransaction) throws -> Value
     ) async throws -> Value {
-        try await database.read { [checkRules] in try body(StoreTransaction($0, checkRules)) }
+        try await database.read { [rules] in try body(StoreTransaction($0, rules)) }
     }
 }
 
 /// The verbs on rows, within one transaction.
 package struct StoreTransaction {
     let connection: any Connection
-    let checkRules: CheckRules
+    let rules: StoreRules
 
     /// - Parameter connection: within a transaction, which ``Store`` begins and ends.
-    package init(_ connection: any Connection, _ checkRules: CheckRules = CheckRules()) {
+    package init(_ connection: any Connection, _ rules: StoreRules = StoreRules()) {
         self.connection = connection
-        self.checkRules = checkRules
+        self.rules = rules
+    }
+
+    var checkRules: CheckRules { rules.checks }
+}
+
+/// What rows follow from, beside the documents.
+package struct StoreRules: Hashable, Sendable {
+    package var checks: CheckRules
+    /// Of an app that is not there, the usual ones.
+    package var access: [AppID: AccessRules]
+
+    package init(checks: CheckRules = CheckRules(), access: [AppID: AccessRules] = [:]) {
+        self.checks = checks
+        self.access = access
     }
 }
 

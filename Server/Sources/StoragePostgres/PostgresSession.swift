@@ -57,6 +57,9 @@ final class PostgresSession {
             // by an index, only with those that touch the same rows. Small tables would be read
             // whole.
             settings.append("SET enable_seqscan = off")
+            // Rows are found by whole keys, so one plan serves every value. The server would plan
+            // each check of a document's month anew, which takes longer than the check.
+            settings.append("SET plan_cache_mode = force_generic_plan")
             // What we acknowledge must be on disk. Stronger and weaker settings that still wait for
             // the local disk are the operator's choice.
             let found = try simple("SHOW synchronous_commit").rows()

@@ -24,6 +24,7 @@ final class SQLiteSession: @unchecked Sendable {
 
     private let connection: OpaquePointer
     private var statements: [String: OpaquePointer] = [:]
+    private let parameters = SQLiteParameters()
 
     /// Opens the file, and makes it where it is not there.
     init(path: String, settings: [String]) throws(StorageFailure) {
@@ -64,18 +65,6 @@ final class SQLiteSession: @unchecked Sendable {
 
     // MARK: - Statements
 
-    /// A statement, prepared once, with its parameters in place.
-    private func statement(
-        _ sql: String, _ values: [Value]
-    ) throws(StorageFailure) -> OpaquePointer {
-        let statement = try prepared(sql)
-        for (index, value) in values.enumerated() {
-            let code = Self.bind(value, to: statement, at: Int32(index + 1))
-            guard code == SQLITE_OK else { throw failure(code, sql) }
-        }
-        return statement
-    }
-
     private func prepared(_ sql: String) throws(StorageFailure) -> OpaquePointer {
         if let known = statements[sql] { return known }
         if statements.count >= Self.statementsMax { forgetStatements() }
@@ -92,9 +81,9 @@ final class SQLiteSession: @unchecked Sendable {
         statements = [:]
     }
 
+    /// Lets go of the rows, and of the parameters.
     private static func reset(_ statement: OpaquePointer) {
         sqlite3_reset(statement)
-        // Else a large document would be held until the statement is used again.
         sqlite3_clear_bindings(statement)
     }
 
@@ -115,75 +104,72 @@ final class SQLiteSession: @unchecked Sendable {
 
 extension SQLiteSession: Connection {
     func rows(_ sql: String, _ values: [Value]) throws(StorageFailure) -> [Row] {
-        let statement = try statement(sql, values)
+        try rows(of: try prepared(sql), sql, values)
+    }
+
+    func run(_ sql: String, _ values: [Value]) throws(StorageFailure) -> Int {
+        try changes(by: try prepared(sql), sql, values)
+    }
+
+    func rowsEach(_ sql: String, _ sets: [[Value]]) throws(StorageFailure) -> [[Row]] {
+        guard !sets.isEmpty else { return [] }
+        let statement = try prepared(sql)
+        var answers: [[Row]] = []
+        answers.reserveCapacity(sets.count)
+        for values in sets { answers.append(try rows(of: statement, sql, values)) }
+        return answers
+    }
+
+    func runEach(_ sql: String, _ sets: [[Value]]) throws(StorageFailure) -> [Int] {
+        guard !sets.isEmpty else { return [] }
+        let statement = try prepared(sql)
+        var counts: [Int] = []
+        counts.reserveCapacity(sets.count)
+        for values in sets { counts.append(try changes(by: statement, sql, values)) }
+        return counts
+    }
+
+    private func rows(
+        of statement: OpaquePointer, _ sql: String, _ values: [Value]
+    ) throws(StorageFailure) -> [Row] {
+        try bind(values, to: statement, sql)
         defer { Self.reset(statement) }
         let columns = sqlite3_column_count(statement)
         var rows: [Row] = []
         while true {
             switch sqlite3_step(statement) {
             case SQLITE_ROW:
-                rows.append(Row((0..<columns).map { Self.value(of: statement, $0) }))
+                var values: [Value] = []
+                values.reserveCapacity(Int(columns))
+                for column in 0..<columns { values.append(Self.value(of: statement, column)) }
+                rows.append(Row(values))
             case SQLITE_DONE: return rows
             case let code: throw failure(code, sql)
             }
         }
     }
 
-    func run(_ sql: String, _ values: [Value]) throws(StorageFailure) -> Int {
-        let statement = try statement(sql, values)
+    private func changes(
+        by statement: OpaquePointer, _ sql: String, _ values: [Value]
+    ) throws(StorageFailure) -> Int {
+        try bind(values, to: statement, sql)
         defer { Self.reset(statement) }
         let code = sqlite3_step(statement)
         guard code == SQLITE_DONE || code == SQLITE_ROW else { throw failure(code, sql) }
         return Int(sqlite3_changes(connection))
     }
 
-    func rowsEach(_ sql: String, _ sets: [[Value]]) throws(StorageFailure) -> [[Row]] {
-        var answers: [[Row]] = []
-        answers.reserveCapacity(sets.count)
-        for values in sets { answers.append(try rows(sql, values)) }
-        return answers
-    }
-
-    func runEach(_ sql: String, _ sets: [[Value]]) throws(StorageFailure) -> [Int] {
-        var counts: [Int] = []
-        counts.reserveCapacity(sets.count)
-        for values in sets { counts.append(try run(sql, values)) }
-        return counts
+    private func bind(
+        _ values: [Value], to statement: OpaquePointer, _ sql: String
+    ) throws(StorageFailure) {
+        let code = parameters.bind(values, to: statement)
+        guard code == SQLITE_OK else { throw failure(code, sql) }
     }
 }
 
 // MARK: - Values
 
 extension SQLiteSession {
-    /// SQLite copies the bytes before the call returns.
-    private static let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
-
-    private static func bind(_ value: Value, to statement: OpaquePointer, at place: Int32) -> Int32
-    {
-        switch value {
-        case .null: return sqlite3_bind_null(statement, place)
-        case .integer(let number): return sqlite3_bind_int64(statement, place, number)
-        case .text(var text):
-            return text.withUTF8 { utf8 in
-                utf8.withMemoryRebound(to: CChar.self) { characters in
-                    // A null pointer would mean null.
-                    characters.isEmpty
-                        ? sqlite3_bind_text(statement, place, "", 0, transient)
-                        : sqlite3_bind_text(
-                            statement, place, characters.baseAddress, Int32(characters.count),
-                            transient)
-                }
-            }
-        case .bytes(let bytes):
-            return bytes.withUnsafeBytes { buffer in
-                buffer.isEmpty
-                    ? sqlite3_bind_zeroblob(statement, place, 0)
-                    : sqlite3_bind_blob(
-                        statement, place, buffer.baseAddress, Int32(buffer.count), transient)
-            }
-        }
-    }
-
     private static func value(of statement: OpaquePointer, _ column: Int32) -> Value {
         switch sqlite3_column_type(statement, column) {
         case SQLITE_NULL: return .null

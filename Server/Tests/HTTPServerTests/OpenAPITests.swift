@@ -42,7 +42,8 @@ import Testing
             for (method, path, operation) in try operations(in: await document(of: server)) {
                 let real = path.replacing("{id}", with: "anna")
                 let answer = try await server.send(
-                    method, real, body: method == .post ? #"{"customer_id": "cleo"}"# : nil)
+                    method, real, key: TestServer.secret,
+                    body: method == .post ? #"{"customer_id": "cleo"}"# : nil)
                 let responses = try #require(operation["responses"] as? [String: Any])
                 #expect(![404, 405, 500].contains(answer.status), "\(method) \(path)")
                 #expect(
@@ -124,6 +125,20 @@ import Testing
             ),
             ("Wallet", Wallet(balance: 1)),
             ("Money", Money(milliunits: 1, currency: "USD")),
+            ("EventList", EventList(items: [], nextCursor: "0")),
+            (
+                "Event",
+                Event(
+                    id: "evt_1", sequence: 1, type: .renewed, at: now, knownAt: now,
+                    cause: .init(kind: "time"))
+            ),
+            ("Cause", Event.Cause(kind: "time")),
+            (
+                "PurchaseCondition",
+                PurchaseCondition(
+                    productID: "p", active: true, state: .paid, until: nil, willRenew: nil)
+            ),
+            ("RedeemedOffer", RedeemedOffer(kind: "code")),
             (
                 "Problem",
                 Problem(

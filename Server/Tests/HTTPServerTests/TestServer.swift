@@ -19,6 +19,7 @@ import Testing
 struct TestServer {
     static let now = Instant(milliseconds: 1_795_248_000_000)
     static let key = "pk_test_birds"
+    static let secret = "sk_test_birds"
 
     let client: any TestClientProtocol
     let engine: Engine
@@ -45,6 +46,7 @@ struct TestServer {
             verifiers: ["birds": Verifier(roots: .apple)], now: { now }, logger: logger)
         try await engine.prepare()
         try await engine.keep(key: key, app: "birds", kind: .app, name: "test")
+        try await engine.keep(key: secret, app: "birds", kind: .secret, name: "test")
         let server = PerennialServer(engine: engine, logger: logger)
         try await server.application(host: "127.0.0.1", port: 0).test(.router) { client in
             try await body(TestServer(client: client, engine: engine))

@@ -68,11 +68,27 @@ enum RandomLife {
                         offer: Bool.random(using: &dice) ? Offer(.code, id: "spring") : nil,
                         commitment: number % 2 == 1 && isAlias
                             ? Commitment(month: number, months: 12, until: until) : nil,
-                        quantity: Int.random(in: 1...2, using: &dice),
+                        quantity: Int.random(in: 1...2, using: &dice), price: price(&dice),
                         isRenewal: Bool.random(using: &dice),
                         isUpgraded: Int.random(in: 0..<6, using: &dice) == 0,
-                        revocation: isRevoked ? Revocation(at: attested, kind: .refund) : nil)))
+                        revocation: isRevoked ? revocation(at: attested, &dice) : nil)))
         }
+    }
+
+    /// Mostly the same; now and then not told, or of another country.
+    private static func price(_ dice: inout Dice) -> Money? {
+        switch Int.random(in: 0..<10, using: &dice) {
+        case 0: nil
+        case 1: Money(milliunits: 8_490, currency: "EUR")
+        case 2: Money(milliunits: 4_990, currency: "USD")
+        default: Money(milliunits: 9_990, currency: "USD")
+        }
+    }
+
+    private static func revocation(at: Instant, _ dice: inout Dice) -> Revocation {
+        let share: Int64? = Bool.random(using: &dice) ? .random(in: 0...100_000, using: &dice) : nil
+        let isShared = Int.random(in: 0..<4, using: &dice) == 0
+        return Revocation(at: at, kind: isShared ? .sharingEnded : .refund, percentage: share)
     }
 
     private static func renewal(at: Instant, end: Instant, _ dice: inout Dice) -> Fact {

@@ -136,7 +136,7 @@ extension Store {
                 try tx.addRebuilt([fact("t1")], from: document(1))
                 try tx.addRebuilt([renewal, unrevoked], from: document(2))
                 let found = try tx.rebuiltDifferences()
-                try tx.swapRebuilt()
+                try tx.swapRebuilt(at: now)
                 return found.first
             }
             #expect(differences.isEmpty)
@@ -205,7 +205,7 @@ extension Store {
                     [.text("birds"), .text("production"), .integer(0), .integer(0), .integer(9)]
                 ).map { try $0.text(3) }
             }
-            #expect(plan.count == 1 && plan[0].contains("checks_by_due"), "\(plan)")
+            #expect(plan.count == 1 && plan[0].contains("purchases_by_due"), "\(plan)")
         }
     }
 }

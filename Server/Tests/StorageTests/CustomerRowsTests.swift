@@ -23,7 +23,7 @@ import Testing
                 _ = try tx.customer("anna", in: app, at: now)
                 _ = try tx.customer("device-7", in: app, at: now + .seconds(1))
                 try tx.link(purchase, to: "device-7", by: .device, in: app, at: now)
-                try tx.merge("device-7", into: "anna", in: app)
+                try tx.merge("device-7", into: "anna", in: app, at: now)
             }
             let merged = try await store.reading { try $0.customer(known: "device-7", in: app) }
             let link = try await store.reading { try $0.link(of: purchase, in: app) }

@@ -71,6 +71,7 @@ struct ServeCommand: AsyncParsableCommand {
             Listening(app: app, port: settings.port, flag: "--port"),
             MonthsAhead(engine: assembly.engine, logger: logger),
             Reconciler(engine: assembly.engine, logger: logger),
+            Teller(engine: assembly.engine, logger: logger),
         ]
         if let clock { services.insert(clock, at: 0) }
         try await ServiceGroup(together: services, stopsOnSignals: true, logger: logger).run()

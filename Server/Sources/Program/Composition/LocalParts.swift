@@ -16,6 +16,7 @@ struct LocalParts: Sendable {
     let appStore: LateAppStore
     let client: HTTPClient
     let reconciler: Reconciler
+    let teller: Teller
 
     private enum End<Value: Sendable>: Sendable {
         case services
@@ -37,6 +38,7 @@ struct LocalParts: Sendable {
                         ) { portSink.yield($0) },
                     port: settings.port, flag: "--port"),
                 SimulatorInTurn(parts: self, ports: ports) { storeSink.yield($0) }, reconciler,
+                teller,
             ], stopsOnSignals: stopsOnSignals, logger: settings.logger)
         return try await withThrowingTaskGroup(of: End<Value>.self) { tasks in
             tasks.addTask {
@@ -74,7 +76,10 @@ private struct SimulatorInTurn: Service {
         let simulator = AppStoreSimulator(
             settings, authority: parts.settings.authority, keepsRoot: true,
             post: NotificationPost(client: parts.client).post,
-            quiesce: { await parts.reconciler.settle() })
+            quiesce: {
+                await parts.reconciler.settle()
+                await parts.teller.settle()
+            })
         parts.clock.follow(simulator.clock)
         let credentials = try AppStoreCredentials.simulated(bundleID: settings.bundleID)
         try await SimulatorFace(

@@ -85,7 +85,9 @@ package struct LocalStore: Sendable {
             client: client,
             reconciler: Reconciler(
                 engine: assembly.engine, pause: Self.pause,
-                asksForLost: settings.questions == .all, logger: settings.logger))
+                asksForLost: settings.questions == .all, logger: settings.logger),
+            teller: Teller(
+                engine: assembly.engine, pause: Self.pause, logger: settings.logger))
         let outcome: Result<Value?, any Error>
         do { outcome = .success(try await parts.run(stopsOnSignals: stopsOnSignals, body)) } catch {
             outcome = .failure(error)

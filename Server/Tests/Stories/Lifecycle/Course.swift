@@ -66,9 +66,10 @@ struct CourseRun {
 
     static let token = "0a0a0a0a-1111-4222-8333-444444444444"
     /// After the last step.
-    private static let aftermath = "P70D"
+    static let aftermath = "P70D"
 
-    mutating func play(_ course: Course) async throws {
+    /// - Parameter aftermath: how long is looked on after the last step; nil: not at all.
+    mutating func play(_ course: Course, aftermath: String? = Self.aftermath) async throws {
         let family = course.steps.contains { if case .household = $0 { true } else { false } }
         try await shop.store.addDevice(
             account: "anna", environment: course.environment, appAccountToken: Self.token,
@@ -77,7 +78,7 @@ struct CourseRun {
             try await take(step, "step \(number)")
             try await check("after step \(number)")
         }
-        try await pass(Self.aftermath, "aftermath")
+        if let aftermath { try await pass(aftermath, "aftermath") }
         let sent = await shop.store.notifications
         #expect(sent.allSatisfy { $0.attempts.last?.answer.isSuccess == true })
         for row in course.rows {
@@ -152,6 +153,23 @@ struct CourseRun {
             if posts { try await post(account) }
             try await compare(account, place)
         }
+        try await checkLog(place)
+    }
+
+    /// The log of everything that anybody has. Where the app does not post, that is everything that
+    /// the token finds.
+    private func checkLog(_ place: String) async throws {
+        let now = Instant(milliseconds: shop.store.clock.milliseconds)
+        var purchases: Set<Timeline> = []
+        for account in accounts {
+            for environment in Ledger.Environment.allCases {
+                let state = try await shop.engine.customer(
+                    customer(account), app: DirectShop.app, environment: environment)
+                purchases.formUnion(state.purchases.map(\.timeline))
+            }
+        }
+        try await LogCheck(engine: shop.engine, app: DirectShop.app).check(
+            Array(purchases), isAll: posts, at: now, "\(place), at \(now)")
     }
 
     /// Posts one document of each purchase that is new on the account's device.

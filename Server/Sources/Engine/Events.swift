@@ -1,0 +1,49 @@
+import Ledger
+import Storage
+
+package typealias LoggedEvent = Storage.Event
+package typealias EventEntry = Storage.EventEntry
+
+extension Engine {
+    /// Events in one answer.
+    package static let eventsMax = StoreTransaction.eventsMax
+    /// Purchases of one app that are told of at a time.
+    private static let turnsMax = 200
+
+    /// The events of an app behind one, in their order; only those of a customer, if one is named.
+    /// A customer never heard of has none.
+    ///
+    /// - Parameter sequence: of the last event that is known already; 0 for the first.
+    package func events(
+        of appID: AppID, customer id: CustomerID? = nil, after sequence: Int64, limit: Int
+    ) async throws(EngineFailure) -> [LoggedEvent] {
+        _ = try app(appID)
+        guard limit <= Self.eventsMax else {
+            throw .tooMuch(what: "events", limit: Self.eventsMax)
+        }
+        return try await reading { tx in
+            guard let id else { return try tx.events(of: appID, after: sequence, limit: limit) }
+            let ids = try tx.customer(known: id, in: appID)?.ids ?? []
+            return try tx.events(of: ids, in: appID, after: sequence, limit: limit)
+        }
+    }
+
+    /// Writes events for what time alone has done by now: periods that ended, grace that is over.
+    /// Returns how many purchases were looked at; 0 where nothing is due. Harmless to repeat, and
+    /// for several servers at once.
+    package func tellTurns() async throws(EngineFailure) -> Int {
+        let now = now()
+        let dialect = store.database.dialect
+        var count = 0
+        for app in apps.keys.sorted() {
+            // A look that finds nothing must not wait for those who write.
+            guard try await reading({ tx in try tx.hasTurns(of: app, dueBy: now) }) else {
+                continue
+            }
+            count += try await transaction { tx in
+                try tx.tellTurns(of: app, dueBy: now, limit: Self.turnsMax, dialect)
+            }
+        }
+        return count
+    }
+}

@@ -1,0 +1,111 @@
+import Engine
+import Hummingbird
+import Ledger
+import PerennialContract
+
+extension PerennialServer {
+    /// Events in an answer where nobody says how many.
+    static let eventsUsual = 100
+
+    /// What changed, in its order. Whoever goes on from `next_cursor` misses nothing and is told
+    /// nothing twice.
+    @Sendable func events(
+        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+    ) async throws -> Response {
+        let asked = request.uri.queryParameters
+        let after = try Self.sequence(asked["after"].map { String($0) })
+        let limit = try Self.limit(asked["limit"].map { String($0) })
+        let customer = asked["customer_id"].map { CustomerID(rawValue: String($0)) }
+        do {
+            let events = try await engine.events(
+                of: holder.app, customer: customer, after: after, limit: limit)
+            return try Answers.ok(
+                EventList(
+                    items: events.map { Event($0) },
+                    nextCursor: "\(events.last?.sequence ?? after)"))
+        } catch let failure as EngineFailure {
+            throw Refused(failure, subject: .customer)
+        }
+    }
+
+    /// A cursor is the place of the last event that is known.
+    private static func sequence(_ cursor: String?) throws -> Int64 {
+        guard let cursor, !cursor.isEmpty else { return 0 }
+        guard let sequence = Int64(cursor), sequence >= 0, cursor.first != "+" else {
+            throw Refused(
+                .cursorUnknown, "There is no such cursor.",
+                remedy: "Send next_cursor of an answer as it is, or nothing to begin.")
+        }
+        return sequence
+    }
+
+    private static func limit(_ text: String?) throws -> Int {
+        guard let text else { return eventsUsual }
+        guard let limit = Int(text), (1...Engine.eventsMax).contains(limit) else {
+            throw Refused(
+                .limitOutOfRange, "So many cannot be asked for.",
+                remedy: "Use a limit from 1 to \(Engine.eventsMax).")
+        }
+        return limit
+    }
+}
+
+extension PerennialContract.Event {
+    /// The engine's event in the contract's words.
+    init(_ event: LoggedEvent) {
+        let (entry, change) = (event.entry, event.entry.change)
+        self.init(
+            id: "evt_\(event.sequence)", sequence: event.sequence,
+            type: EventType(rawValue: change.kind.rawValue), at: Timestamp(change.at),
+            knownAt: Timestamp(entry.toldAt), customerID: entry.customer?.rawValue,
+            customerSequence: event.customerSequence, otherCustomerID: entry.other?.rawValue,
+            accountToken: entry.accountToken, purchaseID: entry.purchase?.description,
+            originalTransactionID: entry.purchase?.original.rawValue,
+            environment: entry.purchase.map { StoreEnvironment($0.environment) },
+            productID: change.product?.rawValue, transactionID: change.transaction?.rawValue,
+            ownership: change.ownership.map { PerennialContract.Ownership($0) },
+            before: change.before.map { PurchaseCondition($0) },
+            after: change.after.map { PurchaseCondition($0) },
+            money: change.money.map { PerennialContract.Money($0) }, why: change.why?.rawValue,
+            offer: change.offer.map { RedeemedOffer($0) },
+            nextProductID: change.nextProduct?.rawValue,
+            nextPrice: change.nextPrice.map { PerennialContract.Money($0) },
+            cause: Cause(entry.cause))
+    }
+}
+
+extension PurchaseCondition {
+    fileprivate init(_ condition: Condition) {
+        self.init(
+            productID: condition.product.rawValue, active: condition.isOpen,
+            state: condition.state.map { AccessState($0) },
+            until: condition.until.map { Timestamp($0) }, willRenew: condition.willRenew)
+    }
+}
+
+extension RedeemedOffer {
+    fileprivate init(_ offer: Offer) {
+        let kind =
+            switch offer.kind {
+            case .introductory: "introductory"
+            case .promotional: "promotional"
+            case .code: "code"
+            case .winBack: "win_back"
+            case .retention: "retention"
+            case .unknown: "unknown"
+            }
+        self.init(kind: kind, id: offer.id)
+    }
+}
+
+extension PerennialContract.Event.Cause {
+    fileprivate init(_ cause: EventEntry.Cause) {
+        switch cause {
+        case .document(let id):
+            self.init(kind: "document", documentID: DocumentID(bytes: id).rawValue)
+        case .time: self.init(kind: "time")
+        case .request: self.init(kind: "request")
+        case .rebuild: self.init(kind: "rebuild")
+        }
+    }
+}

@@ -1,0 +1,133 @@
+import PerennialContract
+
+extension OpenAPI {
+    static let eventSchemas = """
+              "EventList": {
+                "type": "object",
+                "required": ["items", "next_cursor"],
+                "properties": {
+                  "items": { "type": "array", "items": { "$ref": "#/components/schemas/Event" } },
+                  "next_cursor": {
+                    "type": "string",
+                    "description": "Send it as after, now or later. There is always one."
+                  }
+                }
+              },
+              "Event": {
+                "type": "object",
+                "description": "Keep types that you do not know, and look at after.",
+                "required": ["id", "sequence", "type", "at", "known_at", "customer_id", \
+        "customer_sequence", "other_customer_id", "account_token", "purchase_id", \
+        "original_transaction_id", "environment", "product_id", "transaction_id", "ownership", \
+        "before", "after", "money", "why", "offer", "next_product_id", "next_price", "cause"],
+                "properties": {
+                  "id": { "type": "string", "description": "The same whenever it is told." },
+                  "sequence": {
+                    "type": "integer", "description": "In the app's log, from 1, without gaps."
+                  },
+                  "type": { "type": "string", "examples": [\(types)] },
+                  "at": { "$ref": "#/components/schemas/Timestamp" },
+                  "known_at": { "$ref": "#/components/schemas/Timestamp" },
+                  "customer_id": {
+                    "type": ["string", "null"],
+                    "description": "Null while the purchase is nobody's."
+                  },
+                  "customer_sequence": {
+                    "type": ["integer", "null"],
+                    "description": "Among those of the customer, from 1, without gaps."
+                  },
+                  "other_customer_id": {
+                    "type": ["string", "null"],
+                    "description": "Who had the purchase before, who became one with the \
+        customer, or the id that is new."
+                  },
+                  "account_token": { "type": ["string", "null"] },
+                  "purchase_id": {
+                    "type": ["string", "null"],
+                    "description": "Null where it is about the customer alone."
+                  },
+                  "original_transaction_id": { "type": ["string", "null"] },
+                  "environment": {
+                    "anyOf": [
+                      { "$ref": "#/components/schemas/StoreEnvironment" }, { "type": "null" }
+                    ]
+                  },
+                  "product_id": { "type": ["string", "null"] },
+                  "transaction_id": { "type": ["string", "null"] },
+                  "ownership": { "type": ["string", "null"] },
+                  "before": {
+                    "anyOf": [
+                      { "$ref": "#/components/schemas/PurchaseCondition" }, { "type": "null" }
+                    ]
+                  },
+                  "after": {
+                    "anyOf": [
+                      { "$ref": "#/components/schemas/PurchaseCondition" }, { "type": "null" }
+                    ]
+                  },
+                  "money": {
+                    "description": "What was paid, or with a minus given back. The sum over all \
+        events of a purchase is what the seller has of it, before commission and taxes.",
+                    "anyOf": [{ "$ref": "#/components/schemas/Money" }, { "type": "null" }]
+                  },
+                  "why": {
+                    "type": ["string", "null"],
+                    "examples": ["cancelled", "billing", "price_not_agreed", \
+        "product_unavailable", "never_confirmed", "other"]
+                  },
+                  "offer": {
+                    "anyOf": [
+                      { "$ref": "#/components/schemas/RedeemedOffer" }, { "type": "null" }
+                    ]
+                  },
+                  "next_product_id": { "type": ["string", "null"] },
+                  "next_price": {
+                    "anyOf": [{ "$ref": "#/components/schemas/Money" }, { "type": "null" }]
+                  },
+                  "cause": { "$ref": "#/components/schemas/Cause" }
+                }
+              },
+              "PurchaseCondition": {
+                "type": "object",
+                "required": ["product_id", "active", "state", "until", "will_renew"],
+                "properties": {
+                  "product_id": { "type": "string" },
+                  "active": { "type": "boolean" },
+                  "state": {
+                    "anyOf": [{ "$ref": "#/components/schemas/AccessState" }, { "type": "null" }]
+                  },
+                  "until": {
+                    "anyOf": [{ "$ref": "#/components/schemas/Timestamp" }, { "type": "null" }]
+                  },
+                  "will_renew": { "type": ["boolean", "null"] }
+                }
+              },
+              "RedeemedOffer": {
+                "type": "object",
+                "required": ["kind", "id"],
+                "properties": {
+                  "kind": {
+                    "type": "string",
+                    "examples": ["introductory", "promotional", "code", "win_back", "retention"]
+                  },
+                  "id": { "type": ["string", "null"] }
+                }
+              },
+              "Cause": {
+                "type": "object",
+                "required": ["kind", "document_id"],
+                "properties": {
+                  "kind": {
+                    "type": "string", "examples": ["document", "time", "request", "rebuild"]
+                  },
+                  "document_id": {
+                    "type": ["string", "null"],
+                    "description": "SHA-256 of the signed document, in hexadecimal."
+                  }
+                }
+              }
+        """
+
+    private static let types = EventType.known.map { "\"\($0.rawValue)\"" }
+        .joined(separator: ", ")
+}

@@ -1,0 +1,44 @@
+extension Payment {
+    /// What the seller has of this payment now: its price, less what was given back. Nil where
+    /// nothing was paid for it here, as for what a family member paid, or the store does not say.
+    package var amount: Money? {
+        guard let price = paid else { return nil }
+        guard let revocation, revocation.kind == .refund else { return price }
+        let back = price.share(revocation.percentage ?? Money.whole)
+        return Money(milliunits: price.milliunits - back, currency: price.currency)
+    }
+
+    /// What was paid for it, whatever was given back later.
+    var paid: Money? { ownership == .purchased ? price : nil }
+}
+
+extension Money {
+    /// In thousandths of a percent.
+    static let whole: Int64 = 100_000
+
+    /// A part, in thousandths of a percent; thousandths of a unit that are not whole are dropped.
+    fileprivate func share(_ percentage: Int64) -> Int64 {
+        let share = min(max(percentage, 0), Self.whole)
+        // Taken apart, so that no price is too large.
+        let (units, rest) = milliunits.quotientAndRemainder(dividingBy: Self.whole)
+        return units * share + rest * share / Self.whole
+    }
+}
+
+extension Timeline.Period {
+    /// As ``Payment/amount``. What was charged ahead, and upgraded before it began, is given back
+    /// whole.
+    package var amount: Money? {
+        guard isVoid, let price = payment.paid else { return payment.amount }
+        return Money(milliunits: 0, currency: price.currency)
+    }
+}
+
+extension Timeline {
+    /// What the seller has of this purchase now, in thousandths of each currency's unit.
+    package var money: [String: Int64] {
+        periods.compactMap(\.amount).reduce(into: [:]) { sums, amount in
+            sums[amount.currency, default: 0] += amount.milliunits
+        }
+    }
+}

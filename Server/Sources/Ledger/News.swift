@@ -1,0 +1,203 @@
+/// What happened, by the difference between two timelines of one purchase. In no order, and
+/// without conditions.
+struct News {
+    let before: Timeline
+    let after: Timeline
+    /// What was told last.
+    let told: Condition?
+    let now: Instant
+    let rules: AccessRules
+    private var found: [Change] = []
+
+    init(
+        before: Timeline, after: Timeline, told: Condition?, now: Instant, rules: AccessRules
+    ) {
+        self.before = before
+        self.after = after
+        self.told = told
+        self.now = now
+        self.rules = rules
+    }
+
+    /// All of it; where the condition has changed there is at least one that says so.
+    mutating func changes(endingWith final: Condition?) -> [Change] {
+        for period in gonePeriods {
+            found += Self.difference(period.amount, nil).map {
+                Change(.priceCorrected, at: now, of: period, money: $0)
+            }
+        }
+        for (old, index) in changedPeriods {
+            let period = after.periods[index]
+            if old == nil { begin(period, at: index) }
+            compare(old ?? period.asCharged, period)
+        }
+        let renewal = RenewalNews(before, after, told: told, sofar: found)
+        found += renewal?.changes ?? []
+        if final != told { explain(final) }
+        return found
+    }
+
+    // MARK: - Periods
+
+    /// Periods that are new, or not as they were, by their place in the later timeline. A period
+    /// that was there stays, as a rule in its place.
+    private var changedPeriods: [(old: Timeline.Period?, index: Int)] {
+        var known = before.periods[...]
+        var changed: [(Timeline.Period?, Int)] = []
+        for (index, period) in after.periods.enumerated() {
+            if let first = known.first, first.id == period.id {
+                known.removeFirst()
+                if first != period { changed.append((first, index)) }
+            } else {
+                changed.append((nil, index))
+            }
+        }
+        guard !known.isEmpty else { return changed }
+        let byID = Dictionary(before.periods.map { ($0.id, $0) }) { one, _ in one }
+        return after.periods.indices.compactMap { index in
+            let old = byID[after.periods[index].id]
+            return old == after.periods[index] ? nil : (old, index)
+        }
+    }
+
+    /// Periods that no document speaks of any more: only a rebuild takes any away.
+    private var gonePeriods: [Timeline.Period] {
+        if before.periods.count <= after.periods.count,
+            zip(before.periods, after.periods).allSatisfy({ $0.id == $1.id })
+        {
+            return []
+        }
+        let ids = Set(after.periods.map(\.id))
+        return before.periods.filter { !ids.contains($0.id) }
+    }
+
+    private mutating func begin(_ period: Timeline.Period, at index: Int) {
+        let money = period.payment.paid.flatMap { $0.milliunits == 0 ? nil : $0 }
+        let at = min(period.from, period.attestedAt)
+        found.append(Change(kind(of: period, at: index), at: at, of: period, money: money))
+    }
+
+    private func kind(of period: Timeline.Period, at index: Int) -> Change.Kind {
+        let payment = period.payment
+        guard payment.kind == .autoRenewable || payment.kind == .unknown else {
+            return payment.ownership == .familyShared ? .familyShared : .purchased
+        }
+        let previous = after.periods[..<index].last { !$0.isVoid }
+        if payment.isRenewal || previous?.payment.until == period.from {
+            return previous.map { renewal(period, after: $0) } ?? .renewed
+        }
+        if payment.ownership == .familyShared { return .familyShared }
+        guard let previous else {
+            let isFirst = payment.transaction == after.purchase.original
+            return payment.terms == .trial ? .trialStarted : isFirst ? .purchased : .resubscribed
+        }
+        guard previous.isReplaced || previous.payment.isUpgraded else { return .resubscribed }
+        return previous.product == period.product ? .renewed : .upgraded
+    }
+
+    private func renewal(
+        _ period: Timeline.Period, after previous: Timeline.Period
+    ) -> Change.Kind {
+        let wasCollecting = told?.state == .grace || told?.state == .retry
+        let hasGap = previous.end.map { $0 < period.from } ?? false
+        if wasCollecting && now >= period.from || hasGap { return .billingRecovered }
+        if previous.product != period.product { return .productChanged }
+        let wasTrial = previous.payment.terms == .trial
+        return wasTrial && period.payment.terms != .trial ? .trialConverted : .renewed
+    }
+
+    /// What became of a period since it was last told.
+    private mutating func compare(_ old: Timeline.Period, _ new: Timeline.Period) {
+        var money = Self.difference(old.amount, new.amount)
+        if let (kind, at) = Self.fate(from: old, to: new, isMoneyMoved: !money.isEmpty) {
+            let first = money.isEmpty ? nil : money.removeFirst()
+            found.append(Change(kind, at: at, of: new, money: first))
+        }
+        if let until = new.payment.until, let was = old.payment.until, was < until {
+            let first = money.isEmpty ? nil : money.removeFirst()
+            found.append(Change(.extended, at: new.attestedAt, of: new, money: first))
+        }
+        let kind: Change.Kind = new.isVoid && !old.isVoid ? .credited : .priceCorrected
+        found += money.map { Change(kind, at: new.attestedAt, of: new, money: $0) }
+    }
+
+    /// Taken back, or given again.
+    private static func fate(
+        from old: Timeline.Period, to new: Timeline.Period, isMoneyMoved: Bool
+    ) -> (Change.Kind, Instant)? {
+        switch (old.payment.revocation, new.payment.revocation) {
+        case (nil, nil): return nil
+        case (nil, let revocation?): return (taking(revocation, new), revocation.at)
+        case (let was?, nil):
+            guard !old.payment.isUpgraded else {
+                return isMoneyMoved ? (.credited, new.attestedAt) : nil
+            }
+            return (was.kind == .refund ? .refundReversed : .familyShared, new.attestedAt)
+        case (let was?, let revocation?):
+            guard isMoneyMoved || was.kind != revocation.kind else { return nil }
+            return (taking(revocation, new), revocation.at)
+        }
+    }
+
+    private static func taking(
+        _ revocation: Revocation, _ period: Timeline.Period
+    ) -> Change.Kind {
+        switch revocation.kind {
+        case .refund: period.payment.isUpgraded ? .credited : .refunded
+        case .sharingEnded: .revoked
+        }
+    }
+
+    /// What has to be added to the one to make it the other; of two currencies, in each.
+    private static func difference(_ old: Money?, _ new: Money?) -> [Money] {
+        guard let old, let new, old.currency == new.currency else {
+            let gone = old.map { Money(milliunits: -$0.milliunits, currency: $0.currency) }
+            return [gone, new].compactMap { $0 }.filter { $0.milliunits != 0 }
+        }
+        let more = new.milliunits - old.milliunits
+        return more == 0 ? [] : [Money(milliunits: more, currency: new.currency)]
+    }
+
+    // MARK: - Condition
+
+    /// Sees to it that something says why the condition is another.
+    private mutating func explain(_ final: Condition?) {
+        let access = after.patientAccess(at: now, rules: rules)
+        var kind: Change.Kind?
+        if !found.contains(where: { $0.kind.isBeginning }), let state = final?.state,
+            state != told?.state
+        {
+            switch state {
+            case .expired where told?.isOpen == true || told?.state == .retry: kind = .expired
+            case .grace where !hasFailed: kind = .graceBegan
+            case .retry where told?.state == .grace: kind = .graceEnded
+            case .retry where !hasFailed: kind = .retryBegan
+            case .unconfirmed where found.isEmpty: kind = .accessUnconfirmed
+            default: break
+            }
+        }
+        guard let kind = kind ?? (found.isEmpty ? .accessChanged : nil) else { return }
+        // Shut, `until` says since when. What was open beyond that was shut by what was said.
+        let isSaid = kind == .expired && (told?.state == .grace || told?.state == .retry)
+        let since = isSaid ? after.renewal?.at : access.flatMap { $0.isOpen ? nil : $0.until }
+        var change = Change(kind, at: min(since ?? now, now), product: final?.product)
+        if kind == .expired { change.why = access.flatMap { Change.Why($0.reason) } }
+        if let period = after.period(at: now) {
+            change.transaction = period.payment.transaction
+            change.ownership = period.payment.ownership
+        }
+        found.append(change)
+    }
+
+    private var hasFailed: Bool { found.contains { $0.kind == .billingFailed } }
+}
+
+extension Timeline.Period {
+    /// As it was when it was charged.
+    fileprivate var asCharged: Self {
+        var charged = self
+        charged.payment.revocation = nil
+        charged.isVoid = false
+        return charged
+    }
+}

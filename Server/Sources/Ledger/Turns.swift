@@ -1,0 +1,69 @@
+// What time alone does to a purchase.
+
+extension Timeline {
+    /// The first moment after another at which the condition changes without any news; nil: never.
+    package func nextTurn(after moment: Instant, rules: AccessRules = AccessRules()) -> Instant? {
+        let candidates = edges(after: moment, rules)
+        guard !candidates.isEmpty else { return nil }
+        let condition = condition(at: moment, rules: rules)
+        return candidates.first { self.condition(at: $0, rules: rules) != condition }
+    }
+
+    /// All moments after one at which the condition may change, in their order: where a period
+    /// begins, is over, or was taken back, and where each stretch of waiting that may follow ends.
+    func edges(after moment: Instant, _ rules: AccessRules) -> [Instant] {
+        var edges: [Instant] = []
+        func add(_ edge: Instant) { if edge > moment { edges.append(edge) } }
+        for period in periods where period.mayTurn(after: moment, rules) {
+            add(period.from - Self.clockSkewMax)
+            add(period.from)
+            if let revocation = period.payment.revocation { add(revocation.at) }
+            guard let end = period.openUntil else { continue }
+            for wait in [.zero, period.patience, rules.unconfirmedHold] { add(end + wait) }
+            add(end + (period.payment.commitment == nil ? Self.retryMax : Self.committedRetryMax))
+        }
+        if let renewal = renewal?.value {
+            if let grace = renewal.graceUntil { add(grace) }
+            if let next = renewal.renewsAt { add(next) }
+        }
+        return edges.sorted()
+    }
+
+    /// How time has gone on, by itself, from a condition that was told.
+    func turn(
+        from before: Condition?, at moment: Instant, rules: AccessRules
+    ) -> Change? {
+        let access = patientAccess(at: moment, rules: rules)
+        let after = condition(at: moment, rules: rules)
+        guard after != before else { return nil }
+        var change = Change(Self.kind(of: before, after), at: moment, product: after?.product)
+        if let period = period(at: moment) {
+            change.transaction = period.payment.transaction
+            change.ownership = period.payment.ownership
+        }
+        (change.before, change.after) = (before, after)
+        if change.kind == .expired { change.why = access.flatMap { Change.Why($0.reason) } }
+        return change
+    }
+
+    private static func kind(of before: Condition?, _ after: Condition?) -> Change.Kind {
+        switch after?.state {
+        case .expired? where before?.state != .expired: .expired
+        case .retry? where before?.state == .grace: .graceEnded
+        case .retry? where before?.state != .retry: .retryBegan
+        case .grace? where before?.state != .grace: .graceBegan
+        case .unconfirmed?: .accessUnconfirmed
+        case .paid?, .trial?, .offer?, .owned?: .periodBegan
+        case .expired?, .retry?, .grace?, .refunded?, .revoked?, .granted?, nil: .accessChanged
+        }
+    }
+}
+
+extension Timeline.Period {
+    /// Whether anything that follows from this period alone can happen after a moment.
+    fileprivate func mayTurn(after moment: Instant, _ rules: AccessRules) -> Bool {
+        guard let end = openUntil else { return from > moment || payment.revocation != nil }
+        return end + max(Timeline.committedRetryMax, rules.unconfirmedHold) > moment
+            || (payment.revocation?.at ?? end) > moment
+    }
+}

@@ -1,0 +1,128 @@
+import Ledger
+
+// What events say, as bytes. Events are ground: no rebuild makes them again, so every layout that
+// was ever released must be read for ever.
+
+private let layout: Int64 = 1
+
+extension EventEntry {
+    /// What has no column of its own.
+    var body: [UInt8] {
+        var writer = ByteWriter()
+        writer.write(layout)
+        writer.write(cause.isRebuild)
+        writer.write(cause.isRequest)
+        writer.write(accountToken) { $0.write($1) }
+        writer.write(other?.rawValue) { $0.write($1) }
+        writer.write(evidence?.rawValue) { $0.write($1) }
+        writer.write(change)
+        return writer.bytes
+    }
+
+    init(
+        app: AppID, customer: CustomerID?, environment: String?, purchase: String?, kind: String,
+        toldAt: Instant, document: [UInt8]?, body: [UInt8]
+    ) throws(StorageFailure) {
+        var reader = ByteReader(body)
+        let found = try reader.number()
+        guard found == layout, let kind = Change.Kind(rawValue: kind) else {
+            throw StorageFailure(
+                "an event of kind \(kind) has layout \(found): use a newer program")
+        }
+        let isRebuild = try reader.flag()
+        let isRequest = try reader.flag()
+        let id: PurchaseID? =
+            if let environment, let purchase {
+                PurchaseID(
+                    TransactionID(rawValue: purchase), in: try Environment.stored(environment))
+            } else { nil }
+        self.init(
+            app: app, customer: customer, purchase: id,
+            change: Change(kind, at: Instant(milliseconds: 0)), toldAt: toldAt,
+            cause: document.map { .document($0) }
+                ?? (isRebuild ? .rebuild : isRequest ? .request : .time))
+        accountToken = try reader.optionalText()
+        other = try reader.optionalText().map(CustomerID.init(rawValue:))
+        evidence = try reader.optional { (r) throws(StorageFailure) in try r.named() }
+        change = try reader.change(kind)
+    }
+}
+
+extension EventEntry.Cause {
+    fileprivate var isRebuild: Bool { self == .rebuild }
+    fileprivate var isRequest: Bool { self == .request }
+}
+
+extension Told {
+    var stored: [UInt8] {
+        var writer = ByteWriter()
+        writer.write(layout)
+        writer.write(condition) { $0.write($1) }
+        writer.write(until.milliseconds)
+        return writer.bytes
+    }
+
+    init(stored bytes: [UInt8]) throws(StorageFailure) {
+        var reader = ByteReader(bytes)
+        let found = try reader.number()
+        guard found == layout else {
+            throw StorageFailure("what was told last has layout \(found): use a newer program")
+        }
+        self.init(
+            try reader.optionalCondition(), until: Instant(milliseconds: try reader.number()))
+    }
+}
+
+extension ByteWriter {
+    fileprivate mutating func write(_ condition: Condition) {
+        write(condition.product.rawValue)
+        write(condition.state?.rawValue) { $0.write($1) }
+        write(condition.until?.milliseconds) { $0.write($1) }
+        write(condition.willRenew) { $0.write($1) }
+    }
+
+    fileprivate mutating func write(_ change: Change) {
+        write(change.at.milliseconds)
+        write(change.before) { $0.write($1) }
+        // Mostly nothing changes but the kind.
+        write(change.after == change.before)
+        if change.after != change.before { write(change.after) { $0.write($1) } }
+        write(change.money) { $0.write($1) }
+        write(change.product?.rawValue) { $0.write($1) }
+        write(change.transaction?.rawValue) { $0.write($1) }
+        write(change.ownership?.rawValue) { $0.write($1) }
+        write(change.offer) { $0.write($1) }
+        write(change.nextProduct?.rawValue) { $0.write($1) }
+        write(change.nextPrice) { $0.write($1) }
+        write(change.why?.rawValue) { $0.write($1) }
+    }
+}
+
+extension ByteReader {
+    fileprivate mutating func optionalCondition() throws(StorageFailure) -> Condition? {
+        try optional { (r) throws(StorageFailure) in
+            Condition(
+                product: ProductID(rawValue: try r.text()),
+                state: try r.optional { (r) throws(StorageFailure) in try r.named() },
+                until: try r.optional { (r) throws(StorageFailure) in
+                    Instant(milliseconds: try r.number())
+                },
+                willRenew: try r.optional { (r) throws(StorageFailure) in try r.flag() })
+        }
+    }
+
+    fileprivate mutating func change(_ kind: Change.Kind) throws(StorageFailure) -> Change {
+        var change = Change(kind, at: Instant(milliseconds: try number()))
+        change.before = try optionalCondition()
+        change.after = try flag() ? change.before : try optionalCondition()
+        change.money = try optionalMoney()
+        change.product = try optionalText().map(ProductID.init(rawValue:))
+        change.transaction = try optionalText().map(TransactionID.init(rawValue:))
+        change.ownership = try optional { (r) throws(StorageFailure) in try r.named() }
+        change.offer = try optionalOffer()
+        change.nextProduct = try optionalText().map(ProductID.init(rawValue:))
+        change.nextPrice = try optionalMoney()
+        change.why = try optional { (r) throws(StorageFailure) in try r.named() }
+        return change
+    }
+}

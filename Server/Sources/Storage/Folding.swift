@@ -1,0 +1,181 @@
+import Ledger
+
+/// What a group of documents makes of one purchase: all that is known together at that place, in
+/// the transaction that writes it.
+struct Fold {
+    var app: AppID
+    /// As it stands; empty where the purchase is new.
+    var before: Timeline
+    var after: Timeline
+    /// The documents that attest something of it, each with the facts about it, in the order in
+    /// which they are kept. When each came is its ``StoredDocument/receivedAt``.
+    var attested: [AttestedDocument]
+    /// How asking about it went.
+    var history: CheckHistory
+    /// When it is to be asked about, as it stands; nil where the purchase is new.
+    var dueBefore: Instant?
+    /// As its log knows it: at first before all of the documents.
+    fileprivate var log: ToldPurchase
+
+    /// Tells what each document says that is new.
+    fileprivate mutating func tell(_ rules: AccessRules) -> [EventEntry] {
+        var entries: [EventEntry] = []
+        for (index, one) in attested.enumerated() {
+            let isLast = index == attested.count - 1
+            let later = isLast ? after : log.timeline.adding(one.facts)
+            guard later != log.timeline else { continue }
+            let cause = EventEntry.Cause.document(one.document.id)
+            entries += log.hear(later, from: cause, at: one.document.receivedAt, rules)
+        }
+        return entries
+    }
+
+    fileprivate func row(_ checks: CheckRules, _ rules: AccessRules) -> [Value]? {
+        let due = after.nextCheck(history, rules: checks)
+        guard due != dueBefore || after != before else { return nil }
+        return StoreTransaction.row(of: log, rules, due: due, knownAt: history.knownAt)
+    }
+}
+
+extension StoreTransaction {
+    /// Adds facts with the documents that attest them, and folds them into the purchases that they
+    /// are about. A fact that is there already is left as it is. Harmless to repeat.
+    ///
+    /// Whatever else follows from what becomes of a purchase is written here too: each ``Fold``
+    /// knows its timeline before and after, and the documents between the two.
+    func add(_ attested: [AttestedDocument]) throws(StorageFailure) {
+        try insert(attested, into: "facts")
+        var folds = try folds(of: attested)
+        var entries: [EventEntry] = []
+        for index in folds.indices { entries += folds[index].tell(rules(of: folds[index].app)) }
+        try put(folds.compactMap { $0.row(checkRules, rules(of: $0.app)) })
+        try append(entries)
+    }
+
+    package func add(_ facts: [Fact], from document: StoredDocument) throws(StorageFailure) {
+        try add([AttestedDocument(document, facts)])
+    }
+
+    /// In the order of their keys, so that two servers never wait for each other.
+    private func folds(of attested: [AttestedDocument]) throws(StorageFailure) -> [Fold] {
+        let groups = Self.byPurchase(attested)
+        let stored = try connection.rowsEach(
+            Self.selectFolded, groups.map { Self.key(of: $0.purchase, in: $0.app) })
+        var folds: [Fold] = []
+        folds.reserveCapacity(groups.count)
+        for (group, rows) in zip(groups, stored) {
+            folds.append(try Self.fold(group, stored: rows.first))
+        }
+        return folds
+    }
+
+    private static func byPurchase(_ attested: [AttestedDocument]) -> [AttestedGroup] {
+        var parts: [AttestedGroup] = []
+        parts.reserveCapacity(attested.count)
+        for one in attested {
+            var rest = one
+            // Nearly always a document is about one purchase, and passes as it is.
+            while let purchase = rest.facts.first?.purchase {
+                var part = rest
+                if rest.facts.contains(where: { $0.purchase != purchase }) {
+                    part.facts.removeAll { $0.purchase != purchase }
+                    rest.facts.removeAll { $0.purchase == purchase }
+                } else {
+                    rest.facts = []
+                }
+                parts.append(
+                    AttestedGroup(app: one.document.app, purchase: purchase, attested: [part]))
+            }
+        }
+        let order = parts.indices.sorted {
+            parts[$0].precedes(parts[$1]) || ($0 < $1 && !parts[$1].precedes(parts[$0]))
+        }
+        return order.reduce(into: []) { groups, index in
+            guard let last = groups.last, last.isSame(as: parts[index]) else {
+                return groups.append(parts[index])
+            }
+            groups[groups.count - 1].attested += parts[index].attested
+        }
+    }
+
+    private static let selectFolded =
+        "SELECT \(historyColumns), \(toldColumns) FROM purchases "
+        + "WHERE app = $1 AND environment = $2 AND purchase = $3"
+
+    private static func fold(
+        _ group: AttestedGroup, stored row: Row?
+    ) throws(StorageFailure) -> Fold {
+        let log: ToldPurchase
+        let history: CheckHistory
+        if let row {
+            log = try toldPurchase(group.purchase, in: group.app, row, at: 6)
+            history = try Self.history(row)
+        } else {
+            log = ToldPurchase(app: group.app, timeline: Timeline(of: group.purchase, []))
+            history = CheckHistory(
+                knownAt: group.attested.first?.document.receivedAt ?? Instant(milliseconds: 0))
+        }
+        return Fold(
+            app: group.app, before: log.timeline,
+            after: log.timeline.adding(group.attested.lazy.flatMap(\.facts)),
+            attested: group.attested,
+            history: history,
+            dueBefore: try row.map { (row) throws(StorageFailure) in
+                Instant(milliseconds: try row.integer(0))
+            }, log: log)
+    }
+
+    // MARK: - Rows
+
+    /// Writes a timeline in the place of what is stored for its purchase, whatever that is, and
+    /// when the purchase is due by it. How asking about it went stays. What is another than was
+    /// told is told.
+    func replace(
+        _ timeline: Timeline, in app: AppID, heardAt: Instant, at now: Instant
+    ) throws(StorageFailure) {
+        let known = try checkHistory(of: timeline.purchase, in: app)?.history
+        let history = known ?? CheckHistory(knownAt: heardAt)
+        let due = timeline.nextCheck(history, rules: checkRules)
+        let rules = rules(of: app)
+        var log = try lastTold(of: timeline, in: app)
+        let entries = log.hear(timeline, from: .rebuild, at: now, rules)
+        try put([Self.row(of: log, rules, due: due, knownAt: history.knownAt)])
+        try append(entries)
+    }
+
+    fileprivate static func row(
+        of log: ToldPurchase, _ rules: AccessRules, due: Instant, knownAt: Instant
+    ) -> [Value] {
+        let timeline = log.timeline
+        return key(of: timeline.purchase, in: log.app) + [
+            .text(timeline.accountToken), .bytes(timeline.stored), .integer(due.milliseconds),
+            .integer(knownAt.milliseconds), log.told.map { .bytes($0.stored) } ?? .null,
+            .integer(log.turnsAt(rules)?.milliseconds),
+        ]
+    }
+
+    private func put(_ rows: [[Value]]) throws(StorageFailure) {
+        try connection.runEach(
+            "INSERT INTO purchases (app, environment, purchase, account_token, timeline, "
+                + "due_at_ms, known_at_ms, told, turns_at_ms, failures, lease_until_ms) "
+                + "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, 0) "
+                + "ON CONFLICT (app, environment, purchase) "
+                + "DO UPDATE SET account_token = excluded.account_token, "
+                + "timeline = excluded.timeline, due_at_ms = excluded.due_at_ms, "
+                + "told = excluded.told, turns_at_ms = excluded.turns_at_ms",
+            rows)
+    }
+}
+
+/// The documents that attest something of one purchase, with the facts about it.
+private struct AttestedGroup {
+    var app: AppID
+    var purchase: PurchaseID
+    var attested: [AttestedDocument]
+
+    func isSame(as other: Self) -> Bool { purchase == other.purchase && app == other.app }
+
+    func precedes(_ other: Self) -> Bool {
+        app == other.app ? purchase < other.purchase : app < other.app
+    }
+}

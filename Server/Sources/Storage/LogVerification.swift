@@ -1,0 +1,151 @@
+import Ledger
+
+/// Walks a log from its beginning, and says where it is not as a log must be.
+private struct LogWalk {
+    /// What is known of one purchase after the events so far.
+    struct Trace {
+        var after: Condition?
+        var money: [String: Int64] = [:]
+    }
+
+    var traces: [PurchaseID: Trace] = [:]
+    private var numbers: [CustomerID: Int64] = [:]
+    private var last: Int64 = 0
+
+    /// What is wrong with the next event.
+    mutating func take(_ event: Event) -> [String] {
+        var wrong: [String] = []
+        let name = "event \(event.sequence) of \(event.entry.app)"
+        if event.sequence != last + 1 { wrong.append("\(name) follows \(last)") }
+        last = event.sequence
+        if let customer = event.entry.customer {
+            let number = numbers[customer, default: 0] + 1
+            if event.customerSequence != number {
+                wrong.append("\(name) is not number \(number) of its customer")
+            }
+            numbers[customer] = number
+        }
+        guard let purchase = event.entry.purchase else { return wrong }
+        let change = event.entry.change
+        if traces[purchase, default: Trace()].after != change.before {
+            wrong.append("\(name) does not begin where the last one of its purchase ended")
+        }
+        traces[purchase, default: Trace()].after = change.after
+        if let money = change.money {
+            traces[purchase, default: Trace()].money[money.currency, default: 0] +=
+                money.milliunits
+        }
+        return wrong
+    }
+}
+
+extension StoreTransaction {
+    private static let walkBatch = 500
+
+    /// Where the logs are not what they must be: without gaps, each event beginning where the last
+    /// one of its purchase ended, the last one ending with what the purchase is, and the money of
+    /// all of them that of the timeline. Keeps a few bytes of each purchase in memory.
+    package func logDifferences() throws(StorageFailure) -> (count: Int, first: [Difference]) {
+        var differences: [Difference] = []
+        var count = 0
+        func note(_ texts: [String]) {
+            count += texts.count
+            let room = Self.differencesMax - differences.count
+            differences += texts.prefix(max(0, room)).map { Difference(description: $0) }
+        }
+        for app in try appsWithPurchases() {
+            var walk = LogWalk()
+            var last: Int64 = 0
+            while true {
+                let events = try events(of: app, after: last, limit: Self.walkBatch)
+                guard let end = events.last else { break }
+                for event in events { note(walk.take(event)) }
+                last = end.sequence
+            }
+            if try lastSequence(of: app) != last { note(["the log of \(app) ends with \(last)"]) }
+            try eachPurchase(of: app) { (purchase) throws(StorageFailure) in
+                let trace = walk.traces.removeValue(forKey: purchase.timeline.purchase)
+                note(wrongs(of: trace, beside: purchase))
+            }
+            note(
+                walk.traces.filter { $0.value.after != nil }.map { purchase, _ in
+                    "\(app) \(purchase) is told of and not there"
+                })
+        }
+        return (count, differences)
+    }
+
+    private func wrongs(
+        of trace: LogWalk.Trace?, beside purchase: ToldPurchase
+    ) -> [String] {
+        let name = "\(purchase.app) \(purchase.timeline.purchase)"
+        guard let trace, let told = purchase.told else { return ["\(name) is not told of"] }
+        var wrong: [String] = []
+        if told.condition != trace.after {
+            wrong.append("the log of \(name) ends with another condition than was told")
+        }
+        if purchase.timeline.condition(at: told.until, rules: rules(of: purchase.app))
+            != told.condition
+        {
+            wrong.append("\(name) is another than was told")
+        }
+        let money = trace.money.filter { $0.value != 0 }
+        if money != purchase.timeline.money.filter({ $0.value != 0 }) {
+            wrong.append("the money of \(name) is not what was told")
+        }
+        return wrong
+    }
+
+    private func appsWithPurchases() throws(StorageFailure) -> [AppID] {
+        let rows = try connection.rows(
+            "SELECT DISTINCT app FROM purchases UNION SELECT app FROM logs ORDER BY app", [])
+        var apps: [AppID] = []
+        for row in rows { apps.append(AppID(rawValue: try row.text(0))) }
+        return apps
+    }
+
+    private func eachPurchase(
+        of app: AppID, _ body: (ToldPurchase) throws(StorageFailure) -> Void
+    ) throws(StorageFailure) {
+        var last: [Value] = [.text(""), .text("")]
+        while true {
+            let rows = try connection.rows(
+                "SELECT \(Self.toldColumns), environment, purchase FROM purchases "
+                    + "WHERE app = $1 AND (environment, purchase) > ($2, $3) "
+                    + "ORDER BY environment, purchase LIMIT $4",
+                [.text(app.rawValue)] + last + [.integer(Int64(Self.walkBatch))])
+            guard let end = rows.last else { return }
+            for row in rows { try body(try Self.toldPurchase(in: app, row)) }
+            last = Array(end.values.suffix(2))
+        }
+    }
+
+    /// Of a row that has the environment and the purchase after ``toldColumns``.
+    static func toldPurchase(
+        in app: AppID, _ row: Row
+    ) throws(StorageFailure) -> ToldPurchase {
+        let environment = try Environment.stored(try row.text(3))
+        let purchase = PurchaseID(TransactionID(rawValue: try row.text(4)), in: environment)
+        return try toldPurchase(purchase, in: app, row, at: 0)
+    }
+
+    /// Tells of purchases that no document speaks of any more, and forgets them.
+    func forgetPurchasesWithoutFacts(at now: Instant) throws(StorageFailure) {
+        let isForgotten =
+            "NOT EXISTS (SELECT 1 FROM facts WHERE facts.app = purchases.app "
+            + "AND facts.environment = purchases.environment "
+            + "AND facts.purchase = purchases.purchase)"
+        let rows = try connection.rows(
+            "SELECT \(Self.toldColumns), environment, purchase, app FROM purchases "
+                + "WHERE \(isForgotten) ORDER BY app, environment, purchase", [])
+        var entries: [EventEntry] = []
+        for row in rows {
+            let app = AppID(rawValue: try row.text(5))
+            var log = try Self.toldPurchase(in: app, row)
+            let nothing = Timeline(of: log.timeline.purchase, [])
+            entries += log.hear(nothing, from: .rebuild, at: now, rules(of: app))
+        }
+        try connection.run("DELETE FROM purchases WHERE \(isForgotten)", [])
+        try append(entries)
+    }
+}

@@ -1,0 +1,70 @@
+import CSQLite
+import Storage
+
+/// The texts and bytes of the statement that runs, side by side, where SQLite reads them: to let it
+/// copy each would take a piece of memory for every one.
+///
+/// One statement at a time: the next one's lie in the same place.
+final class SQLiteParameters {
+    /// Grows to what the largest statement takes.
+    private var buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 16_384, alignment: 1)
+
+    deinit { buffer.deallocate() }
+
+    /// Binds all parameters of a statement, which is to be reset before the next call.
+    ///
+    /// - Returns: SQLite's code: `SQLITE_OK`, or that of the first parameter that it refused.
+    func bind(_ values: [Value], to statement: OpaquePointer) -> Int32 {
+        reserve(values.reduce(0) { $0 + $1.byteCount })
+        var used = 0
+        for index in values.indices {
+            let code = bind(values[index], to: statement, at: Int32(index + 1), &used)
+            guard code == SQLITE_OK else { return code }
+        }
+        return SQLITE_OK
+    }
+
+    private func reserve(_ count: Int) {
+        guard count > buffer.count else { return }
+        buffer.deallocate()
+        buffer = .allocate(byteCount: count, alignment: 1)
+    }
+
+    private func bind(
+        _ value: Value, to statement: OpaquePointer, at place: Int32, _ used: inout Int
+    ) -> Int32 {
+        switch value {
+        case .null: return sqlite3_bind_null(statement, place)
+        case .integer(let number): return sqlite3_bind_int64(statement, place, number)
+        case .text(let text):
+            let copy = keep(text.utf8, &used)
+            return sqlite3_bind_text(
+                statement, place, copy.baseAddress?.assumingMemoryBound(to: CChar.self),
+                Int32(copy.count), nil)
+        case .bytes(let bytes):
+            let copy = keep(bytes, &used)
+            return sqlite3_bind_blob(statement, place, copy.baseAddress, Int32(copy.count), nil)
+        }
+    }
+
+    /// Even of no bytes there is an address: a null pointer would mean null.
+    private func keep(
+        _ bytes: some Collection<UInt8>, _ used: inout Int
+    ) -> UnsafeRawBufferPointer {
+        let room = UnsafeMutableRawBufferPointer(rebasing: buffer[used...])
+        room.copyBytes(from: bytes)
+        let start = used
+        used += bytes.count
+        return UnsafeRawBufferPointer(rebasing: buffer[start..<used])
+    }
+}
+
+extension Value {
+    fileprivate var byteCount: Int {
+        switch self {
+        case .null, .integer: 0
+        case .text(let text): text.utf8.count
+        case .bytes(let bytes): bytes.count
+        }
+    }
+}

@@ -1,0 +1,184 @@
+import Ledger
+import Testing
+
+private let start = Chronicle.start
+private let end = start + .days(30)
+
+private func payment(
+    _ number: Int, _ product: ProductID = "pro.monthly", from: Instant = start,
+    until: Instant? = nil, price: Int64 = 9_990, isRenewal: Bool = false, isUpgraded: Bool = false,
+    terms: Terms = .full, ownership: Ownership = .purchased, revocation: Revocation? = nil,
+    at: Instant? = nil
+) -> Fact {
+    Fact(
+        about: RandomLife.purchase, attestedAt: at ?? from,
+        .payment(
+            Payment(
+                transaction: TransactionID(rawValue: "\(999 + number)"), line: "l\(number)",
+                product: product, from: from, until: until ?? from + .days(30), terms: terms,
+                price: Money(milliunits: price, currency: "USD"), ownership: ownership,
+                isRenewal: isRenewal, isUpgraded: isUpgraded, revocation: revocation)))
+}
+
+private func renewal(_ renewal: Renewal, at: Instant) -> Fact {
+    Fact(about: RandomLife.purchase, attestedAt: at, .renewal(renewal))
+}
+
+private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
+
+/// What each piece of news is called, and what stands before and after it.
+@Suite struct ChangeTests {
+    /// Anna has paid a month, and will pay the next.
+    private func anna() -> Chronicle {
+        var anna = Chronicle()
+        anna.hear([payment(1), renewal(on, at: start)], at: start)
+        return anna
+    }
+
+    private func kinds(_ chronicle: Chronicle, after count: Int = 1) -> [Change.Kind] {
+        chronicle.changes.dropFirst(count).map(\.kind)
+    }
+
+    private func states(_ chronicle: Chronicle, after count: Int = 1) -> [Access.State?] {
+        chronicle.changes.dropFirst(count).map(\.after?.state)
+    }
+
+    @Test func `a renewal heard of when the period ends is a renewal, and no doubt before it`() {
+        for late in [Duration.zero, .seconds(30), .hours(3)] {
+            var anna = anna()
+            anna.hear([payment(2, from: end, isRenewal: true)], at: end + late)
+            #expect(kinds(anna) == [.renewed])
+            #expect(anna.changes.last?.before?.until == end)
+            #expect(anna.changes.last?.after?.until == end + .days(30))
+            #expect(anna.changes.last?.money == Money(milliunits: 9_990, currency: "USD"))
+            anna.check("\(late)")
+        }
+    }
+
+    @Test func `doubt is told a minute after the end, and its end a day after it`() {
+        var anna = anna()
+        anna.pass(until: end + .seconds(59))
+        #expect(kinds(anna) == [])
+        anna.pass(until: end + .seconds(60))
+        #expect(kinds(anna) == [.accessUnconfirmed])
+        anna.pass(until: end + .days(3))
+        #expect(kinds(anna) == [.accessUnconfirmed, .expired])
+        #expect(anna.changes.last?.why == .neverConfirmed)
+        #expect(anna.changes.last?.at == end + .hours(24))
+        anna.check("doubt")
+    }
+
+    @Test func `a payment heard of after the end was told opens again what was told shut`() {
+        var anna = anna()
+        anna.pass(until: end + .days(3))
+        anna.hear([payment(2, from: end, isRenewal: true)], at: end + .days(3))
+        #expect(kinds(anna).last == .renewed)
+        #expect(anna.changes.last?.before?.state == .expired)
+        #expect(anna.changes.last?.after?.state == .paid)
+        anna.check("late")
+    }
+
+    @Test func `an end that nobody was told of in time is told before what came after it`() {
+        var anna = anna()
+        anna.hear([renewal(Renewal(willRenew: false), at: start + .days(2))], at: start + .days(2))
+        let back = end + .days(9)
+        anna.hear([payment(2, from: back), renewal(on, at: back)], at: back)
+        #expect(kinds(anna) == [.renewalTurnedOff, .expired, .resubscribed])
+        #expect(anna.changes.map(\.at) == [start, start + .days(2), end, back])
+        #expect(states(anna) == [.paid, .expired, .paid])
+        anna.check("downtime")
+    }
+
+    @Test func `renewal off heard of after the end explains the end`() {
+        var anna = anna()
+        anna.hear(
+            [renewal(Renewal(willRenew: false, ending: .cancelled), at: end)], at: end + .hours(1))
+        #expect(kinds(anna) == [.renewalTurnedOff, .expired])
+        #expect(anna.changes.last?.after?.state == .expired)
+        #expect(anna.changes.first { $0.kind == .expired }?.why == .cancelled)
+        anna.check("off")
+    }
+
+    @Test func `a renewal charged ahead is told once, and its beginning when it begins`() {
+        var anna = Chronicle()
+        anna.hear([payment(1, price: 0, terms: .trial), renewal(on, at: start)], at: start)
+        let ahead = end - .hours(20)
+        anna.hear([payment(2, from: end, isRenewal: true, at: ahead)], at: ahead)
+        anna.pass(until: end + .days(1))
+        #expect(anna.changes.map(\.kind) == [.trialStarted, .trialConverted, .periodBegan])
+        #expect(anna.changes.map(\.after?.state) == [.trial, .trial, .paid])
+        #expect(anna.changes.map(\.money?.milliunits) == [nil, 9_990, nil])
+        anna.check("ahead")
+    }
+
+    @Test func `an upgrade begins at once, and what is given back for the rest is no refund`() {
+        var anna = anna()
+        let then = start + .days(10)
+        anna.hear([payment(2, "max.monthly", from: then, price: 19_990)], at: then)
+        let back = Revocation(at: then, kind: .refund, percentage: 66_666)
+        anna.hear([payment(1, isUpgraded: true, revocation: back, at: then)], at: then)
+        #expect(kinds(anna) == [.upgraded, .credited])
+        #expect(anna.changes.compactMap(\.money?.milliunits) == [9_990, 19_990, -6_659])
+        #expect(anna.changes.last?.after?.product == "max.monthly")
+        anna.check("upgrade")
+    }
+
+    @Test func `a refund of a past period moves money and no access`() {
+        var anna = anna()
+        anna.hear([payment(2, from: end, isRenewal: true), renewal(on, at: end)], at: end)
+        let then = end + .days(2)
+        anna.hear(
+            [payment(1, revocation: Revocation(at: then, kind: .refund), at: then)], at: then)
+        #expect(kinds(anna) == [.renewed, .refunded])
+        #expect(anna.changes.last?.money?.milliunits == -9_990)
+        #expect(anna.changes.last?.before == anna.changes.last?.after)
+        anna.hear([payment(1, at: then + .days(1))], at: then + .days(1))
+        #expect(kinds(anna).last == .refundReversed)
+        #expect(anna.changes.last?.money?.milliunits == 9_990)
+        anna.check("past")
+    }
+
+    @Test func `a failed payment, grace, its end and the recovery are four changes`() {
+        var cleo = anna()
+        let failed = Renewal(
+            willRenew: true, isRetrying: true, graceUntil: end + .days(16), ending: .billing)
+        cleo.hear([renewal(failed, at: end)], at: end)
+        cleo.pass(until: end + .days(20))
+        let paid = end + .days(22)
+        cleo.hear([payment(2, from: paid, isRenewal: true), renewal(on, at: paid)], at: paid)
+        #expect(kinds(cleo) == [.billingFailed, .graceEnded, .billingRecovered])
+        #expect(states(cleo) == [.grace, .retry, .paid])
+        cleo.check("cleo")
+    }
+
+    @Test func `what a family shares is told, and moves no money`() {
+        var ben = Chronicle()
+        ben.hear([payment(1, ownership: .familyShared)], at: start)
+        let then = start + .days(3)
+        let over = Revocation(at: then, kind: .sharingEnded)
+        ben.hear([payment(1, ownership: .familyShared, revocation: over, at: then)], at: then)
+        #expect(ben.changes.map(\.kind) == [.familyShared, .revoked])
+        #expect(ben.changes.allSatisfy { $0.money == nil })
+        ben.check("family")
+    }
+
+    @Test func `of a past heard of at once the first change says what is so now`() {
+        var anna = Chronicle()
+        anna.hear(
+            [payment(1), payment(2, from: end, isRenewal: true), renewal(on, at: end)],
+            at: end + .days(1))
+        #expect(anna.changes.map(\.kind) == [.purchased, .renewed])
+        #expect(anna.changes.map(\.after?.until) == [end + .days(30), end + .days(30)])
+        anna.check("history")
+    }
+
+    @Test func `a clock that goes back tells nothing again`() {
+        var anna = anna()
+        anna.pass(until: end + .days(2))
+        let count = anna.changes.count
+        anna.pass(until: start)
+        anna.hear([payment(2, from: end, isRenewal: true)], at: start + .days(1))
+        #expect(anna.changes.count == count + 1)
+        #expect(anna.changes.last?.after?.state == .paid)
+    }
+}

@@ -1,0 +1,113 @@
+import Ledger
+import Testing
+
+private let start = Chronicle.start
+
+/// One purchase whose log is kept: facts come, time passes.
+struct Chronicle {
+    static let start = Instant(milliseconds: 1_700_000_000_000)
+
+    private(set) var timeline = Timeline(of: RandomLife.purchase, [])
+    private(set) var told: Told
+    private(set) var changes: [Change] = []
+    private(set) var now: Instant
+
+    init(from now: Instant = Self.start) {
+        self.now = now
+        told = Told(nil, until: now)
+    }
+
+    mutating func hear(_ facts: [Fact], at moment: Instant) {
+        now = max(now, moment)
+        let later = timeline.adding(facts)
+        changes += told.news(from: timeline, to: later, at: moment)
+        timeline = later
+    }
+
+    mutating func pass(until moment: Instant) {
+        now = max(now, moment)
+        changes += told.turns(of: timeline, upTo: moment)
+    }
+
+    /// What must hold of any log, whatever was heard when.
+    func check(_ comment: Comment) {
+        var last: Condition?
+        for change in changes {
+            #expect(change.before == last, comment)
+            last = change.after
+        }
+        #expect(last == timeline.condition(at: now), comment)
+        #expect(told.condition == last, comment)
+        var sums: [String: Int64] = [:]
+        for money in changes.compactMap(\.money) {
+            sums[money.currency, default: 0] += money.milliunits
+        }
+        #expect(sums.filter { $0.value != 0 } == timeline.money.filter { $0.value != 0 }, comment)
+    }
+}
+
+@Suite struct ToldTests {
+    @Test(arguments: RandomLife.seeds)
+    func `in any order of arrival the log ends with the condition, and its money adds up`(
+        seed: UInt64
+    ) {
+        var dice = Dice(seed: seed)
+        let facts = RandomLife.facts(&dice)
+        for _ in 0..<20 {
+            var chronicle = Chronicle()
+            var heard = facts + facts.filter { _ in Bool.random(using: &dice) }
+            heard.shuffle(using: &dice)
+            while !heard.isEmpty {
+                let count = Int.random(in: 1...min(3, heard.count), using: &dice)
+                let pause = Duration.hours(Int.random(in: -2...400, using: &dice))
+                if Bool.random(using: &dice) { chronicle.pass(until: chronicle.now + pause) }
+                chronicle.hear(Array(heard.prefix(count)), at: chronicle.now + pause)
+                heard.removeFirst(count)
+                chronicle.check("seed \(seed)")
+            }
+            chronicle.pass(until: chronicle.now + .days(200))
+            chronicle.check("seed \(seed), at last")
+        }
+    }
+
+    @Test(arguments: RandomLife.seeds)
+    func `what is heard again is told once, and each period begins once`(seed: UInt64) {
+        var dice = Dice(seed: seed)
+        let facts = RandomLife.facts(&dice).shuffled(using: &dice)
+        var chronicle = Chronicle()
+        for fact in facts { chronicle.hear([fact], at: chronicle.now + .hours(30)) }
+        let count = chronicle.changes.count
+        for fact in facts.shuffled(using: &dice) { chronicle.hear([fact], at: chronicle.now) }
+        #expect(chronicle.changes.count == count, "seed \(seed)")
+        let beginnings = chronicle.changes.filter { Self.beginnings.contains($0.kind) }
+        #expect(beginnings.count == chronicle.timeline.periods.count, "seed \(seed)")
+    }
+
+    /// Sharing that begins again is told by the same word as a period that begins by it; the random
+    /// lives have no family.
+    private static let beginnings: Set<Change.Kind> = [
+        .purchased, .trialStarted, .trialConverted, .renewed, .billingRecovered, .resubscribed,
+        .upgraded, .productChanged,
+    ]
+
+    @Test(arguments: RandomLife.seeds)
+    func `time is told alike in one step and in many`(seed: UInt64) {
+        var dice = Dice(seed: seed)
+        let facts = RandomLife.facts(&dice)
+        var once = Chronicle()
+        once.hear(facts, at: start)
+        var often = once
+        once.pass(until: start + .days(500))
+        for step in 0...1_000 { often.pass(until: start + .hours(12 * step)) }
+        #expect(once.changes == often.changes, "seed \(seed)")
+        var wakened = Chronicle()
+        wakened.hear(facts, at: start)
+        while let next = wakened.timeline.nextTurn(after: wakened.told.until) {
+            guard next <= start + .days(500) else { break }
+            let count = wakened.changes.count
+            wakened.pass(until: next)
+            #expect(wakened.changes.count == count + 1, "seed \(seed): a turn of nothing")
+        }
+        #expect(wakened.changes == once.changes, "seed \(seed), by the next turn")
+    }
+}

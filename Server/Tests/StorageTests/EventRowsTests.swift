@@ -1,0 +1,339 @@
+import Ledger
+import PostgresCluster
+import StoragePostgres
+import Testing
+
+@testable import Storage
+
+private struct Interrupted: Error {}
+
+private func payment(
+    _ number: Int, of purchase: PurchaseID, from: Instant = now, isRefunded: Bool = false,
+    at: Instant? = nil
+) -> Fact {
+    Fact(
+        about: purchase, attestedAt: at ?? from,
+        .payment(
+            Payment(
+                transaction: TransactionID(rawValue: "\(number)"), line: "l\(number)",
+                product: "pro.monthly", from: from, until: from + .days(30),
+                price: Money(milliunits: 9_990, currency: "USD"), isRenewal: number > 1000,
+                revocation: isRefunded ? Revocation(at: at ?? from, kind: .refund) : nil,
+                accountToken: "token")))
+}
+
+private func purchase(_ number: Int) -> PurchaseID {
+    PurchaseID(TransactionID(rawValue: "\(number)"), in: .production)
+}
+
+extension Store {
+    fileprivate func hear(_ document: StoredDocument, _ facts: [Fact]) async throws {
+        _ = try await keep(AttestedDocument(document, facts))
+    }
+
+    fileprivate func events(after sequence: Int64 = 0) async throws -> [Event] {
+        try await reading { try $0.events(of: app, after: sequence, limit: 500) }
+    }
+
+    fileprivate func tellTurns(at moment: Instant) async throws -> Int {
+        let dialect = database.dialect
+        return try await transaction {
+            try $0.tellTurns(of: app, dueBy: moment, limit: 100, dialect)
+        }
+    }
+}
+
+/// One after the other, from 1: no number is left out, and none comes twice.
+private func expectGapless(_ events: [Event], _ comment: Comment? = nil) {
+    #expect(events.map(\.sequence) == events.indices.map { Int64($0 + 1) }, comment)
+}
+
+@Suite struct EventRowsTests {
+    @Test(arguments: Driver.allCases)
+    func `an event says the change, whose it is, and the document that caused it`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore { store in
+            try await store.hear(document(1), [payment(1000, of: purchase(1000))])
+            let events = try await store.events()
+            let entry = try #require(events.first?.entry)
+            #expect(events.count == 1 && entry.change.kind == .purchased)
+            #expect(entry.cause == .document(document(1).id))
+            #expect(entry.customer == nil && entry.accountToken == "token")
+            #expect(entry.toldAt == now && entry.change.money?.milliunits == 9_990)
+            let after = Condition(
+                product: "pro.monthly", state: .paid, until: now + .days(30), willRenew: nil)
+            #expect(entry.change.before == nil && entry.change.after == after)
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `every change comes back as it was written`(driver: Driver) async throws {
+        var change = Change(.expired, at: now)
+        change.before = Condition(product: "a", state: .grace, until: now, willRenew: true)
+        change.after = Condition(product: "b", state: nil, until: nil, willRenew: nil)
+        change.money = Money(milliunits: -1, currency: "JPY")
+        (change.product, change.transaction) = ("a", "1")
+        (change.ownership, change.offer) = (.assigned, Offer(.winBack, id: "x"))
+        (change.nextProduct, change.nextPrice) = ("c", Money(milliunits: 5, currency: "EUR"))
+        change.why = .priceNotAgreed
+        let causes: [EventEntry.Cause] = [
+            .time, .request, .rebuild, .document(document(1).id),
+        ]
+        let whole = change
+        let entries = causes.map { cause in
+            EventEntry(
+                app: app, customer: "anna", purchase: purchase(7), change: whole, toldAt: now,
+                cause: cause, accountToken: "t", other: "ben", evidence: .support)
+        }
+        try await driver.withStore { store in
+            try await store.transaction { tx in
+                _ = try tx.customer("anna", in: app, at: now)
+                try tx.append(entries)
+            }
+            #expect(try await store.events().map(\.entry) == entries)
+            #expect(try await store.events().map(\.customerSequence) == [1, 2, 3, 4])
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `what is undone leaves no gap`(driver: Driver) async throws {
+        try await driver.withStore { store in
+            try await store.hear(document(1), [payment(1000, of: purchase(1000))])
+            await #expect(throws: Interrupted.self) {
+                try await store.transaction { tx in
+                    let kept = AttestedDocument(document(2), [payment(5, of: purchase(5))])
+                    _ = try tx.keep(kept)
+                    throw Interrupted()
+                }
+            }
+            try await store.hear(document(3), [payment(6, of: purchase(6))])
+            let events = try await store.events()
+            expectGapless(events)
+            #expect(events.map(\.entry.purchase) == [purchase(1000), purchase(6)])
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `a document that is kept again, or says nothing new, makes no event`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore { store in
+            let fact = payment(1000, of: purchase(1000))
+            for number: UInt8 in [1, 1, 2] { try await store.hear(document(number), [fact]) }
+            #expect(try await store.events().count == 1)
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `an end without a word is told once, when it has come`(driver: Driver) async throws {
+        try await driver.withStore { store in
+            try await store.hear(document(1), [payment(1000, of: purchase(1000))])
+            let end = now + .days(30)
+            #expect(try await store.tellTurns(at: end + .seconds(59)) == 0)
+            #expect(try await store.tellTurns(at: end + .seconds(60)) == 1)
+            #expect(try await store.tellTurns(at: end + .hours(23)) == 0)
+            #expect(try await store.tellTurns(at: end + .days(90)) == 1)
+            #expect(try await store.tellTurns(at: end + .days(99)) == 0)
+            let events = try await store.events()
+            #expect(
+                events.map(\.entry.change.kind) == [.purchased, .accessUnconfirmed, .expired])
+            #expect(events.last?.entry.change.at == end + .hours(24))
+            #expect(events.last?.entry.toldAt == end + .days(90))
+            #expect(events.last?.entry.cause == .time)
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `a purchase with a past begins a customer's log with what is so`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore { store in
+            try await store.hear(document(1), [payment(1000, of: purchase(1000))])
+            try await store.transaction { tx in
+                _ = try tx.customer("anna", in: app, at: now)
+                try tx.link(
+                    purchase(1000), to: "anna", by: .device, in: app, at: now + .days(40))
+            }
+            try await store.hear(
+                document(2),
+                [
+                    payment(1001, of: purchase(1000), from: now + .days(41))
+                ])
+            let theirs = try await store.reading {
+                try $0.events(of: ["anna"], in: app, after: 0, limit: 10)
+            }
+            #expect(theirs.map(\.entry.change.kind) == [.linked, .billingRecovered])
+            #expect(theirs.map(\.customerSequence) == [1, 2])
+            #expect(theirs.first?.entry.change.after?.state == .expired)
+            #expect(theirs.first?.entry.evidence == .device)
+            // What time did before was nobody's.
+            let kinds = try await store.events().map(\.entry.change.kind)
+            #expect(kinds.prefix(3) == [.purchased, .accessUnconfirmed, .expired])
+            expectGapless(try await store.events())
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `of two customers that become one the log goes on under the one`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore { store in
+            try await store.hear(document(1), [payment(1000, of: purchase(1000))])
+            try await store.transaction { tx in
+                for id: CustomerID in ["anna", "phone"] {
+                    _ = try tx.customer(id, in: app, at: now)
+                }
+                try tx.addID("tablet", to: "phone", in: app, at: now)
+                try tx.link(purchase(1000), to: "phone", by: .device, in: app, at: now)
+                try tx.merge("phone", into: "anna", in: app, at: now)
+            }
+            let ids = try await store.reading { try $0.customer(known: "anna", in: app)?.ids ?? [] }
+            let theirs = try await store.reading {
+                try $0.events(of: ids, in: app, after: 0, limit: 10)
+            }
+            #expect(
+                theirs.map(\.entry.change.kind) == [.aliasAdded, .linked, .customerMerged, .moved])
+            #expect(theirs.map(\.entry.customer) == ["phone", "phone", "anna", "anna"])
+            #expect(theirs.map(\.entry.other) == ["tablet", nil, "phone", "phone"])
+            #expect(theirs.map(\.customerSequence) == [1, 2, 1, 2])
+            let last = try await store.reading { try $0.lastEvents(of: ids, in: app, limit: 2) }
+            #expect(last == theirs.suffix(2))
+            expectGapless(try await store.events())
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `a rebuild appends what it changes, and nothing where it changes nothing`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore { store in
+            let facts = [
+                payment(1000, of: purchase(1000)),
+                payment(1000, of: purchase(1000), isRefunded: true, at: now + .days(1)),
+            ]
+            for (number, fact) in facts.enumerated() {
+                try await store.hear(document(UInt8(number)), [fact])
+            }
+            let before = try await store.events()
+            let rows = try await store.toldRows()
+            try await store.rebuild(with: facts)
+            #expect(try await store.events() == before)
+            // Its row is lost: the log itself says what was told.
+            try await store.database.write { _ = try $0.run("DELETE FROM purchases", []) }
+            try await store.rebuild(with: facts)
+            #expect(try await store.events() == before)
+            #expect(try await store.toldRows() == rows)
+            // The refund is no fact any more.
+            try await store.rebuild(with: [facts[0]])
+            let after = try await store.events()
+            #expect(after.dropLast() == before[...])
+            #expect(after.last?.entry.change.kind == .refundReversed)
+            #expect(after.last?.entry.change.money?.milliunits == 9_990)
+            #expect(after.last?.entry.cause == .rebuild)
+            expectGapless(after)
+        }
+    }
+}
+
+extension Store {
+    /// As when each fact had a document of its own.
+    fileprivate func rebuild(with facts: [Fact]) async throws {
+        let dialect = database.dialect
+        try await transaction { tx in
+            try tx.beginRebuild(dialect)
+            for (number, fact) in facts.enumerated() {
+                try tx.addRebuilt([fact], from: document(UInt8(number)))
+            }
+            try tx.swapRebuilt(at: now + .days(1))
+        }
+    }
+
+    fileprivate func toldRows() async throws -> [Row] {
+        try await database.read {
+            try $0.rows("SELECT purchase, timeline, told, turns_at_ms FROM purchases", [])
+        }
+    }
+}
+
+/// Several servers on one PostgreSQL.
+@Suite struct SharedLogTests {
+    private static let documents: UInt8 = 240
+
+    private func withServers(_ body: ([Store]) async throws -> Void) async throws {
+        let url = try await PostgresCluster.shared.preparedDatabase()
+        let databases = try (0..<3).map { _ in try PostgresDatabase(url: url) }
+        defer { for database in databases { database.close() } }
+        try await body(databases.map { Store($0) })
+        try await PostgresCluster.shared.drop(url)
+    }
+
+    @Test func `who reads on while three servers write misses nothing and sees all in order`()
+        async throws
+    {
+        try await withServers { servers in
+            try await servers[0].transaction { tx in
+                _ = try tx.customer("anna", in: app, at: now)
+                for number in 0..<10 {
+                    try tx.link(purchase(number), to: "anna", by: .device, in: app, at: now)
+                }
+            }
+            let done = Tally()
+            let read = try await withThrowingTaskGroup(of: [Event].self) { group in
+                for number in 0..<Self.documents {
+                    let server = servers[Int(number) % 3]
+                    group.addTask {
+                        let own = purchase(Int(number) % 40)
+                        let paid = payment(
+                            Int(number), of: own, from: now + .days(30 * Int(number / 40)))
+                        try await server.hear(document(number), [paid])
+                        _ = done.next()
+                        return []
+                    }
+                }
+                group.addTask {
+                    var read: [Event] = []
+                    while true {
+                        // Looked at before reading: what was done by then must be seen.
+                        let isLast = done.count == Self.documents
+                        read += try await servers[1].events(after: read.last?.sequence ?? 0)
+                        if isLast { return read }
+                        await Task.yield()
+                    }
+                }
+                return try await group.reduce(into: []) { $0 += $1 }
+            }
+            #expect(read.count >= Int(Self.documents) + 10)
+            expectGapless(read)
+            #expect(read == (try await servers[2].events()))
+            let annas = read.filter { $0.entry.customer == "anna" }
+            #expect(annas.map(\.customerSequence) == annas.indices.map { Int64($0 + 1) })
+            #expect(annas.count > 10)
+        }
+    }
+
+    @Test func `what time did is told once, however many servers look`() async throws {
+        try await withServers { servers in
+            for number in 0..<60 {
+                try await servers[0].hear(
+                    document(UInt8(number)), [payment(number, of: purchase(number))])
+            }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for server in servers {
+                    group.addTask {
+                        let dialect = server.database.dialect
+                        while try await server.transaction({
+                            try $0.tellTurns(of: app, dueBy: now + .days(90), limit: 7, dialect)
+                        }) > 0 {}
+                    }
+                }
+                try await group.waitForAll()
+            }
+            let events = try await servers[0].events()
+            expectGapless(events)
+            let ends = events.filter { $0.entry.change.kind == .expired }.map(\.entry.purchase)
+            #expect(ends.count == 60 && Set(ends).count == 60)
+            #expect(events.count == 180)
+        }
+    }
+}
