@@ -37,6 +37,8 @@ extension Trial {
     /// Questions that a server puts before it looks up.
     private static let questionsMax = 20
     private static let minute: Int64 = 60_000
+    /// About one purchase, at one moment.
+    private static let questionsAtOnceMax = 30
 
     // MARK: - Life and death
 
@@ -132,8 +134,18 @@ extension Trial {
             }
         } catch { try excuse(error, server) }
         bury()
+        try expectRest(after: report.figures.questions - before)
         // Due, and yet nobody may ask: another server has it, or the clocks differ.
         patience = report.figures.questions == before ? now + Self.minute : now
+    }
+
+    /// Whoever is asked again and again at one moment is asked for ever.
+    private func expectRest(after questions: Int) throws {
+        if haste.at != now { haste = (now, 0) }
+        haste.questions += questions
+        guard haste.questions <= Self.questionsAtOnceMax * max(1, asked.count) else {
+            throw breach("bounded work", "\(haste.questions) questions at one moment")
+        }
     }
 
     func catchUp() async throws {
@@ -150,7 +162,9 @@ extension Trial {
         guard serverLots.happens(0.7), let next = try? await nextQuestion(), next <= now else {
             return
         }
-        do { try await askDue() } catch { report.breach = report.breach ?? error as? Breach }
+        do { try await askDue() } catch {
+            report.breach = report.breach ?? error as? Breach
+        }
     }
 
     /// A verb may fail where its server has died; else nothing excuses it but what it says itself.

@@ -64,7 +64,9 @@ extension Trial {
         var answer = await simulator.answer(
             request.method, request.path, query: request.query,
             authorization: request.authorization, body: request.body ?? [], in: environment)
-        report.note("asked: \(request.path): \(answer.status)", at: now)
+        if answer.status != 200 || request.purchase != nil {
+            report.note("asked: \(request.path): \(answer.status)", at: now)
+        }
         report.tally.add("API answered \(answer.status)")
         if answer.status == 200 { await reach(request) }
         if isStormy, plan.has(.lateAnswers), wireLots.happens(0.3) {
@@ -120,7 +122,7 @@ extension Trial {
 
 extension AppStoreRequest {
     /// The purchase that a question is about.
-    fileprivate var purchase: String? {
+    var purchase: String? {
         guard path.contains("/subscriptions/") || path.contains("/history/"),
             let slash = path.lastIndex(of: "/")
         else { return nil }

@@ -38,6 +38,8 @@ package actor Trial {
     var isRacing = false
     /// Purchases that were asked about before.
     var asked: Set<String> = []
+    /// Questions that were put at one moment.
+    var haste: (at: Int64, questions: Int) = (0, 0)
     /// Before then it is of no use to ask again.
     var patience: Int64 = 0
     var serverLots: Lots
@@ -134,7 +136,7 @@ package actor Trial {
     }
 
     private func carryOut(_ deed: Agenda.Deed) async throws {
-        if deed != .look { report.note("\(deed)", at: now) }
+        if deed != .look, deed != .catchUp { report.note("\(deed)", at: now) }
         switch deed {
         case .open(let account): try await open(accounts[account])
         case .post(let account): try await postNews(of: accounts[account])
