@@ -31,6 +31,7 @@ extension Verifier {
             }
             try app.requireBundle(receipt.bundleID)
             let environment = try app.requireEnvironment(parts.file.environment ?? .production)
+            try receipt.requireSignedApp(app, in: environment)
             return Self.outcome(
                 Verified(
                     payload: receipt, environment: environment, signedAt: purchased,
@@ -41,6 +42,18 @@ extension Verifier {
             refusal.subject = .receipt
             return .refused(refusal)
         }
+    }
+}
+
+extension TransactionReceipt {
+    /// The file names its environment outside of what is signed, so that anybody could take the
+    /// word Sandbox out of it. What only production signs is the app's Apple id.
+    fileprivate func requireSignedApp(
+        _ app: AppIdentity, in environment: StoreEnvironment
+    ) throws(Refusal) {
+        guard environment == .production else { return }
+        guard let appItemID else { throw .missing("app-item-id of production") }
+        try app.requireAppleID(Int64(appItemID), in: environment)
     }
 }
 

@@ -135,7 +135,8 @@ extension EngineFailure {
     var isForever: Bool {
         switch self {
         case .unreadable, .tooMuch, .notForAnyApp, .unknownApp, .notTrusted, .incomplete,
-            .renewalWithoutTransaction, .meaninglessCustomerID, .belongsToAnotherCustomer:
+            .renewalWithoutTransaction, .meaninglessCustomerID, .belongsToAnotherCustomer,
+            .unknownCurrency, .walletHasTooLittle, .keyOfAnotherRequest:
             true
         case .cannotTellNow, .busy, .storage: false
         }

@@ -164,8 +164,24 @@ struct ReceiptVectorTests {
             changed[offset] = changed[offset] == 65 ? 66 : 65
             let outcome = await Self.verifier.transactionReceipt(changed, for: app, at: Self.now)
             if outcome.verified == nil { refused += 1 }
-            #expect(outcome.verified.map { $0.payload == receipt } ?? true, "at \(offset)")
+            let isSame = outcome.verified.map {
+                $0.payload == receipt && $0.environment == .sandbox
+            }
+            #expect(isSame ?? true, "at \(offset)")
         }
         #expect(refused > bytes.count / 13 * 9 / 10)
+    }
+
+    /// The word stands outside of what is signed.
+    @Test(arguments: old)
+    func `a sandbox receipt without the word sandbox is no receipt of production`(
+        name: String
+    ) async throws {
+        var receipt = try TransactionReceiptFile(parsing: try file("transaction-receipts", name))
+        let bundle = try TransactionReceipt(signedBytes: receipt.signedBytes).bundleID
+        receipt.environment = nil
+        let outcome = await Self.verifier.transactionReceipt(
+            receipt.bytes, for: try app(bundle), at: Self.now)
+        #expect(outcome.refusal?.found == "no app-item-id of production")
     }
 }
