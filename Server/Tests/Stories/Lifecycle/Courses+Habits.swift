@@ -48,6 +48,10 @@ extension Course {
             name: Habit.sandboxRenewsSixTimes.rawValue, environment: .sandbox,
             set: { $0.habits = [.sandboxRenewsSixTimes] },
             steps: [.buys("tiers.silver"), .waits("PT1H")]),
+        Course(
+            name: Habit.sandboxReceiptsShiftOriginalID.rawValue, environment: .sandbox,
+            set: { $0.habits = [.sandboxReceiptsShiftOriginalID] },
+            steps: [.buys("tiers.silver"), .waits("PT10M")]),
     ]
 
     private static let asked: PurchaseOrder = {
