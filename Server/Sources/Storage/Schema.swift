@@ -89,7 +89,7 @@ package enum Schema {
             PRIMARY KEY (app, environment, purchase, attested_at_ms, subject, document),
             FOREIGN KEY (app, document_signed_at_ms, document)
                 REFERENCES documents (app, signed_at_ms, id)
-        ) \(type.strict)
+        ) \(type.strictByKey)
         """
     }
 
@@ -101,7 +101,7 @@ package enum Schema {
                 customer \(type.text) NOT NULL CHECK (length(customer) > 0),
                 created_at_ms \(type.integer) NOT NULL,
                 PRIMARY KEY (app, customer)
-            ) \(type.strict)
+            ) \(type.strictByKey)
             """,
             """
             CREATE TABLE customer_ids (
@@ -111,9 +111,10 @@ package enum Schema {
                 since_ms \(type.integer) NOT NULL,
                 PRIMARY KEY (app, id),
                 FOREIGN KEY (app, customer) REFERENCES customers (app, customer)
-            ) \(type.strict)
+            ) \(type.strictByKey)
             """,
-            "CREATE INDEX customer_ids_by_customer ON customer_ids (app, customer)",
+            "CREATE INDEX customer_ids_by_customer "
+                + "ON customer_ids (app, customer, since_ms, id)",
             // One row a purchase: it belongs to one customer at most.
             """
             CREATE TABLE links (
@@ -125,7 +126,7 @@ package enum Schema {
                 since_ms \(type.integer) NOT NULL,
                 PRIMARY KEY (app, purchase, environment),
                 FOREIGN KEY (app, customer) REFERENCES customers (app, customer)
-            ) \(type.strict)
+            ) \(type.strictByKey)
             """,
             "CREATE INDEX links_by_customer ON links (app, customer, environment)",
             """
@@ -136,7 +137,7 @@ package enum Schema {
                 name \(type.text) NOT NULL,
                 created_at_ms \(type.integer) NOT NULL,
                 PRIMARY KEY (app, hash)
-            ) \(type.strict)
+            ) \(type.strictByKey)
             """,
             "CREATE INDEX keys_by_hash ON keys (hash)",
         ]
