@@ -10,8 +10,7 @@ import Testing
     private static let leaseSeconds = 30
 
     @Test(.timeLimit(.minutes(5)))
-    func
-        `a server that sleeps past its lease and one that is killed cost no truth, and no question twice but those they had taken`()
+    func `sleeping past a lease, or a kill, repeats no question but those it had taken`()
         async throws
     {
         try await withShop(on: .sqlite, notifies: false) { shop in
