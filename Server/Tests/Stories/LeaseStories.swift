@@ -8,6 +8,8 @@ import Testing
 @Suite(.serialized) struct LeaseStories {
     private static let customers = 100
     private static let leaseSeconds = 30
+    /// Questions that one server has under way.
+    private static let askedAtOnce = 8
 
     @Test(.timeLimit(.minutes(5)))
     func `sleeping past a lease, or a kill, repeats no question but those it had taken`()
@@ -29,7 +31,8 @@ import Testing
 
                 let sleeper = try await program.start()
                 for payload in told { try await Self.tell(sleeper, payload) }
-                let first = try await leases.wait { $0.holders.count == 1 }
+                // It has taken many more than it can ask about at once.
+                let first = try await leases.wait { $0.taken.values.contains { $0.count >= 20 } }
                 sleeper.pause()
                 let slept = try await leases.now().purchases(of: first.holders)
 
@@ -55,7 +58,10 @@ import Testing
                 asked.bearer = program.key
                 try await Self.expectTruth(of: asked, shop.simulator)
                 sleeper.kill()
-                try await Self.expectFewQuestions(shop.simulator, repeated: slept.union(lost))
+                let repeated = try await Self.repeatedQuestions(to: shop.simulator)
+                #expect(repeated.isSubset(of: slept.union(lost)))
+                // What it had not begun to ask it left to the others.
+                #expect(repeated.intersection(slept).count <= Self.askedAtOnce)
                 try program.expectClean()
             }
         }
@@ -105,11 +111,9 @@ import Testing
         }
     }
 
-    /// By the simulator's log of requests: each subscription was asked about, and but for those
-    /// that a server had taken when it dropped out, once.
-    private static func expectFewQuestions(
-        _ simulator: Wire, repeated allowed: Set<String>
-    ) async throws {
+    /// By the simulator's log of requests: the subscriptions that were asked about twice. None was
+    /// left out, and none asked about thrice.
+    private static func repeatedQuestions(to simulator: Wire) async throws -> Set<String> {
         var counts: [String: Int] = [:]
         for entry in try await simulator.get("/_sim/log")["entries"]?.array ?? [] {
             guard let path = entry["path"]?.string, path.hasPrefix("/inApps/v1/subscriptions/")
@@ -117,8 +121,8 @@ import Testing
             counts[path.split(separator: "/").last.map(String.init) ?? "", default: 0] += 1
         }
         #expect(counts.count == customers + 1)
-        #expect(Set(counts.filter { $0.value > 1 }.keys).isSubset(of: allowed))
         #expect(counts.values.allSatisfy { $0 <= 2 })
+        return Set(counts.filter { $0.value > 1 }.keys)
     }
 }
 
