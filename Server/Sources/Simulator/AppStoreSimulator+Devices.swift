@@ -49,7 +49,7 @@ extension AppStoreSimulator {
         return RestoredPurchases(
             signedTransactions: try show(kept, as: .transactions, on: device),
             signedRenewalInfos: try world.chains(of: device.account).map { chain in
-                try authority.sign(world.renewalPayload(of: chain, at: clock.now).json)
+                try authority.sign(world.renewalPayload(of: chain, at: clock.now))
             })
     }
 
@@ -57,7 +57,7 @@ extension AppStoreSimulator {
     package func appTransaction(on deviceID: String) throws -> String {
         let payload = try world.appTransaction(
             of: world.device(deviceID).account, at: clock.now)
-        return try authority.sign(bound(payload, to: deviceID).json)
+        return try authority.sign(bound(payload, to: deviceID))
     }
 
     package func storefront(of deviceID: String) throws(StoreProblem) -> Storefront {

@@ -26,7 +26,7 @@ struct ReconcileCommand: AsyncParsableCommand {
                 let stores = AppStores(file.apps, http: http, now: { .machine })
                 let assembly = try await Assembly(
                     apps: file.apps, databaseAddress: settings.database, now: { .machine },
-                    asking: stores.asking,
+                    asking: stores.asking(),
                     logger: logger)
                 outcome = .success(try await reconcile(assembly, logger))
                 assembly.database.close()

@@ -20,6 +20,7 @@ struct ServeCommand: AsyncParsableCommand {
     var clockFrom: String?
 
     func run() async throws {
+        await OneSetOfThreads.begin()
         try await Outcome.reported {
             let file = try Outcome.configuration(at: options.configPath)
             let settings = try options.settings(file, flags: ["host": host, "port": port])
@@ -51,7 +52,7 @@ struct ServeCommand: AsyncParsableCommand {
                 apps: file.apps, databaseAddress: settings.database,
                 simulatorRoot: try await clock?.root(),
                 receiptRoot: try await clock?.receiptRoot(), now: now,
-                asking: stores.asking, logger: logger)
+                asking: stores.asking(lease: settings.checkLease), logger: logger)
             outcome = .success(try await serve(assembly, settings, clock: clock, logger))
         } catch { outcome = .failure(error) }
         try await http.shutdown()

@@ -49,8 +49,8 @@ package struct AppStores: Sendable {
     package func verification(of app: AppID) -> ReceiptVerification? { verifications[app] }
 
     /// How a server of these apps asks.
-    package var asking: Asking {
-        var asking = Asking(worker: .ofThisProcess(), appStore: client)
+    package func asking(lease: Duration = Asking.lease) -> Asking {
+        var asking = Asking(worker: .ofThisProcess(lease: lease), appStore: client)
         asking.verification = verification
         return asking
     }

@@ -54,7 +54,7 @@ extension AppStoreSimulator {
         return SignedStatus(
             originalTransactionID: subscription.id, status: status,
             signedTransaction: try sign(subscription.latest, on: deviceID),
-            signedRenewalInfo: try authority.sign(renewal.json))
+            signedRenewalInfo: try authority.sign(renewal))
     }
 
     /// What a device answers to a purchase: the transaction that was made, or one it held before.
@@ -119,7 +119,7 @@ extension AppStoreSimulator {
     }
 
     private func sign(_ transaction: StoreTransaction, on deviceID: String) throws -> String {
-        try authority.sign(payload(of: transaction, on: deviceID).json)
+        try authority.sign(payload(of: transaction, on: deviceID))
     }
 
     /// Spoiled, where one of the faults does that.

@@ -113,7 +113,7 @@ extension AppStoreSimulator {
         let account = Account.Key(name: name, environment: notice.environment)
         guard listeners.contains(account), let transaction = notice.transaction else { return }
         func signed(_ deviceID: String) throws(SigningFailure) -> JSON {
-            .string(try authority.sign(bound(transaction, to: deviceID).json))
+            .string(try authority.sign(bound(transaction, to: deviceID)))
         }
         if notice.type.changesTransaction(notice.subtype) {
             try listeners.tell(account, except: world.actingDevice) {
@@ -123,7 +123,7 @@ extension AppStoreSimulator {
             }
         }
         guard let renewal = notice.renewal, let status = notice.status else { return }
-        let renewalText = JSON.string(try authority.sign(renewal.json))
+        let renewalText = JSON.string(try authority.sign(renewal))
         try listeners.tell(account, except: nil) { deviceID throws(SigningFailure) in
             let content: JSON = [
                 "status": status.json, "signed_transaction": try signed(deviceID),
