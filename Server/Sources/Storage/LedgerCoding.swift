@@ -194,7 +194,9 @@ extension Timeline {
         var reader = ByteReader(bytes)
         try reader.checkLayout()
         var payments: [Attested<Payment>] = []
-        for _ in 0..<(try reader.number()) {
+        let count = try reader.count()
+        guard count >= 0 else { throw StorageFailure("a stored count is \(count): rebuild") }
+        for _ in 0..<count {
             payments.append(Attested(try reader.payment(), at: try reader.instant()))
         }
         let renewal = try reader.optional { (r) throws(StorageFailure) in
