@@ -17,6 +17,7 @@ let hummingbirdTesting = Target.Dependency.product(
     name: "HummingbirdTesting", package: "hummingbird")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let serviceLifecycle = Target.Dependency.product(
     name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let x509 = Target.Dependency.product(name: "X509", package: "swift-certificates")
@@ -89,7 +90,7 @@ let package = Package(
                 "AppStoreClient", "AppStoreFormats", "AppStoreTrust", "Engine", "HTTPServer",
                 "Ledger", "Simulator", "Storage", "StoragePostgres", "StorageSQLite",
                 contract, argumentParser, configuration, httpClient, hummingbird, logging, nioCore,
-                serviceLifecycle, yams,
+                nioPosix, serviceLifecycle, yams,
             ],
             swiftSettings: strict),
         .executableTarget(

@@ -68,13 +68,12 @@ struct CommitBench {
         let count = bench.count(16, quick: 4) * Self.writers
         var (ratios, ours, limits, sizes): ([Double], [Double], [Double], [Double]) =
             ([], [], [], [])
-        let scratch = try SQLiteDatabase.inMemory()
-        try await Store(scratch).migrate(at: DocumentMaker.now.milliseconds)
+        let scratch = try await Post.scratch()
         for round in 0..<bench.count(7, quick: 3) {
             let posts = try (round * count..<(round + 1) * count).map {
                 try Post($0, maker, app: Self.app)
             }
-            let rows = try await rows(of: posts, in: scratch)
+            let rows = try await Post.rows(of: posts, in: scratch)
             let counting = CountingDatabase(database)
             let seconds = try await time { try await Self.run(posts, on: Store(counting)) }
             let size = max(1, Double(count) / Double(counting.commits))
@@ -111,32 +110,6 @@ struct CommitBench {
                 }
             }
             try await tasks.waitForAll()
-        }
-    }
-
-    /// What the store writes for them, in the order of writing, learnt from a database in memory
-    /// that has had those of all rounds before.
-    private func rows(of posts: [Post], in scratch: SQLiteDatabase) async throws -> [WrittenRow] {
-        let log = WriteLog()
-        let store = Store(RecordingDatabase(scratch, log))
-        for post in posts { try await post.write(to: store) }
-        return log.rows
-    }
-}
-
-/// One notification's rows, as the engine hands them to the store.
-private struct Post: Sendable {
-    var document: StoredDocument
-    var facts: [Fact]
-
-    init(_ number: Int, _ maker: DocumentMaker, app: AppID) throws {
-        let subject = DocumentMaker.Subject(number: number, period: 0)
-        (document, facts) = try maker.notificationRows(subject, app: app)
-    }
-
-    func write(to store: Store) async throws {
-        guard try await store.keep(AttestedDocument(document, facts)) else {
-            throw BenchFailure("a document came twice")
         }
     }
 }

@@ -27,7 +27,9 @@ struct CustomerBench {
         let start = try start(full, empty, clock: clock)
         let server = try programs.serve(full, clock: clock)
         defer { server.stop() }
-        let answer = try answers(server, key: try programs.createKey(full))
+        let reading = try await Floor.reading(
+            full, of: (0..<2000).map { Population.id(of: $0 * Self.step % customers) })
+        let answer = try answers(server, key: try programs.createKey(full), reading: reading)
         let memory = try Effort.memory(of: server.id)
         return [
             answer,
@@ -79,7 +81,10 @@ struct CustomerBench {
         return server.startSeconds
     }
 
-    private func answers(_ server: RunningProgram, key: String) throws -> Measured {
+    /// - Parameter reading: what reading one customer's rows takes at least, in seconds.
+    private func answers(
+        _ server: RunningProgram, key: String, reading: Double
+    ) throws -> Measured {
         let load = try Load(port: server.port, connections: Self.connections)
         let sample = try load.exchange(1) { _ in Self.request(0, key) }
         let bytes = HTTPAnswer.body(sample).count
@@ -103,8 +108,10 @@ struct CustomerBench {
         }
         return Measured(
             line: .customer, value: ratios.median,
+            floor: (limits.median + reading) / limits.median,
             behind: "\(ours.median.microseconds) ÷ \(limits.median.microseconds), "
-                + "\(bytes) bytes of JSON, \(Self.connections) connections")
+                + "\(bytes) bytes of JSON, \(Self.connections) connections; floor: "
+                + "the constant route, and reading the rows \(reading.microseconds)")
     }
 
     /// Requests of one round.

@@ -80,7 +80,7 @@ struct DocumentMaker: Sendable {
 
     /// A signed transaction, as a device has it.
     func signedTransaction(_ subject: Subject) throws -> String {
-        try authority.sign(transaction(subject).json)
+        try authority.sign(transaction(subject))
     }
 
     /// A signed notification: SUBSCRIBED for the first period, DID_RENEW for the others.
@@ -91,7 +91,7 @@ struct DocumentMaker: Sendable {
         content.bundleVersion = "1"
         content.environment = .production
         content.signedTransactionInfo = try signedTransaction(subject)
-        content.signedRenewalInfo = try authority.sign(renewal(subject).json)
+        content.signedRenewalInfo = try authority.sign(renewal(subject))
         content.status = .active
         var payload = NotificationPayload()
         payload.notificationType = subject.period == 0 ? .subscribed : .didRenew
@@ -100,7 +100,7 @@ struct DocumentMaker: Sendable {
         payload.version = "2.0"
         payload.signedDate = subject.signedAt
         payload.data = content
-        return try authority.sign(payload.json)
+        return try authority.sign(payload)
     }
 
     /// The bytes that a notification is measured by: its decoded payload, less the headers of the

@@ -22,7 +22,8 @@ struct NotificationBench {
         let path = try bench.freshDatabase("notifications.sqlite")
         _ = try programs.createKey(path)
         let empty = try settledBytes(path)
-        let (result, payloadBytes) = try measure(path, .notificationSQLite)
+        let rows = try await Floor.writing(onSQLite: bench, maker)
+        let (result, payloadBytes) = try measure(path, .notificationSQLite, rows: rows)
         let full = try settledBytes(path)
         let count = subscriptions * DocumentMaker.periods
         let each = Double(full - empty) / Double(count)
@@ -41,10 +42,13 @@ struct NotificationBench {
         try await server.start()
         let outcome: Result<Measured, any Error>
         do {
-            try Administration.run("CREATE DATABASE bench", at: server.url(of: "postgres"))
-            let url = server.url(of: "bench")
-            _ = try programs.createKey(url)
-            outcome = .success(try measure(url, .notificationPostgres).result)
+            let (url, other) = (server.url(of: "bench"), server.url(of: "floor"))
+            for (name, url) in [("bench", url), ("floor", other)] {
+                try Administration.run("CREATE DATABASE \(name)", at: server.url(of: "postgres"))
+                _ = try programs.createKey(url)
+            }
+            let rows = try await Floor.writing(onPostgres: other, maker)
+            outcome = .success(try measure(url, .notificationPostgres, rows: rows).result)
         } catch { outcome = .failure(error) }
         try await server.remove()
         return [try outcome.get()]
@@ -53,8 +57,9 @@ struct NotificationBench {
     /// In each round every subscription gets the notification of its next period.
     private var subscriptions: Int { bench.count(4000, quick: 1000) }
 
+    /// - Parameter rows: what writing one notification's rows takes at least, in seconds.
     private func measure(
-        _ database: String, _ line: Line
+        _ database: String, _ line: Line, rows: Double
     ) throws -> (result: Measured, payloadBytes: Int) {
         let clock = try programs.simulate()
         let server = try programs.serve(database, clock: clock)
@@ -83,9 +88,11 @@ struct NotificationBench {
         }
         let result = Measured(
             line: line, value: ratios.median,
+            floor: (limits.median + routes.median + rows) / limits.median,
             behind: "\(ours.median.microseconds) ÷ \(limits.median.microseconds), "
-                + "notifications of \(bytes) bytes, \(Self.connections) connections; "
-                + "a route that only reads them: \(routes.median.microseconds)")
+                + "notifications of \(bytes) bytes, \(Self.connections) connections; floor: "
+                + "the signature, a route that only reads them \(routes.median.microseconds), "
+                + "the rows \(rows.microseconds)")
         server.stop()
         clock.stop()
         return (result, payloadBytes)

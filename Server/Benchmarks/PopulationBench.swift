@@ -29,7 +29,7 @@ struct PopulationBench {
         var most = before
         let start = Effort.ofThisThread
         for district in 0..<run.districts {
-            try run.play(district, &tally, books: { bytes += $0.bytes.count })
+            try run.play(district, &tally, books: { bytes += $0.json.bytes.count })
             most = max(most, try Effort.memory(of: getpid()).now)
         }
         let seconds = (Effort.ofThisThread - start) * 100_000 / Double(accounts)

@@ -72,7 +72,14 @@ enum Aim: Hashable, Sendable {
 struct Measured: Sendable {
     var line: Line
     var value: Double
+    /// What the value would be if nothing were done but what the parts chosen cannot do without,
+    /// measured in the same run.
+    var floor: Double?
     var behind: String
+}
+
+extension Measured {
+    fileprivate var overFloor: Double? { floor.map { value / $0 } }
 }
 
 /// What is printed at the end.
@@ -85,11 +92,12 @@ struct Table {
     }
 
     var text: String {
-        let head = ["line", "measured", "aim", "", "behind it"]
+        let head = ["line", "measured", "aim", "", "floor", "÷ floor", "behind it"]
         let rows = Line.allCases.compactMap { line in results.first { $0.line == line } }.map {
             [
                 $0.line.title, Self.number($0.value), $0.line.aim.text,
-                $0.line.aim.isMet(by: $0.value) ? "met" : "missed", $0.behind,
+                $0.line.aim.isMet(by: $0.value) ? "met" : "missed",
+                $0.floor.map(Self.number) ?? "", $0.overFloor.map(Self.number) ?? "", $0.behind,
             ]
         }
         let widths = head.indices.map { column in

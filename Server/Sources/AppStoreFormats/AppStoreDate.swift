@@ -17,6 +17,7 @@ package struct AppStoreDate: Hashable, Comparable, Sendable, WireValue {
     }
 
     package var json: JSON { .integer(milliseconds) }
+    package func write(to text: inout [UInt8]) { milliseconds.write(to: &text) }
 
     package static func < (one: Self, other: Self) -> Bool { one.milliseconds < other.milliseconds }
 }

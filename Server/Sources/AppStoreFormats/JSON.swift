@@ -74,11 +74,11 @@ extension JSON {
     /// The same as a string, for logs and tests.
     package var text: String { String(decoding: bytes, as: UTF8.self) }
 
-    private func write(to out: inout [UInt8]) {
+    package func write(to out: inout [UInt8]) {
         switch self {
         case .null: out.append(contentsOf: "null".utf8)
         case .bool(let value): out.append(contentsOf: (value ? "true" : "false").utf8)
-        case .integer(let value): out.append(contentsOf: String(value).utf8)
+        case .integer(let value): Self.write(integer: value, to: &out)
         case .decimal(let literal): out.append(contentsOf: literal.utf8)
         case .string(let value): Self.write(string: value, to: &out)
         case .array(let values):
@@ -100,7 +100,18 @@ extension JSON {
         }
     }
 
-    private static func write(string: String, to out: inout [UInt8]) {
+    static func write(integer: Int64, to out: inout [UInt8]) {
+        if integer < 0 { out.append(UInt8(ascii: "-")) }
+        let first = out.count
+        var rest = integer.magnitude
+        repeat {
+            out.append(UInt8(ascii: "0") + UInt8(rest % 10))
+            rest /= 10
+        } while rest > 0
+        out[first...].reverse()
+    }
+
+    static func write(string: String, to out: inout [UInt8]) {
         out.append(UInt8(ascii: "\""))
         var string = string
         string.withUTF8 { write($0, to: &out) }

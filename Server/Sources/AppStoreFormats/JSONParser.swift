@@ -22,6 +22,11 @@ extension JSON {
         let parsed = result ?? Array(bytes).withUnsafeBufferPointer { JSONParser.parse($0) }
         self = try parsed.get()
     }
+
+    /// The same of an array, which needs no asking how it lies in memory.
+    package init(parsing bytes: [UInt8]) throws(JSONFailure) {
+        self = try bytes.withUnsafeBufferPointer { JSONParser.parse($0) }.get()
+    }
 }
 
 /// Recursive descent over a buffer. `offset` always stands at the next unread byte.

@@ -134,3 +134,27 @@ package struct NotificationBody: WireObject {
         fields.field("signedPayload", &signedPayload)
     }
 }
+
+extension NotificationBody {
+    /// The signed payload of a body that holds nothing else, which is how Apple writes it: exactly
+    /// `{"signedPayload":"…"}`, and between the quotes only what base64url and its dots are made
+    /// of. Nil of any other body, also where it means the same: then it is to be parsed.
+    package static func plainPayload(of body: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
+        guard body.count > head.count + tail.count,
+            body.prefix(head.count).elementsEqual(head), body.suffix(tail.count).elementsEqual(tail)
+        else { return nil }
+        let payload = UnsafeRawBufferPointer(
+            rebasing: body[head.count..<body.count - tail.count])
+        // Without a branch, so that many bytes are looked at at once. Nothing between them needs an
+        // escape, or ends the text.
+        var odd: UInt8 = 0
+        for byte in payload {
+            odd |= (byte == UInt8(ascii: "\"") ? 1 : 0) | (byte == UInt8(ascii: "\\") ? 1 : 0)
+            odd |= (byte < 0x20 ? 1 : 0) | (byte & 0x80)
+        }
+        return odd == 0 ? payload : nil
+    }
+
+    private static let head = Array(#"{"signedPayload":""#.utf8)
+    private static let tail = Array(#""}"#.utf8)
+}

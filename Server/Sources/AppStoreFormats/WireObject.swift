@@ -16,22 +16,47 @@ package protocol WireValue: Hashable, Sendable {
     /// Nil where the JSON is not of the documented type.
     init?(json: JSON)
     var json: JSON { get }
+    /// Appends the text of ``json``, without the value in between where that is quicker.
+    func write(to text: inout [UInt8])
 }
 
-/// Visits the fields of a ``WireObject``: one implementation reads, the other writes.
+extension WireValue {
+    package func write(to text: inout [UInt8]) { json.write(to: &text) }
+}
+
+/// Visits the fields of a ``WireObject``: one implementation reads, the others write.
 package protocol Fields {
     mutating func field<Value: WireValue>(_ key: String, _ value: inout Value?)
 }
 
+/// What is read is marked and not removed, since nearly all of it is.
 private struct Reading: Fields {
-    var rest: [JSON.Member]
+    private let members: [JSON.Member]
+    private var isRead: [Bool]
+
+    init(_ members: [JSON.Member]) {
+        self.members = members
+        isRead = Array(repeating: false, count: members.count)
+    }
+
+    var rest: [JSON.Member] {
+        guard isRead.contains(false) else { return [] }
+        return zip(members, isRead).filter { !$1 }.map(\.0)
+    }
 
     mutating func field<Value: WireValue>(_ key: String, _ value: inout Value?) {
-        guard let index = rest.lastIndex(where: { $0.key == key }),
-            let read = Value(json: rest[index].value)
+        guard let index = lastIndex(of: key, length: key.utf8.count),
+            let read = Value(json: members[index].value)
         else { return }
         value = read
-        rest.remove(at: index)
+        isRead[index] = true
+    }
+
+    /// Keys of another length, nearly all, are told apart without a look at their text.
+    private func lastIndex(of key: String, length: Int) -> Int? {
+        members.indices.last {
+            !isRead[$0] && members[$0].key.utf8.count == length && members[$0].key == key
+        }
     }
 }
 
@@ -43,11 +68,26 @@ private struct Writing: Fields {
     }
 }
 
+/// Writes the same members as text.
+private struct TextWriting: Fields {
+    var text: [UInt8]
+    var isFirst = true
+
+    mutating func field<Value: WireValue>(_ key: String, _ value: inout Value?) {
+        guard let value else { return }
+        if !isFirst { text.append(UInt8(ascii: ",")) }
+        isFirst = false
+        JSON.write(string: key, to: &text)
+        text.append(UInt8(ascii: ":"))
+        value.write(to: &text)
+    }
+}
+
 extension WireObject {
     package init?(json: JSON) {
         guard case .object(let members) = json else { return nil }
         self.init()
-        var reading = Reading(rest: members)
+        var reading = Reading(members)
         walk(&reading)
         unknown = reading.rest
     }
@@ -61,9 +101,40 @@ extension WireObject {
         return .object(unknown + writing.members)
     }
 
+    package func write(to text: inout [UInt8]) {
+        var copy = self
+        text.append(UInt8(ascii: "{"))
+        var writing = TextWriting(text: [])
+        swap(&writing.text, &text)
+        for member in unknown {
+            var value: JSON? = member.value
+            writing.field(member.key, &value)
+        }
+        copy.walk(&writing)
+        swap(&writing.text, &text)
+        text.append(UInt8(ascii: "}"))
+    }
+
+    /// The object as compact JSON text: what ``json`` has as its bytes.
+    package var bytes: [UInt8] {
+        var text: [UInt8] = []
+        text.reserveCapacity(1024)
+        write(to: &text)
+        return text
+    }
+
     /// Reads an object from JSON text. Throws where the text is no JSON, or no object.
     package init(parsing bytes: some Sequence<UInt8>) throws(JSONFailure) {
-        guard let value = Self(json: try JSON(parsing: bytes)) else {
+        try self.init(object: try JSON(parsing: bytes))
+    }
+
+    /// The same of an array.
+    package init(parsing bytes: [UInt8]) throws(JSONFailure) {
+        try self.init(object: try JSON(parsing: bytes))
+    }
+
+    private init(object json: JSON) throws(JSONFailure) {
+        guard let value = Self(json: json) else {
             throw JSONFailure(what: "expected an object", offset: 0)
         }
         self = value
@@ -76,6 +147,7 @@ extension String: WireValue {
         self = string
     }
     package var json: JSON { .string(self) }
+    package func write(to text: inout [UInt8]) { JSON.write(string: self, to: &text) }
 }
 
 extension Int64: WireValue {
@@ -84,6 +156,12 @@ extension Int64: WireValue {
         self = integer
     }
     package var json: JSON { .integer(self) }
+    package func write(to text: inout [UInt8]) { JSON.write(integer: self, to: &text) }
+}
+
+extension JSON: WireValue {
+    package init?(json: JSON) { self = json }
+    package var json: JSON { self }
 }
 
 extension Bool: WireValue {
@@ -117,5 +195,6 @@ extension OpenEnumeration {
         self.init(rawValue: rawValue)
     }
     package var json: JSON { rawValue.json }
+    package func write(to text: inout [UInt8]) { rawValue.write(to: &text) }
     package var description: String { "\(rawValue)" }
 }

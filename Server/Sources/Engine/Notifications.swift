@@ -35,6 +35,11 @@ extension Engine {
         guard body.count <= notificationBytesMax else {
             throw .tooMuch(what: "bytes of a notification", limit: notificationBytesMax)
         }
+        if let payload = body.withUnsafeBytes({
+            NotificationBody.plainPayload(of: $0).map(Array.init)
+        }) {
+            return payload
+        }
         let parsed: NotificationBody
         do { parsed = try NotificationBody(parsing: body) } catch {
             throw .unreadable("The body is no JSON object: \(error).")

@@ -21,11 +21,12 @@ extension Engine {
             let room = limit - count
             let dialect = store.database.dialect
             let worker = asking.worker
+            let taken = ContinuousClock.now
             let claims = try await transaction { tx in
                 try tx.claimChecks(
                     of: app, in: environment, dueBy: now, limit: room, for: worker, dialect)
             }
-            try await carryOut(claims)
+            try await carryOut(claims, taken: taken)
             count += claims.count
         }
         return count
@@ -94,10 +95,11 @@ extension Engine {
         let now = now()
         let dialect = store.database.dialect
         let worker = asking.worker
-        let taken = wishes.take().filter { asking.appStore($0.app) != nil }
-        guard !taken.isEmpty else { return 0 }
+        let wanted = wishes.take().filter { asking.appStore($0.app) != nil }
+        guard !wanted.isEmpty else { return 0 }
+        let taken = ContinuousClock.now
         let claims = try await transaction { tx in
-            try taken.compactMap { wish -> CheckClaim? in
+            try wanted.compactMap { wish -> CheckClaim? in
                 guard let known = try tx.checkHistory(of: wish.purchase, in: wish.app)?.history,
                     try tx.standing(of: wish.app, in: wish.purchase.environment).pausedUntil <= now,
                     [known.askedAt, known.failedAt].allSatisfy({ moment in
@@ -107,15 +109,23 @@ extension Engine {
                 return try tx.claimCheck(of: wish.purchase, in: wish.app, for: worker, dialect)
             }
         }
-        try await carryOut(claims)
+        try await carryOut(claims, taken: taken)
         return claims.count
     }
 
-    private func carryOut(_ claims: [CheckClaim]) async throws(EngineFailure) {
+    /// Asks about claims, some at a time. Where this process stood still meanwhile, so that the
+    /// lease may have run out, what was not begun is left to whoever has it now.
+    ///
+    /// - Parameter taken: a moment before the lease began, by this machine's clock.
+    private func carryOut(
+        _ claims: [CheckClaim], taken: ContinuousClock.Instant
+    ) async throws(EngineFailure) {
+        let end = taken + asking.worker.lease
         do {
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 for (index, claim) in claims.enumerated() {
                     if index >= Self.questionsAtOnceMax { try await tasks.next() }
+                    guard ContinuousClock.now < end else { break }
                     tasks.addTask { _ = try await carryOut(claim) }
                 }
                 try await tasks.waitForAll()

@@ -24,7 +24,9 @@ enum Answers {
     }
 
     static func customer(_ customer: Customer) -> Response {
-        text(ByteBuffer(bytes: customer.json + [UInt8(ascii: "\n")]), mediaType: "application/json")
+        var json = customer.json
+        json.append(UInt8(ascii: "\n"))
+        return text(ByteBuffer(bytes: json), mediaType: "application/json")
     }
 
     static func text(_ buffer: ByteBuffer, mediaType: String) -> Response {

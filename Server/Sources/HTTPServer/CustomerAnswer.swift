@@ -5,7 +5,6 @@ import PerennialContract
 extension Customer {
     /// The engine's answer in the contract's words.
     init(_ state: CustomerState) {
-        let timelines = state.purchases.map(\.timeline)
         self.init(
             customerID: state.id.rawValue, aliases: state.aliases.map(\.rawValue),
             environment: StoreEnvironment(state.environment), asOf: Timestamp(state.asOf),
@@ -14,16 +13,23 @@ extension Customer {
                     (entitlement.rawValue, PerennialContract.Entitlement(access))
                 }),
             subscriptions: state.purchases.compactMap { Subscription($0, at: state.asOf) },
-            nonRenewing: timelines.flatMap { $0.payments(of: [.nonRenewing]) }
+            nonRenewing: state.payments { $0 == .nonRenewing }
                 .map { NonRenewing($0, at: state.asOf) },
-            oneTime: timelines.flatMap { $0.payments(of: [.nonConsumable, .consumable]) }
+            oneTime: state.payments { $0 == .nonConsumable || $0 == .consumable }
                 .map { OneTimePurchase($0) })
     }
 }
 
-extension Timeline {
-    fileprivate func payments(of kinds: Set<ProductKind>) -> [Payment] {
-        periods.map(\.payment).filter { kinds.contains($0.kind) }
+extension CustomerState {
+    /// Most customers have none of the kinds that are asked for: then nothing is copied.
+    fileprivate func payments(of isWanted: (ProductKind) -> Bool) -> [Payment] {
+        var payments: [Payment] = []
+        for purchase in purchases {
+            for period in purchase.timeline.periods where isWanted(period.payment.kind) {
+                payments.append(period.payment)
+            }
+        }
+        return payments
     }
 }
 

@@ -19,7 +19,7 @@ extension Customer {
             text.key("entitlements")
             text.object { text in
                 for (name, entitlement) in entitlements.sorted(by: { $0.key < $1.key }) {
-                    text.key(name)
+                    text.key(named: name)
                     entitlement.write(to: &text)
                 }
             }
@@ -33,7 +33,7 @@ extension Customer {
             text.key("wallets")
             text.object { text in
                 for (name, wallet) in wallets.sorted(by: { $0.key < $1.key }) {
-                    text.key(name)
+                    text.key(named: name)
                     text.object { $0.member("balance", wallet.balance) }
                 }
             }

@@ -37,42 +37,57 @@ struct JSONText {
         isFirst = false
     }
 
-    /// A key; its value follows.
-    mutating func key(_ key: String) {
+    /// A key of ours, which needs no escape; its value follows.
+    mutating func key(_ key: StaticString) {
+        separate()
+        bytes.append(UInt8(ascii: "\""))
+        add(key)
+        add("\":")
+    }
+
+    /// A key that came from elsewhere.
+    mutating func key(named key: String) {
         separate()
         string(key)
         bytes.append(UInt8(ascii: ":"))
     }
 
-    mutating func member(_ key: String, _ value: String?) {
+    private mutating func add(_ text: StaticString) {
+        bytes.append(
+            contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    mutating func member(_ key: StaticString, _ value: String?) {
         self.key(key)
         if let value { string(value) } else { null() }
     }
 
-    mutating func member(_ key: String, _ value: Int64?) {
+    mutating func member(_ key: StaticString, _ value: Int64?) {
         self.key(key)
         if let value { bytes.append(contentsOf: String(value).utf8) } else { null() }
     }
 
-    mutating func member(_ key: String, _ value: Bool?) {
+    mutating func member(_ key: StaticString, _ value: Bool?) {
         self.key(key)
         switch value {
-        case true?: bytes.append(contentsOf: "true".utf8)
-        case false?: bytes.append(contentsOf: "false".utf8)
+        case true?: add("true")
+        case false?: add("false")
         case nil: null()
         }
     }
 
-    mutating func null() { bytes.append(contentsOf: "null".utf8) }
+    mutating func null() { add("null") }
 
     mutating func string(_ value: String) {
         bytes.append(UInt8(ascii: "\""))
         var value = value
         value.withUTF8 { utf8 in
-            if utf8.contains(where: Self.needsEscape) {
-                for byte in utf8 { append(byte) }
-            } else {
+            var isPlain = true
+            for byte in utf8 where Self.needsEscape(byte) { isPlain = false }
+            if isPlain {
                 bytes.append(contentsOf: utf8)
+            } else {
+                for byte in utf8 { append(byte) }
             }
         }
         bytes.append(UInt8(ascii: "\""))

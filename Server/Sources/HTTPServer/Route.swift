@@ -75,13 +75,19 @@ struct BearerKey {
     var text: String
 
     init?(_ headers: HTTPFields) {
+        guard var value = headers[.authorization], let text = value.withUTF8(Self.text) else {
+            return nil
+        }
+        self.text = text
+    }
+
+    private static func text(_ value: UnsafeBufferPointer<UInt8>) -> String? {
         let space = UInt8(ascii: " ")
-        guard let value = headers[.authorization]?.utf8, value.count > Self.scheme.count,
-            // Letters differ from their small ones in one bit.
-            zip(value, Self.scheme).allSatisfy({ $0 | 0x20 == $1 })
-        else { return nil }
-        let rest = value.dropFirst(Self.scheme.count).drop { $0 == space }
+        guard value.count > scheme.count else { return nil }
+        // Letters differ from their small ones in one bit.
+        for index in scheme.indices where value[index] | 0x20 != scheme[index] { return nil }
+        let rest = value[scheme.count...].drop { $0 == space }
         guard !rest.isEmpty, !rest.contains(space) else { return nil }
-        text = String(Substring(rest))
+        return String(decoding: UnsafeBufferPointer(rebasing: rest), as: UTF8.self)
     }
 }

@@ -63,10 +63,17 @@ extension Timeline {
     /// The period that decides at a moment: the one that covers it, else the one that began last.
     /// Nil where none has begun that gives access.
     package func period(at now: Instant) -> Period? {
-        let candidates = periods.filter { $0.payment.opensByItself && !$0.isVoid }
-        return candidates.last { $0.covers(now) }
-            ?? candidates.last { $0.covers(now + Self.clockSkewMax) && $0.from > now }
-            ?? candidates.last { $0.from <= now }
+        last { $0.covers(now) }
+            ?? last { $0.covers(now + Self.clockSkewMax) && $0.from > now }
+            ?? last { $0.from <= now }
+    }
+
+    /// The last of the periods that give access and are as asked for.
+    private func last(where isWanted: (Period) -> Bool) -> Period? {
+        let index = periods.indices.last {
+            periods[$0].payment.opensByItself && !periods[$0].isVoid && isWanted(periods[$0])
+        }
+        return index.map { periods[$0] }
     }
 
     private func answer(

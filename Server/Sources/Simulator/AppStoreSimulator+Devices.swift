@@ -47,7 +47,7 @@ extension AppStoreSimulator {
         return RestoredPurchases(
             signedTransactions: try show(kept, as: .transactions, of: account),
             signedRenewalInfos: try world.chains(of: account).map { chain in
-                try authority.sign(world.renewalPayload(of: chain, at: clock.now).json)
+                try authority.sign(world.renewalPayload(of: chain, at: clock.now))
             })
     }
 
@@ -55,7 +55,7 @@ extension AppStoreSimulator {
     package func appTransaction(on deviceID: String) throws -> String {
         let payload = try world.appTransaction(
             of: world.device(deviceID).account, at: clock.now)
-        return try authority.sign(payload.json)
+        return try authority.sign(payload)
     }
 
     package func storefront(of deviceID: String) throws(StoreProblem) -> Storefront {

@@ -59,7 +59,7 @@ package struct Notice: Sendable {
     func signed(
         by authority: SigningAuthority, _ settings: SimulatorSettings
     ) throws(SigningFailure) -> String {
-        try authority.sign(payload(signedBy: authority, settings))
+        try authority.sign(wireObject(signedBy: authority, settings))
     }
 
     /// What is to be signed, with the signed documents inside; as a fault alters it.
@@ -67,6 +67,13 @@ package struct Notice: Sendable {
         signedBy authority: SigningAuthority, _ settings: SimulatorSettings,
         altered alteration: Alteration = .none
     ) throws(SigningFailure) -> JSON {
+        try wireObject(signedBy: authority, settings, altered: alteration).json
+    }
+
+    private func wireObject(
+        signedBy authority: SigningAuthority, _ settings: SimulatorSettings,
+        altered alteration: Alteration = .none
+    ) throws(SigningFailure) -> NotificationPayload {
         var payload = NotificationPayload()
         payload.notificationType = type
         payload.subtype = subtype
@@ -82,11 +89,11 @@ package struct Notice: Sendable {
             part.appAppleId = appAppleID(settings)
             part.bundleId = settings.bundleID
             part.environment = environment.storeEnvironment
-            part.signedAppTransactionInfo = try authority.sign(app.json)
+            part.signedAppTransactionInfo = try authority.sign(app)
             payload.appData = part
         }
         alteration.apply(to: &payload)
-        return payload.json
+        return payload
     }
 
     private func about(
@@ -102,11 +109,11 @@ package struct Notice: Sendable {
         part.consumptionRequestReason = snapshot.consumptionReason
         if var transaction {
             alteration.apply(to: &transaction)
-            part.signedTransactionInfo = try authority.sign(transaction.json)
+            part.signedTransactionInfo = try authority.sign(transaction)
         }
         if var renewal {
             alteration.apply(to: &renewal)
-            part.signedRenewalInfo = try authority.sign(renewal.json)
+            part.signedRenewalInfo = try authority.sign(renewal)
         }
         return part
     }

@@ -135,17 +135,27 @@ package struct SigningAuthority: Sendable {
     package func sign(
         _ payload: JSON, header overrides: [JSON.Member] = []
     ) throws(SigningFailure) -> String {
-        let head =
-            overrides.isEmpty ? head : Head(Self.header(certificates, overrides: overrides))
-        let body = Base64.url.encode(payload.bytes)
+        try sign(
+            payload.bytes,
+            overrides.isEmpty ? head : Head(Self.header(certificates, overrides: overrides)))
+    }
+
+    /// A payload as a compact JWS, its fields in the order in which it names them.
+    package func sign(_ payload: some WireObject) throws(SigningFailure) -> String {
+        try sign(payload.bytes, head)
+    }
+
+    private func sign(_ payload: [UInt8], _ head: Head) throws(SigningFailure) -> String {
+        let body = Base64.url.encode(payload)
         let tail = Base64.url.encode(try signature(of: head.digest(with: body)))
-        var document: [UInt8] = []
-        document.reserveCapacity(head.bytes.count + body.count + 1 + tail.count)
-        document += head.bytes
-        document += body
-        document.append(UInt8(ascii: "."))
-        document += tail
-        return String(decoding: document, as: UTF8.self)
+        let count = head.bytes.count + body.count + 1 + tail.count
+        return String(unsafeUninitializedCapacity: count) { document in
+            var end = 0
+            for part in [head.bytes, body, [UInt8(ascii: ".")], tail] {
+                end = document[end...].initialize(fromContentsOf: part)
+            }
+            return end
+        }
     }
 
     /// An ES256 signature, r and s one after the other.

@@ -39,15 +39,17 @@ extension StoreTransaction {
         known id: CustomerID, in app: AppID
     ) throws(StorageFailure) -> StoredCustomer? {
         let rows = try connection.rows(
-            "SELECT ids.customer, ids.id FROM customer_ids asked CROSS JOIN customer_ids ids "
-                + "WHERE asked.app = $1 AND asked.id = $2 AND ids.app = asked.app "
-                + "AND ids.customer = asked.customer ORDER BY ids.since_ms, ids.id",
-            [.text(app.rawValue), .text(id.rawValue)])
+            Self.selectIDs, [.text(app.rawValue), .text(id.rawValue)])
         guard let first = rows.first else { return nil }
         var known: [CustomerID] = []
         for row in rows { known.append(CustomerID(rawValue: try row.text(1))) }
         return StoredCustomer(customer: CustomerID(rawValue: try first.text(0)), ids: known)
     }
+
+    static let selectIDs =
+        "SELECT ids.customer, ids.id FROM customer_ids asked CROSS JOIN customer_ids ids "
+        + "WHERE asked.app = $1 AND asked.id = $2 AND ids.app = asked.app "
+        + "AND ids.customer = asked.customer ORDER BY ids.since_ms, ids.id"
 
     /// Whom an id means; an id never heard of is a new customer from now on.
     package func customer(

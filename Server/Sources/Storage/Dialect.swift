@@ -10,6 +10,9 @@ package enum Dialect: Hashable, Sendable {
     var text: String { self == .sqlite ? "TEXT" : "TEXT COLLATE \"C\"" }
     /// Behind the closing parenthesis of a table.
     var strict: String { self == .sqlite ? "STRICT" : "" }
+    /// The same for tables of small rows, which SQLite then keeps in the index of their key: one
+    /// search where there would be two, and each key once.
+    var strictByKey: String { self == .sqlite ? "STRICT, WITHOUT ROWID" : "" }
     /// The same for the table of documents.
     var strictByMonth: String { self == .sqlite ? strict : "PARTITION BY RANGE (signed_at_ms)" }
 

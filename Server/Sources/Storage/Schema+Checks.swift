@@ -34,7 +34,7 @@ extension Schema {
                 lease_until_ms \(type.integer) NOT NULL,
                 lease_holder \(type.text),
                 PRIMARY KEY (app, environment)
-            ) \(type.strict)
+            ) \(type.strictByKey)
             """
         ]
     }

@@ -93,7 +93,7 @@ package enum Schema {
             PRIMARY KEY (app, environment, purchase, attested_at_ms, subject, document),
             FOREIGN KEY (app, document_signed_at_ms, document)
                 REFERENCES documents (app, signed_at_ms, id)
-        ) \(type.strict)
+        ) \(type.strictByKey)
         """
     }
 
@@ -106,7 +106,7 @@ package enum Schema {
                 created_at_ms \(type.integer) NOT NULL,
                 last_sequence \(type.integer) NOT NULL,
                 PRIMARY KEY (app, customer)
-            ) \(type.strict)
+            ) \(type.strictByKey)
             """,
             """
             CREATE TABLE customer_ids (
@@ -116,9 +116,10 @@ package enum Schema {
                 since_ms \(type.integer) NOT NULL,
                 PRIMARY KEY (app, id),
                 FOREIGN KEY (app, customer) REFERENCES customers (app, customer)
-            ) \(type.strict)
+            ) \(type.strictByKey)
             """,
-            "CREATE INDEX customer_ids_by_customer ON customer_ids (app, customer)",
+            "CREATE INDEX customer_ids_by_customer "
+                + "ON customer_ids (app, customer, since_ms, id)",
             // One row a purchase: it belongs to one customer at most.
             """
             CREATE TABLE links (
@@ -130,7 +131,7 @@ package enum Schema {
                 since_ms \(type.integer) NOT NULL,
                 PRIMARY KEY (app, purchase, environment),
                 FOREIGN KEY (app, customer) REFERENCES customers (app, customer)
-            ) \(type.strict)
+            ) \(type.strictByKey)
             """,
             "CREATE INDEX links_by_customer ON links (app, customer, environment)",
             """
@@ -141,7 +142,7 @@ package enum Schema {
                 name \(type.text) NOT NULL,
                 created_at_ms \(type.integer) NOT NULL,
                 PRIMARY KEY (app, hash)
-            ) \(type.strict)
+            ) \(type.strictByKey)
             """,
             "CREATE INDEX keys_by_hash ON keys (hash)",
         ]

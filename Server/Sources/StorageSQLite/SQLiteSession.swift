@@ -26,8 +26,12 @@ final class SQLiteSession: @unchecked Sendable {
     private var statements: [String: OpaquePointer] = [:]
     private let parameters = SQLiteParameters()
 
+    /// Where the library is in use already its settings stay as they are, which does no harm.
+    private static let configured = perennial_sqlite_count_no_memory()
+
     /// Opens the file, and makes it where it is not there.
     init(path: String, settings: [String]) throws(StorageFailure) {
+        _ = Self.configured
         var opened: OpaquePointer?
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX
         let code = sqlite3_open_v2(path, &opened, flags, nil)

@@ -27,6 +27,7 @@ struct ApplePayloadTests {
             let value = try #require(read, "\(name)")
             #expect(unknownKeys(in: value) == [], "\(name)")
             #expect(value.json.sorted == json.sorted, "\(name)")
+            #expect(value.bytes == value.json.bytes, "\(name)")
         }
     }
 

@@ -15,6 +15,38 @@ import Testing
         #expect(payload.json.sorted == (try JSON(parsing: text.utf8)).sorted)
     }
 
+    @Test(arguments: [
+        #"{}"#, #"{"new":{"deep":[1.50]},"price":-9223372036854775808,"isUpgraded":false}"#,
+        #"{"price":1,"price":2,"bundleId":"a\"\\\u0000ü","offerType":99,"offerType":"1"}"#,
+        #"{"commitmentInfo":{"later":null,"commitmentPrice":0}}"#,
+        #"{"advancedCommerceInfo":{"items":[]}}"#,
+    ])
+    func `the text of an object is that of its value`(text: String) throws {
+        let payload = try transaction(text)
+        #expect(payload.bytes == payload.json.bytes)
+        #expect(try transaction(String(decoding: payload.bytes, as: UTF8.self)) == payload)
+    }
+
+    @Test(
+        arguments: [
+            (#"{"signedPayload":"eyJ.a-_b.c"}"#, "eyJ.a-_b.c"), (#"{"signedPayload":"x"}"#, "x"),
+            (#"{"signedPayload":""}"#, nil), (#"{ "signedPayload":"x"}"#, nil),
+            (#"{"signedPayload":"x","a":1}"#, nil), (#"{"signedPayload":"x\n"}"#, nil),
+            (#"{"signedPayload":"x","signedPayload":"y"}"#, nil), (#"{"signedPayload":"ü"}"#, nil),
+            ("{\"signedPayload\":\"x\u{1}\"}", nil), (#"{"signedPayload":"}"#, nil), ("", nil),
+        ] as [(String, String?)])
+    func `a plain notification is taken out of its body, any other is left to be parsed`(
+        body: String, payload: String?
+    ) {
+        let taken = Array(body.utf8).withUnsafeBytes {
+            NotificationBody.plainPayload(of: $0).map { String(decoding: $0, as: UTF8.self) }
+        }
+        #expect(taken == payload)
+        if let payload {
+            #expect((try? NotificationBody(parsing: body.utf8))?.signedPayload == payload)
+        }
+    }
+
     @Test func `unknown values of an enumeration survive`() throws {
         let payload = try transaction(#"{"environment":"Moon","offerType":99}"#)
         #expect(payload.environment == StoreEnvironment(rawValue: "Moon"))

@@ -19,6 +19,17 @@ import Testing
         #expect(settings.logLevel == .error)
     }
 
+    @Test func `how long a question is one server's can be a variable, or stand in the file`()
+        throws
+    {
+        let variable = try Settings(
+            flags: [:], environment: ["PERENNIAL_CHECK_LEASE_SECONDS": "60"], file: [:])
+        #expect(variable.checkLease == .seconds(60))
+        let file = try Settings(
+            flags: [:], environment: [:], file: ["check_lease_seconds": "90"])
+        #expect(file.checkLease == .seconds(90))
+    }
+
     @Test func `without any setting only this machine is listened to`() throws {
         let settings = try Settings(flags: [:], environment: [:], file: [:])
         #expect(settings.host == "127.0.0.1")
@@ -28,6 +39,7 @@ import Testing
 
     @Test(arguments: [
         ["port": "http"], ["port": "-1"], ["port": "65536"], ["log_level": "loud"],
+        ["check_lease_seconds": "soon"], ["check_lease_seconds": "4"],
     ])
     func `a setting that is not sensible is refused and not passed over`(flags: [String: String]) {
         #expect(throws: StartFailure.self) {

@@ -18,7 +18,7 @@ import Testing
         var (books, letters): ([JSON], [String]) = ([], [])
         for district in 0..<run.districts {
             try run.play(
-                district, &tally, signedBy: authority, books: { books.append($0) },
+                district, &tally, signedBy: authority, books: { books.append($0.json) },
                 signed: { letters.append($0) })
         }
         return (books, letters, tally)

@@ -145,6 +145,27 @@ extension Store {
     }
 
     @Test(arguments: Driver.allCases)
+    func `what no document attests is gone after a rebuild, and what is damaged is whole again`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore { store in
+            try await store.fill(2)
+            try await store.keep(3)
+            try await store.database.write { connection in
+                _ = try connection.run("UPDATE purchases SET timeline = $1", [.bytes([99])])
+            }
+            let dialect = store.database.dialect
+            try await store.transaction { tx in
+                try tx.beginRebuild(dialect)
+                try tx.addRebuilt([fact("t3")], from: document(3))
+                try tx.swapRebuilt(at: now)
+            }
+            #expect(try await store.timeline() == Timeline(of: purchase, [fact("t3")]))
+            #expect(try await store.claims().map(\.purchase) == [purchase])
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
     func `a store that does not answer is left alone by all, until it may be asked`(
         driver: Driver
     ) async throws {

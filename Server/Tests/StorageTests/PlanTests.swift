@@ -22,4 +22,20 @@ import Testing
             #expect(plan.allSatisfy { !$0.hasPrefix("SCAN") }, "\(plan)")
         }
     }
+
+    @Test func `the ids of a customer are found by their index, and lie there in order`()
+        async throws
+    {
+        try await Driver.sqliteMemory.withStore { store in
+            let plan = try await store.database.read { connection in
+                try connection.rows(
+                    "EXPLAIN QUERY PLAN \(StoreTransaction.selectIDs)",
+                    [.text("birds"), .text("anna")]
+                ).map { try $0.text(3) }
+            }
+            #expect(plan.count == 2, "\(plan)")
+            #expect(plan[0].hasSuffix("(app=? AND id=?)"), "\(plan)")
+            #expect(plan[1].contains("customer_ids_by_customer (app=? AND customer=?)"), "\(plan)")
+        }
+    }
 }

@@ -119,6 +119,22 @@ private struct Interrupted: Error {}
     }
 
     @Test(arguments: Driver.allCases)
+    func `one document's facts about two purchases fold into both`(driver: Driver) async throws {
+        try await driver.withStore { store in
+            let other = PurchaseID("999", in: .sandbox)
+            let facts = [fact("1"), fact("7", about: other), renewal, fact("8", about: other)]
+            try await store.transaction { tx in
+                _ = try tx.add(document(1))
+                try tx.add(facts, from: document(1))
+            }
+            for purchase in [purchase, other] {
+                let timeline = try await store.reading { try $0.timeline(of: purchase, in: app) }
+                #expect(timeline == Timeline(of: purchase, facts))
+            }
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
     func `there is no fact without its document`(driver: Driver) async throws {
         try await driver.withStore { store in
             await #expect(throws: StorageFailure.self) {

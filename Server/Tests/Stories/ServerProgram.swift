@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import Simulator
 import Storage
 import Synchronization
 import Testing
@@ -33,16 +34,20 @@ struct ServerProgram: Sendable {
     /// Opens the database that the program works on.
     let engine: StoryDatabase
     let database: String
+    /// A secret key of the app.
+    let key: String
 
-    static let key = "sk_story"
     private static let startSeconds = 30.0
 
     struct Missing: Error, CustomStringConvertible {
         var description: String
     }
 
+    /// - Parameter leaseSeconds: where it asks the simulator's App Store, how long a question is
+    ///   one server's.
     init(
-        folder: TemporaryFolder, simulator: Wire, on engine: StoryDatabase, _ database: String
+        folder: TemporaryFolder, simulator: Wire, on engine: StoryDatabase, _ database: String,
+        leaseSeconds: Int? = nil
     ) async throws {
         self.folder = folder
         self.simulator = simulator
@@ -60,11 +65,31 @@ struct ServerProgram: Sendable {
                 trust:
                   extra_roots: [root.cer]
             """
+        let asking = leaseSeconds.map { Self.asking(simulator, leaseSeconds: $0) } ?? ""
+        try Data(APIKey.wellKnownPEM.utf8).write(to: URL(filePath: folder.path + "/key.p8"))
         let root = try await simulator.send("GET", "/_sim/root.cer")
         try Data(root.body).write(to: URL(filePath: folder.path + "/root.cer"))
-        try Data(text.utf8).write(to: URL(filePath: configuration))
-        let made = try run(["keys", "create", "--app", "birds", "--kind", "secret"])
-        guard made.status == 0 else { throw Missing(description: made.output) }
+        try Data((text + asking).utf8).write(to: URL(filePath: configuration))
+        let made = try Self.run(
+            ["keys", "create", "--app", "birds", "--kind", "secret"], on: configuration, database)
+        guard made.status == 0, let key = made.output.firstMatch(of: /sk_\w+/) else {
+            throw Missing(description: made.output)
+        }
+        self.key = String(key.output)
+    }
+
+    /// Goes on where the app's configuration ends.
+    private static func asking(_ simulator: Wire, leaseSeconds: Int) -> String {
+        """
+
+            app_store:
+              key_id: \(APIKey.wellKnown.id)
+              issuer_id: \(APIKey.wellKnown.issuerID)
+              private_key_file: key.p8
+              production_url: \(simulator.base)
+        settings:
+          check_lease_seconds: \(leaseSeconds)
+        """
     }
 
     /// A server that listens.
@@ -108,9 +133,15 @@ struct ServerProgram: Sendable {
 
     /// Runs another command of the program to its end.
     func run(_ arguments: [String]) throws -> (status: Int32, output: String) {
+        try Self.run(arguments, on: configuration, database)
+    }
+
+    private static func run(
+        _ arguments: [String], on configuration: String, _ database: String
+    ) throws -> (status: Int32, output: String) {
         let process = Process()
-        process.executableURL = try Self.executable()
-        process.arguments = arguments + common
+        process.executableURL = try executable()
+        process.arguments = arguments + ["--config", configuration, "--database", database]
         let pipe = Pipe()
         process.standardOutput = pipe
         process.standardError = pipe

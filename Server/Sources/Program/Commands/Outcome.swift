@@ -38,11 +38,7 @@ enum Log {
     }
 
     static func start(_ level: Logger.Level) -> Logger {
-        LoggingSystem.bootstrap { label in
-            var handler = StreamLogHandler.standardError(label: label)
-            handler.logLevel = level
-            return handler
-        }
+        LoggingSystem.bootstrap { label in LineLog(label: label, level: level) }
         return Logger(label: "perennial")
     }
 }

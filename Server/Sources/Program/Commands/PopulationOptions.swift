@@ -27,7 +27,7 @@ struct PopulationOptions: ParsableArguments {
         for district in 0..<run.districts {
             try run.play(
                 district, &tally, signedBy: signs ? authority : nil,
-                books: { try books?.write($0.bytes) },
+                books: { try books?.write($0.json.bytes) },
                 signed: { try letters?.write(Array($0.utf8)) })
             let seconds = (ContinuousClock.now - started).components.seconds
             Self.say(

@@ -20,6 +20,7 @@ struct ServeCommand: AsyncParsableCommand {
     var clockFrom: String?
 
     func run() async throws {
+        await OneSetOfThreads.begin()
         try await Outcome.reported {
             let file = try Outcome.configuration(at: options.configPath)
             let settings = try options.settings(file, flags: ["host": host, "port": port])
@@ -50,7 +51,9 @@ struct ServeCommand: AsyncParsableCommand {
             let assembly = try await Assembly(
                 apps: file.apps, databaseAddress: settings.database,
                 simulatorRoot: try await clock?.root(), now: now,
-                asking: Asking(worker: .ofThisProcess(), appStore: stores.client), logger: logger)
+                asking: Asking(
+                    worker: .ofThisProcess(lease: settings.checkLease), appStore: stores.client),
+                logger: logger)
             outcome = .success(try await serve(assembly, settings, clock: clock, logger))
         } catch { outcome = .failure(error) }
         try await http.shutdown()

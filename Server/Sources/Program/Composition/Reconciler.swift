@@ -75,9 +75,11 @@ extension CheckWorker {
     static let checksPerSecondDefault = 25
 
     /// This process.
-    static func ofThisProcess(checksPerSecond: Int = Self.checksPerSecondDefault) -> CheckWorker {
+    static func ofThisProcess(
+        lease: Duration = Asking.lease, checksPerSecond: Int = Self.checksPerSecondDefault
+    ) -> CheckWorker {
         CheckWorker(
-            holder: String(UInt64.random(in: .min ... .max), radix: 36), lease: Asking.lease,
+            holder: String(UInt64.random(in: .min ... .max), radix: 36), lease: lease,
             checksPerSecond: checksPerSecond)
     }
 }

@@ -1,4 +1,5 @@
 import Configuration
+import Engine
 import Logging
 
 /// How this process runs: each by flag, else by environment variable (`PERENNIAL_…`), else by the
@@ -8,13 +9,17 @@ package struct Settings: Hashable, Sendable {
     package var host: String
     package var port: Int
     package var logLevel: Logger.Level
+    /// After so long another server may ask the store what this one has taken and not finished.
+    package var checkLease: Duration
 
     package static let databaseDefault = ".perennial/perennial.sqlite"
     /// Only this machine is listened to, unless asked otherwise.
     package static let hostDefault = "127.0.0.1"
     package static let portDefault = 8080
     package static let configDefault = "perennial.yaml"
-    static let fileKeys = ["database", "host", "port", "log_level"]
+    static let fileKeys = ["database", "host", "port", "log_level", "check_lease_seconds"]
+    /// A question takes twenty seconds at most, and a server takes many at a time.
+    private static let checkLeaseSeconds = 5...86_400
 
     /// - Parameters:
     ///   - flags: by name, those that were given.
@@ -36,6 +41,18 @@ package struct Settings: Hashable, Sendable {
             throw StartFailure("“\(level)” is no log level.", remedy: "Choose one of \(levels).")
         }
         logLevel = known
+        checkLease = try Self.checkLease(reader)
+    }
+
+    private static func checkLease(_ reader: ConfigReader) throws(StartFailure) -> Duration {
+        guard let text = reader.string(forKey: "check.lease.seconds") else { return Asking.lease }
+        guard let seconds = Int(text), checkLeaseSeconds.contains(seconds) else {
+            throw StartFailure(
+                "“\(text)” is no lease of a question in seconds.",
+                remedy: "Choose a number from \(checkLeaseSeconds.lowerBound) to "
+                    + "\(checkLeaseSeconds.upperBound).")
+        }
+        return .seconds(seconds)
     }
 
     /// Where the configuration is: it cannot say so itself.

@@ -46,7 +46,7 @@ extension AppStoreSimulator {
         return SignedStatus(
             originalTransactionID: subscription.id, status: status,
             signedTransaction: try sign(subscription.latest),
-            signedRenewalInfo: try authority.sign(renewal.json))
+            signedRenewalInfo: try authority.sign(renewal))
     }
 
     /// What a device answers to a purchase: the transaction that was made, or one it held before.
@@ -80,7 +80,7 @@ extension AppStoreSimulator {
     }
 
     private func sign(_ transaction: StoreTransaction) throws -> String {
-        try authority.sign(world.payload(of: transaction, at: clock.now).json)
+        try authority.sign(world.payload(of: transaction, at: clock.now))
     }
 
     /// Spoiled, where one of the faults does that.

@@ -53,7 +53,7 @@ package struct PopulationRun: Sendable {
     /// they stand at the end, and each signed notification.
     package func play(
         _ district: Int, _ tally: inout Tally, signedBy authority: SigningAuthority? = nil,
-        books: (JSON) throws -> Void, signed: (String) throws -> Void = { _ in }
+        books: (Books) throws -> Void, signed: (String) throws -> Void = { _ in }
     ) throws {
         var world = World(settings, district: district)
         let end = world.calendar.moment(settings.now, plus: .months(months))
@@ -73,7 +73,7 @@ package struct PopulationRun: Sendable {
         for name in population.names where world.has(account: name) {
             let account = try world.books(of: name, at: end)
             tally.add(account)
-            try books(account.json)
+            try books(account)
         }
     }
 }

@@ -114,7 +114,7 @@ extension AppStoreSimulator {
         let account = try world.device(deviceID).account
         let all = world.transactions(of: account).filter { !world.finished.contains($0.id) }
         return try all.map { transaction in
-            try authority.sign(world.payload(of: transaction, at: clock.now).json)
+            try authority.sign(world.payload(of: transaction, at: clock.now))
         }
     }
 }

@@ -101,7 +101,7 @@ extension AppStoreSimulator {
         guard let name = notice.account else { return }
         let account = Account.Key(name: name, environment: notice.environment)
         guard listeners.contains(account), let transaction = notice.transaction else { return }
-        let signed = JSON.string(try authority.sign(transaction.json))
+        let signed = JSON.string(try authority.sign(transaction))
         if notice.type.changesTransaction(notice.subtype) {
             let event = ServerSentEvent(
                 name: "transaction", content: ["signed_transaction": signed])
@@ -110,7 +110,7 @@ extension AppStoreSimulator {
         guard let renewal = notice.renewal, let status = notice.status else { return }
         let content: JSON = [
             "status": status.json, "signed_transaction": signed,
-            "signed_renewal_info": .string(try authority.sign(renewal.json)),
+            "signed_renewal_info": .string(try authority.sign(renewal)),
         ]
         listeners.tell(
             ServerSentEvent(name: "status", content: content), to: account, except: nil)

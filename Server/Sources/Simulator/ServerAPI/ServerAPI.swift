@@ -89,6 +89,6 @@ extension AppStoreSimulator {
     }
 
     func sign(_ payload: some WireObject) throws(SigningFailure) -> JSON {
-        .string(try authority.sign(payload.json))
+        .string(try authority.sign(payload))
     }
 }

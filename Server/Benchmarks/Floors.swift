@@ -1,0 +1,63 @@
+import CSQLite
+import Ledger
+import PostgresCluster
+import Storage
+import StorageSQLite
+
+/// What cannot be done without: processor time of the parts that were chosen, used in the fastest
+/// way there is, for the least that an answer needs.
+enum Floor {
+    private static let posts = 2048
+    private static let app = AppID(rawValue: "birds")
+
+    /// To write one notification's rows durably into SQLite, as many together as there are
+    /// connections: no more can wait at a time.
+    static func writing(onSQLite bench: BenchFolder, _ maker: DocumentMaker) async throws -> Double
+    {
+        let path = try bench.freshDatabase("floor.sqlite")
+        let database = try SQLiteDatabase(path: path)
+        try await Store(database).migrate(at: DocumentMaker.now.milliseconds)
+        database.close()
+        let rows = try await rows(maker)
+        let batch = try SQLiteBatch(path: path)
+        return try seconds(rows, batch.write)
+    }
+
+    /// The same into PostgreSQL, without the server's own time.
+    static func writing(onPostgres url: String, _ maker: DocumentMaker) async throws -> Double {
+        let rows = try await rows(maker)
+        let batch = try PostgresBatch(url: url)
+        return try seconds(rows, batch.write)
+    }
+
+    private static func rows(_ maker: DocumentMaker) async throws -> [WrittenRow] {
+        try await Post.rows(
+            of: (0..<posts).map { try Post($0, maker, app: app) }, in: Post.scratch())
+    }
+
+    private static func seconds(
+        _ rows: [WrittenRow], _ write: ([WrittenRow], Int) throws -> Void
+    ) throws -> Double {
+        let start = Effort.ofThisThread
+        try write(rows, NotificationBench.connections * rows.count / posts)
+        return (Effort.ofThisThread - start) / Double(posts)
+    }
+
+    /// To read one customer's rows from SQLite: the store's own statements, and nothing made of the
+    /// rows.
+    static func reading(_ path: String, of customers: [String]) async throws -> Double {
+        let log = ReadLog()
+        let database = try SQLiteDatabase(path: path)
+        for customer in customers {
+            try await database.read { try log.read(CustomerID(rawValue: customer), app, $0) }
+        }
+        database.close()
+        let reads = try SQLiteReads(path: path)
+        let all = log.queries
+        // The first time warms the file's pages.
+        try reads.run(all)
+        let start = Effort.ofThisThread
+        try reads.run(all)
+        return (Effort.ofThisThread - start) / Double(customers.count)
+    }
+}

@@ -1,0 +1,35 @@
+import Ledger
+import Logging
+import Testing
+
+@testable import Program
+
+@Suite struct LineLogTests {
+    private let now = Instant(milliseconds: 1_700_000_000_123)
+
+    private func line(_ log: LineLog, _ message: Logger.Message, _ facts: Logger.Metadata?)
+        -> String
+    {
+        let event = LogEvent(
+            level: .warning, message: message, metadata: facts, source: "Engine", file: "",
+            function: "", line: 1)
+        return String(decoding: log.line(event, at: now), as: UTF8.self)
+    }
+
+    @Test func `a line says when, how grave, who, the facts by name, where from and what`() {
+        var log = LineLog(label: "perennial", level: .info)
+        log[metadataKey: "request_id"] = "r1"
+        #expect(
+            line(log, "answered", ["status": .stringConvertible(200), "method": "GET"])
+                == "2023-11-14T22:13:20.123Z warning perennial: method=GET request_id=r1 "
+                + "status=200 [Engine] answered\n")
+    }
+
+    @Test func `what is said of one entry counts more than what is said of all`() {
+        var log = LineLog(label: "perennial", level: .info)
+        log[metadataKey: "a"] = "all"
+        log.metadataProvider = .init { ["a": "provided", "b": "provided"] }
+        let text = line(log, "m", ["a": "own"])
+        #expect(text.contains(" a=own b=provided "))
+    }
+}
