@@ -212,7 +212,9 @@ extension Timeline {
         var reader = ByteReader(bytes)
         let hasLegacy = try reader.hasLegacy()
         var payments: [Told<Payment>] = []
-        for _ in 0..<(try reader.number()) {
+        let count = try reader.count()
+        guard count >= 0 else { throw StorageFailure("a stored count is \(count): rebuild") }
+        for _ in 0..<count {
             let sources: Sources<Payment> =
                 hasLegacy
                 ? try reader.sources { (r) throws(StorageFailure) in try r.payment() } : .signed

@@ -63,9 +63,11 @@ extension StoreTransaction {
                 last = end.sequence
             }
             if try lastSequence(of: app) != last { note(["the log of \(app) ends with \(last)"]) }
-            try eachPurchase(of: app) { (purchase) throws(StorageFailure) in
-                let trace = walk.traces.removeValue(forKey: purchase.timeline.purchase)
-                note(wrongs(of: trace, beside: purchase))
+            try eachPurchase(of: app) { (id, row) throws(StorageFailure) in
+                let trace = walk.traces.removeValue(forKey: id)
+                do {
+                    note(wrongs(of: trace, beside: try Self.toldPurchase(id, in: app, row, at: 0)))
+                } catch { note(["\(app) \(id) cannot be read: \(error)"]) }
             }
             note(
                 walk.traces.filter { $0.value.after != nil }.map { purchase, _ in
@@ -105,7 +107,7 @@ extension StoreTransaction {
     }
 
     private func eachPurchase(
-        of app: AppID, _ body: (ToldPurchase) throws(StorageFailure) -> Void
+        of app: AppID, _ body: (PurchaseID, Row) throws(StorageFailure) -> Void
     ) throws(StorageFailure) {
         var last: [Value] = [.text(""), .text("")]
         while true {
@@ -115,7 +117,7 @@ extension StoreTransaction {
                     + "ORDER BY environment, purchase LIMIT $4",
                 [.text(app.rawValue)] + last + [.integer(Int64(Self.walkBatch))])
             guard let end = rows.last else { return }
-            for row in rows { try body(try Self.toldPurchase(in: app, row)) }
+            for row in rows { try body(try Self.purchase(of: row), row) }
             last = Array(end.values.suffix(2))
         }
     }
@@ -124,9 +126,12 @@ extension StoreTransaction {
     static func toldPurchase(
         in app: AppID, _ row: Row
     ) throws(StorageFailure) -> ToldPurchase {
-        let environment = try Environment.stored(try row.text(3))
-        let purchase = PurchaseID(TransactionID(rawValue: try row.text(4)), in: environment)
-        return try toldPurchase(purchase, in: app, row, at: 0)
+        try toldPurchase(try purchase(of: row), in: app, row, at: 0)
+    }
+
+    private static func purchase(of row: Row) throws(StorageFailure) -> PurchaseID {
+        PurchaseID(
+            TransactionID(rawValue: try row.text(4)), in: try Environment.stored(try row.text(3)))
     }
 
     /// Tells of purchases that no document speaks of any more, and forgets them.
@@ -141,8 +146,8 @@ extension StoreTransaction {
         var entries: [EventEntry] = []
         for row in rows {
             let app = AppID(rawValue: try row.text(5))
-            var log = try Self.toldPurchase(in: app, row)
-            let nothing = Timeline(of: log.timeline.purchase, [])
+            let nothing = Timeline(of: try Self.purchase(of: row), [])
+            var log = try Self.toldPurchase(nothing.purchase, in: app, row, orAs: nothing)
             entries += log.hear(nothing, from: .rebuild, at: now, rules(of: app))
         }
         try connection.run("DELETE FROM purchases WHERE \(isForgotten)", [])

@@ -137,6 +137,18 @@ extension StoreTransaction {
             customer: try row.optionalText(column + 2).map(CustomerID.init(rawValue:)))
     }
 
+    /// The same of a row that begins with them, also where its timeline cannot be read any more.
+    static func toldPurchase(
+        _ purchase: PurchaseID, in app: AppID, _ row: Row, orAs timeline: Timeline
+    ) throws(StorageFailure) -> ToldPurchase {
+        do { return try toldPurchase(purchase, in: app, row, at: 0) } catch {
+            let told = row.values[1] == .null ? nil : try Told(stored: try row.bytes(1))
+            return ToldPurchase(
+                app: app, timeline: timeline, told: told,
+                customer: try row.optionalText(2).map(CustomerID.init(rawValue:)))
+        }
+    }
+
     /// What was told last of a purchase that is made again. Where its row is lost the log itself
     /// says it; where its timeline cannot be read any more it counts as it will be.
     func lastTold(
@@ -147,12 +159,7 @@ extension StoreTransaction {
             "SELECT \(Self.toldColumns) FROM purchases "
                 + "WHERE app = $1 AND environment = $2 AND purchase = $3", key)
         if let row = rows.first, row.values[1] != .null {
-            if let told = try? Self.toldPurchase(rebuilt.purchase, in: app, row, at: 0) {
-                return told
-            }
-            return ToldPurchase(
-                app: app, timeline: rebuilt, told: try Told(stored: try row.bytes(1)),
-                customer: try row.optionalText(2).map(CustomerID.init(rawValue:)))
+            return try Self.toldPurchase(rebuilt.purchase, in: app, row, orAs: rebuilt)
         }
         let owner = try link(of: rebuilt.purchase, in: app)?.customer
         guard let last = try lastEvent(of: rebuilt.purchase, in: app) else {

@@ -199,3 +199,47 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         #expect(anna.changes.last?.after?.state == .paid)
     }
 }
+
+@Suite struct AmountTests {
+    private struct Row {
+        var ownership = Ownership.purchased
+        var revocation: Revocation?
+        var expected: Int64?
+
+        init(
+            _ expected: Int64?, _ kind: Revocation.Kind? = nil, _ percentage: Int64? = nil,
+            ownership: Ownership = .purchased
+        ) {
+            self.expected = expected
+            self.ownership = ownership
+            revocation = kind.map { Revocation(at: start, kind: $0, percentage: percentage) }
+        }
+    }
+
+    private func check(_ rows: Row...) {
+        for row in rows {
+            let payment = Payment(
+                transaction: "1", product: "p", from: start, until: end,
+                price: Money(milliunits: 9_990, currency: "USD"), ownership: row.ownership,
+                revocation: row.revocation)
+            #expect(payment.amount?.milliunits == row.expected, "\(row)")
+        }
+    }
+
+    @Test func `a seller has the price, less what was given back, to the thousandth`() {
+        check(
+            Row(9_990), Row(0, .refund), Row(0, .refund, 100_000), Row(9_990, .refund, 0),
+            Row(7_443, .refund, 25_500), Row(9_990, .sharingEnded),
+            // No share is less than nothing, or more than all.
+            Row(0, .refund, 200_000), Row(9_990, .refund, -5),
+            Row(nil, ownership: .familyShared), Row(nil, .refund, ownership: .assigned))
+    }
+
+    @Test func `no price is too large to give a part of it back`() {
+        let payment = Payment(
+            transaction: "1", product: "p", from: start, until: end,
+            price: Money(milliunits: .max, currency: "USD"),
+            revocation: Revocation(at: start, kind: .refund, percentage: 50_000))
+        #expect(payment.amount?.milliunits == Int64.max / 2 + 1)
+    }
+}

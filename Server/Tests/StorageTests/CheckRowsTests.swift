@@ -158,7 +158,7 @@ extension Store {
             try await store.transaction { tx in
                 try tx.beginRebuild(dialect)
                 try tx.addRebuilt([fact("t3")], from: document(3))
-                try tx.swapRebuilt()
+                try tx.swapRebuilt(at: now)
             }
             #expect(try await store.timeline() == Timeline(of: purchase, [fact("t3")]))
             #expect(try await store.claims().map(\.purchase) == [purchase])

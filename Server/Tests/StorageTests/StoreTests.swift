@@ -186,7 +186,7 @@ private struct Interrupted: Error {}
                 _ = try tx.add(document(1))
                 try tx.add([fact("1")], from: document(1))
             }
-            for damaged: [UInt8] in [[], [99], [2, 2, 200], [2, 2, 1, 9]] {
+            for damaged: [UInt8] in [[], [99], [4, 2, 200], [4, 2, 1, 9], [4, 1], [4, 199, 7]] {
                 try await store.database.write { connection in
                     _ = try connection.run("UPDATE purchases SET timeline = $1", [.bytes(damaged)])
                 }
