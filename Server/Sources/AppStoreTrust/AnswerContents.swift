@@ -16,9 +16,9 @@ package enum AnswerOutcome: Hashable, Sendable {
 }
 
 extension Verifier {
-    /// An answer of verifyReceipt. Nobody signs it: that it comes from Apple shows in the way that it
-    /// came, so only our own questions may have been answered. What it says of app and store
-    /// is compared all the same.
+    /// An answer of verifyReceipt. Nobody signs it: that it comes from Apple shows in the way that
+    /// it came, so only our own questions may have been answered. What it says of app and store is
+    /// compared all the same.
     ///
     /// - Parameter environment: the store that was asked.
     package nonisolated(nonsending) func answer(

@@ -4,8 +4,8 @@ import SwiftASN1
 /// The file that an app receipt is: PKCS #7 SignedData (RFC 2315), taken apart but not trusted.
 ///
 /// Read strictly, as DER, and only as Apple writes it: one signer, no signed attributes, so that
-/// the signature is of the content's bytes themselves. Nothing but the way to the parts is walked, so
-/// that a file of a million small elements costs no more than its bytes. The certificates are a
+/// the signature is of the content's bytes themselves. Nothing but the way to the parts is walked,
+/// so that a file of a million small elements costs no more than its bytes. The certificates are a
 /// SET that Apple does not put in the order of DER; that alone is let pass.
 struct ReceiptEnvelope: Hashable, Sendable {
     /// Bytes of a file. Apple's with 187 purchases has 79,104.

@@ -99,10 +99,8 @@ extension Engine {
         let parts = body.split(by: quoted)
         let cut = Array(parts.joined(separator: Array("\"\"".utf8)))
         let again = try? JSON(parsing: cut)
-        let hadIt = V1Notification(json: json)?.password != nil
-        if !hadIt || parts.count > 1,
-            again.map({ V1Notification.identity(of: $0) == V1Notification.identity(of: json) })
-                == true
+        if let again, again["password"]?.string ?? "" == "",
+            V1Notification.identity(of: again) == V1Notification.identity(of: json)
         {
             return cut
         }

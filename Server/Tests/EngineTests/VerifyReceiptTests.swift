@@ -49,9 +49,9 @@ private func goldenEngine(_ bundle: String, appleSays answer: JSON? = nil) async
     ) { _ in nil }
     if let body = answer?.bytes {
         asking.verification = { _ in
-            ReceiptVerification(AppSecret(secret), now: { AppStoreDate(milliseconds: 0) }) { _ in
-                AppStoreResponse(status: 200, body: body)
-            }
+            ReceiptVerification(
+                AppSecret(secret), now: { AppStoreDate(milliseconds: 0) },
+                send: { _ in AppStoreResponse(status: 200, body: body) })
         }
     }
     let engine = Engine(

@@ -95,6 +95,7 @@ import Testing
                 let answer = try await shop.server.send("POST", "/apple/notifications", body: body)
                 #expect(answer.status == 200)
             }
+            if stage.isPosted { try await stage.compare("at last") }
             let report = try await shop.engine.rebuild(verifyOnly: true)
             #expect(report.isClean, "\(report)")
         }

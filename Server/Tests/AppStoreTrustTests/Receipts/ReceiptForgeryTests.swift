@@ -125,7 +125,9 @@ import Testing
 
     @Test func `no changed byte and no shortened file is ever verified as another`() async throws {
         let maker = try ReceiptMaker.shared.get()
-        let file = try maker.file(ReceiptMaker.payload())
+        // Long enough that a change hits what nothing else looks at.
+        let long = ReceiptAttribute(77, value: [UInt8](repeating: 7, count: 2000))
+        let file = try maker.file(ReceiptMaker.payload(more: [long]))
         let genuine = try #require(try await outcome(file).verified?.payload)
         var refused = 0
         let offsets = Array(stride(from: 0, to: file.count, by: 17))
