@@ -7,12 +7,13 @@ import Synchronization
 ///
 /// None is in our program. Each is planted at its border, where the trial alters what the server is
 /// told so that a right server answers as one with the bug would: documents are changed and signed
-/// anew.
+/// anew. Only a lost event is taken out of the database.
 package enum SabotageKind: String, Hashable, Sendable, CaseIterable {
     case ignoredOrderIDs = "ignored-order-ids"
     case lastArrivedRenewal = "last-arrived-renewal"
     case forgottenReversals = "forgotten-reversals"
     case documentLostAtCrash = "document-lost-at-crash"
+    case eventLostAtCrash = "event-lost-at-crash"
     case absentMeansExpired = "absent-means-expired"
 
     package var summary: String {
@@ -21,6 +22,7 @@ package enum SabotageKind: String, Hashable, Sendable, CaseIterable {
         case .lastArrivedRenewal: "Of renewal information the last arrived counts."
         case .forgottenReversals: "A refund stays one, although it was reversed."
         case .documentLostAtCrash: "A notification is acknowledged before it is kept."
+        case .eventLostAtCrash: "An event is not written where the server dies."
         case .absentMeansExpired: "404 is taken for the end of a subscription."
         }
     }
@@ -83,7 +85,8 @@ final class Sabotage: Sendable {
                 return refunds[id] ?? []
             }
             for field in remembered { transaction = transaction.with(field.key, field.value) }
-        case .lastArrivedRenewal, .documentLostAtCrash, .absentMeansExpired: break
+        case .lastArrivedRenewal, .documentLostAtCrash, .eventLostAtCrash, .absentMeansExpired:
+            break
         }
     }
 

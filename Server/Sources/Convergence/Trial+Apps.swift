@@ -102,7 +102,7 @@ extension Trial {
             _ = try await server.engine.customer(
                 CustomerID(rawValue: name), app: House.app, environment: environment)
         } catch { try excuse(error, server) }
-        bury()
+        await bury()
     }
 
     /// The app posts every transaction that there ever was.
@@ -136,14 +136,14 @@ extension Trial {
             linked.formUnion(state.purchases.map(\.timeline.purchase.original.rawValue))
             report.tally.add("purchase posted")
         } catch {
-            guard server.power.isOn else { return bury() }
+            guard server.power.isOn else { return await bury() }
             report.tally.add("post refused")
             let isDevices = plan.has(.oddDevices) || plan.has(.skew)
             guard isDevices || !isStormy || !error.isForever else {
                 throw Breach(oracle: "verbs", words: "a device's posting was refused: \(error)")
             }
         }
-        bury()
+        await bury()
     }
 
     // MARK: - Acts

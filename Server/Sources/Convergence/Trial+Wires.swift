@@ -33,7 +33,7 @@ extension Trial {
         let status = answer.status.map { "\($0)" } ?? answer.error ?? ""
         report.note("notified: \(letter?.description ?? "something unreadable"): \(status)", at: now)
         if answer.isSuccess, let letter { evidence.take(letter, at: now) }
-        bury()
+        await bury()
         return answer
     }
 
