@@ -23,7 +23,8 @@ struct Letter: Sendable, CustomStringConvertible {
         uuid = notification.notificationUUID
         let type = notification.notificationType?.rawValue ?? "-"
         words = notification.subtype.map { "\(type)/\($0.rawValue)" } ?? type
-        if let text = notification.data?.signedTransactionInfo, let bytes = CompactJWS(text)?.payload
+        if let text = notification.data?.signedTransactionInfo,
+            let bytes = CompactJWS(text)?.payload
         {
             transaction = try? TransactionPayload(parsing: bytes)
         }
@@ -45,9 +46,12 @@ struct Letter: Sendable, CustomStringConvertible {
     /// The same, with what it is about.
     var description: String {
         guard let transaction else { return words }
-        let from = transaction.purchaseDate.map { "\(Instant(milliseconds: $0.milliseconds))" } ?? "-"
-        let until = transaction.expiresDate.map { "\(Instant(milliseconds: $0.milliseconds))" } ?? "-"
-        return "\(words) of \(original ?? "-"), \(transaction.productId ?? "-"), \(from) to \(until)"
+        let from =
+            transaction.purchaseDate.map { "\(Instant(milliseconds: $0.milliseconds))" } ?? "-"
+        let until =
+            transaction.expiresDate.map { "\(Instant(milliseconds: $0.milliseconds))" } ?? "-"
+        return
+            "\(words) of \(original ?? "-"), \(transaction.productId ?? "-"), \(from) to \(until)"
             + (transaction.revocationDate == nil ? "" : ", revoked")
     }
 

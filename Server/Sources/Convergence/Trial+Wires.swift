@@ -31,7 +31,8 @@ extension Trial {
         lastBody = body
         let answer = await answer(of: server, to: sabotage?.altered(body, at: now) ?? body)
         let status = answer.status.map { "\($0)" } ?? answer.error ?? ""
-        report.note("notified: \(letter?.description ?? "something unreadable"): \(status)", at: now)
+        report.note(
+            "notified: \(letter?.description ?? "something unreadable"): \(status)", at: now)
         if answer.isSuccess, let letter { evidence.take(letter, at: now) }
         await bury()
         return answer
