@@ -50,7 +50,7 @@ extension Trial {
     private func server(_ number: Int, skew: Skew) -> Server {
         let isMortal =
             isStormy && plan.has(.crashes) && report.figures.crashes < Self.crashesMax
-        let odds: Double = serverLots.choice(0.002, 0.01, 0.05)
+        let odds: Double = serverLots.choice(0.005, 0.02, 0.08)
         let lots = Lots(seed: serverLots.next(), part: "power")
         let switchboard = switchboard
         let power = Power(odds: isMortal ? odds : 0, lots) { await switchboard.between(number) }

@@ -45,7 +45,6 @@ extension Trial {
             return PostAnswer(status: 200)
         } catch {
             guard server.power.isOn else {
-                if sabotage?.kind == .documentLostAtCrash { return PostAnswer(status: 200) }
                 return PostAnswer(error: "connection closed")
             }
             let status = error.isForever ? 400 : 503
