@@ -43,6 +43,26 @@ struct Letter: Sendable, CustomStringConvertible {
         self.transaction = transaction
     }
 
+    /// Signed renewal information, as a device posts it.
+    init?(renewal text: String) {
+        guard let bytes = CompactJWS(text)?.payload,
+            let renewal = try? RenewalPayload(parsing: bytes)
+        else { return nil }
+        payload = text
+        words = "renewal information"
+        self.renewal = renewal
+    }
+
+    /// The notifications of an answer, each with its documents.
+    static func notifications(in answer: [UInt8]) -> [Letter] {
+        let items = (try? JSON(parsing: answer))?["notificationHistory"]?.array ?? []
+        return items.compactMap { item in
+            guard let payload = item["signedPayload"]?.string else { return nil }
+            let body: JSON = ["signedPayload": .string(payload)]
+            return Letter(notification: body.bytes)
+        }
+    }
+
     /// The same, with what it is about.
     var description: String {
         guard let transaction else { return words }

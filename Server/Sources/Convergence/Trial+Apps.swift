@@ -31,7 +31,7 @@ extension Trial {
         var at = start
         while at < start + length {
             agenda.add(.catchUp, at: at)
-            at += serverLots.length(from: .hours(1), to: .days(6))
+            at += serverLots.length(from: .hours(2), to: .days(9))
         }
         planOutages(start, length)
     }
@@ -120,7 +120,9 @@ extension Trial {
         _ transactions: [String], _ renewals: [String], of name: String
     ) async throws {
         guard !transactions.isEmpty, let server = anyServer() else { return }
-        let letters = transactions.compactMap { Letter(transaction: $0) }
+        let letters =
+            transactions.compactMap { Letter(transaction: $0) }
+            + renewals.compactMap { Letter(renewal: $0) }
         for letter in letters { evidence.offer(letter, at: now) }
         for booked in await books(of: name) { reach(booked) }
         let altered = { [sabotage, now] (text: String) in

@@ -68,7 +68,10 @@ extension Trial {
             report.note("asked: \(request.path): \(answer.status)", at: now)
         }
         report.tally.add("API answered \(answer.status)")
-        if answer.status == 200 { await reach(request) }
+        if answer.status == 200 {
+            await reach(request)
+            for letter in Letter.notifications(in: answer.body) { evidence.offer(letter, at: now) }
+        }
         if isStormy, plan.has(.lateAnswers), wireLots.happens(0.3) {
             report.tally.add("answer came too late")
             throw TooLate()
