@@ -23,7 +23,8 @@ struct Letter: Sendable, CustomStringConvertible {
         uuid = notification.notificationUUID
         let type = notification.notificationType?.rawValue ?? "-"
         words = notification.subtype.map { "\(type)/\($0.rawValue)" } ?? type
-        if let text = notification.data?.signedTransactionInfo, let bytes = CompactJWS(text)?.payload
+        if let text = notification.data?.signedTransactionInfo,
+            let bytes = CompactJWS(text)?.payload
         {
             transaction = try? TransactionPayload(parsing: bytes)
         }
@@ -42,12 +43,35 @@ struct Letter: Sendable, CustomStringConvertible {
         self.transaction = transaction
     }
 
+    /// Signed renewal information, as a device posts it.
+    init?(renewal text: String) {
+        guard let bytes = CompactJWS(text)?.payload,
+            let renewal = try? RenewalPayload(parsing: bytes)
+        else { return nil }
+        payload = text
+        words = "renewal information"
+        self.renewal = renewal
+    }
+
+    /// The notifications of an answer, each with its documents.
+    static func notifications(in answer: [UInt8]) -> [Letter] {
+        let items = (try? JSON(parsing: answer))?["notificationHistory"]?.array ?? []
+        return items.compactMap { item in
+            guard let payload = item["signedPayload"]?.string else { return nil }
+            let body: JSON = ["signedPayload": .string(payload)]
+            return Letter(notification: body.bytes)
+        }
+    }
+
     /// The same, with what it is about.
     var description: String {
         guard let transaction else { return words }
-        let from = transaction.purchaseDate.map { "\(Instant(milliseconds: $0.milliseconds))" } ?? "-"
-        let until = transaction.expiresDate.map { "\(Instant(milliseconds: $0.milliseconds))" } ?? "-"
-        return "\(words) of \(original ?? "-"), \(transaction.productId ?? "-"), \(from) to \(until)"
+        let from =
+            transaction.purchaseDate.map { "\(Instant(milliseconds: $0.milliseconds))" } ?? "-"
+        let until =
+            transaction.expiresDate.map { "\(Instant(milliseconds: $0.milliseconds))" } ?? "-"
+        return
+            "\(words) of \(original ?? "-"), \(transaction.productId ?? "-"), \(from) to \(until)"
             + (transaction.revocationDate == nil ? "" : ", revoked")
     }
 

@@ -20,7 +20,7 @@ package struct Plan: Hashable, Sendable {
         self.seed = seed
         var lots = Lots(seed: seed, part: "plan")
         accounts = lots.choice(1, 1, 2, 2, 3)
-        days = lots.choice(20, 30, 45, 60, 60, 90, 190)
+        days = lots.choice(15, 20, 30, 45, 60, 60, 150)
         acts = lots.number(in: 0...8)
         let isCalm = lots.happens(Self.isCalm)
         let odds: Double = lots.choice(0.15, 0.35, 0.35, 0.6)

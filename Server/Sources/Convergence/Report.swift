@@ -33,6 +33,7 @@ package struct Figures: Hashable, Sendable {
     package var virtualMilliseconds: Int64 = 0
     package var notifications = 0
     package var documents = 0
+    package var events = 0
     /// Questions about purchases, beside the first about each.
     package var questions = 0
     /// The same in trials without faults, and the periods that were paid in those.
@@ -46,6 +47,7 @@ package struct Figures: Hashable, Sendable {
         virtualMilliseconds += other.virtualMilliseconds
         notifications += other.notifications
         documents += other.documents
+        events += other.events
         questions += other.questions
         calmQuestions += other.calmQuestions
         calmPeriods += other.calmPeriods

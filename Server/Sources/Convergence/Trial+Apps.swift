@@ -31,7 +31,7 @@ extension Trial {
         var at = start
         while at < start + length {
             agenda.add(.catchUp, at: at)
-            at += serverLots.length(from: .hours(1), to: .days(6))
+            at += serverLots.length(from: .hours(2), to: .days(9))
         }
         planOutages(start, length)
     }
@@ -102,7 +102,7 @@ extension Trial {
             _ = try await server.engine.customer(
                 CustomerID(rawValue: name), app: House.app, environment: environment)
         } catch { try excuse(error, server) }
-        bury()
+        await bury()
     }
 
     /// The app posts every transaction that there ever was.
@@ -120,7 +120,9 @@ extension Trial {
         _ transactions: [String], _ renewals: [String], of name: String
     ) async throws {
         guard !transactions.isEmpty, let server = anyServer() else { return }
-        let letters = transactions.compactMap { Letter(transaction: $0) }
+        let letters =
+            transactions.compactMap { Letter(transaction: $0) }
+            + renewals.compactMap { Letter(renewal: $0) }
         for letter in letters { evidence.offer(letter, at: now) }
         for booked in await books(of: name) { reach(booked) }
         let altered = { [sabotage, now] (text: String) in
@@ -136,14 +138,14 @@ extension Trial {
             linked.formUnion(state.purchases.map(\.timeline.purchase.original.rawValue))
             report.tally.add("purchase posted")
         } catch {
-            guard server.power.isOn else { return bury() }
+            guard server.power.isOn else { return await bury() }
             report.tally.add("post refused")
             let isDevices = plan.has(.oddDevices) || plan.has(.skew)
             guard isDevices || !isStormy || !error.isForever else {
                 throw Breach(oracle: "verbs", words: "a device's posting was refused: \(error)")
             }
         }
-        bury()
+        await bury()
     }
 
     // MARK: - Acts

@@ -55,7 +55,8 @@ extension Trial {
             guard now < horizon + Self.hold + Self.skew else {
                 let heard = Instant(milliseconds: max(0, horizon))
                 throw breach(
-                    "never open", "\(Holding(booked)), and nothing later than \(heard) was told;"
+                    "never open",
+                    "\(Holding(booked)), and nothing later than \(heard) was told;"
                         + " but \(access)")
             }
             report.tally.add("open although over, not heard")

@@ -50,7 +50,7 @@ extension Trial {
     private func server(_ number: Int, skew: Skew) -> Server {
         let isMortal =
             isStormy && plan.has(.crashes) && report.figures.crashes < Self.crashesMax
-        let odds: Double = serverLots.choice(0.002, 0.01, 0.05)
+        let odds: Double = serverLots.choice(0.005, 0.02, 0.08)
         let lots = Lots(seed: serverLots.next(), part: "power")
         let switchboard = switchboard
         let power = Power(odds: isMortal ? odds : 0, lots) { await switchboard.between(number) }
@@ -90,16 +90,28 @@ extension Trial {
     }
 
     /// Sees to those who have died by themselves.
-    func bury() {
+    func bury() async {
         for number in servers.indices {
             let server = servers[number]
             guard !server.power.isOn, !server.isStopped, !server.isBuried else { continue }
             servers[number].isBuried = true
+            if sabotage?.kind == .eventLostAtCrash { await loseEvent() }
             if let step = server.power.diedAt { report.tally.add(step.rawValue) }
             report.figures.crashes += 1
             let pause = serverLots.length(from: .seconds(1), to: .hours(3))
             agenda.add(.start(server: number), at: now + pause)
         }
+    }
+
+    /// Takes the last event out of the log, as though it had not been written.
+    private func loseEvent() async {
+        let lost = "(SELECT last_sequence FROM logs WHERE logs.app = events.app)"
+        do {
+            try await database.write { connection in
+                try connection.run("DELETE FROM events WHERE sequence = \(lost)", [])
+                try connection.run("UPDATE logs SET last_sequence = last_sequence - 1", [])
+            }
+        } catch { report.tally.add("there was no event to lose") }
     }
 
     /// One of those that live; nil where none does.
@@ -124,16 +136,17 @@ extension Trial {
         return due.map { max($0, patience, now) }
     }
 
-    /// Lets a server ask about what is due.
+    /// Lets a server ask about what is due, and tell what time has done.
     func askDue() async throws {
         guard let server = anyServer() else { return }
+        if serverLots.happens(0.3) { try await tellTurns(server) }
         let before = report.figures.questions
         do {
             for _ in 0..<Self.questionsMax {
                 guard try await server.engine.reconcileDue(limit: 1) > 0 else { break }
             }
         } catch { try excuse(error, server) }
-        bury()
+        await bury()
         try expectRest(after: report.figures.questions - before)
         // Due, and yet nobody may ask: another server has it, or the clocks differ.
         patience = report.figures.questions == before ? now + Self.minute : now
@@ -148,13 +161,18 @@ extension Trial {
         }
     }
 
+    private func tellTurns(_ server: Server) async throws {
+        do { while try await server.engine.tellTurns() > 0 {} } catch { try excuse(error, server) }
+        await bury()
+    }
+
     func catchUp() async throws {
         guard let server = anyServer() else { return }
         do {
             let count = try await server.engine.catchUp()
             report.tally.add("lost notification found again", count)
         } catch { try excuse(error, server) }
-        bury()
+        await bury()
     }
 
     /// After a delivery the servers look whether something is due: mostly at once.
@@ -195,7 +213,7 @@ extension Trial {
             // What it was to do can be refused, or die with it; neither is this step's business.
             report.tally.add("race lost")
         }
-        bury()
+        await bury()
     }
 }
 

@@ -31,9 +31,10 @@ extension Trial {
         lastBody = body
         let answer = await answer(of: server, to: sabotage?.altered(body, at: now) ?? body)
         let status = answer.status.map { "\($0)" } ?? answer.error ?? ""
-        report.note("notified: \(letter?.description ?? "something unreadable"): \(status)", at: now)
+        report.note(
+            "notified: \(letter?.description ?? "something unreadable"): \(status)", at: now)
         if answer.isSuccess, let letter { evidence.take(letter, at: now) }
-        bury()
+        await bury()
         return answer
     }
 
@@ -44,7 +45,6 @@ extension Trial {
             return PostAnswer(status: 200)
         } catch {
             guard server.power.isOn else {
-                if sabotage?.kind == .documentLostAtCrash { return PostAnswer(status: 200) }
                 return PostAnswer(error: "connection closed")
             }
             let status = error.isForever ? 400 : 503
@@ -68,7 +68,10 @@ extension Trial {
             report.note("asked: \(request.path): \(answer.status)", at: now)
         }
         report.tally.add("API answered \(answer.status)")
-        if answer.status == 200 { await reach(request) }
+        if answer.status == 200 {
+            await reach(request)
+            for letter in Letter.notifications(in: answer.body) { evidence.offer(letter, at: now) }
+        }
         if isStormy, plan.has(.lateAnswers), wireLots.happens(0.3) {
             report.tally.add("answer came too late")
             throw TooLate()

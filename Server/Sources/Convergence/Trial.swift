@@ -38,6 +38,8 @@ package actor Trial {
     var isRacing = false
     /// Purchases that were asked about before.
     var asked: Set<String> = []
+    /// Where the history is silent: what the sweep has not come to.
+    var unasked: Set<String> = []
     /// Questions that were put at one moment.
     var haste: (at: Int64, questions: Int) = (0, 0)
     /// Before then it is of no use to ask again.
@@ -120,8 +122,8 @@ package actor Trial {
     func play(until end: Int64) async throws {
         while true {
             let wake = try await nextQuestion()
-            let next = [agenda.next, wake].compactMap(\.self).min() ?? end
-            guard next <= end else { break }
+            let next = [agenda.next, wake].compactMap(\.self).min()
+            guard let next, next <= end else { break }
             try await advance(to: max(next, now))
             while let deed = agenda.take(by: now) { try await carryOut(deed) }
             if let wake, wake <= now { try await askDue() }

@@ -12,6 +12,15 @@ extension Engine {
     /// then.
     private static let catchUpOverlap = Duration.days(1)
 
+    /// How long the store keeps its notifications ("Get Notification History"), without an hour in
+    /// which clocks may differ.
+    private static func historyKept(in environment: Ledger.Environment) -> Duration {
+        switch environment {
+        case .production: .days(180) - .hours(1)
+        case .sandbox: .days(30) - .hours(1)
+        }
+    }
+
     /// Asks the App Store for the notifications that did not reach us, where that is due, and keeps
     /// them. Returns how many were new. Harmless to repeat, and for several servers at once.
     @discardableResult
@@ -35,7 +44,9 @@ extension Engine {
                 of: app, in: environment, at: now, every: Self.catchUpPause, for: worker, dialect)
         }
         guard claim.isClaimed else { return 0 }
-        let from = claim.from.map { $0 - Self.catchUpOverlap } ?? now - Self.catchUpFirst
+        let wished = claim.from.map { $0 - Self.catchUpOverlap } ?? now - Self.catchUpFirst
+        // Further back the store refuses the question, and would for ever.
+        let from = max(wished, now - Self.historyKept(in: environment))
         do {
             let count = try await keepLost(from: from, to: now, app, environment, client)
             try await transaction { tx in

@@ -144,6 +144,12 @@ extension Timeline {
         if let revocation = period.payment.revocation, revocation.at <= now,
             !period.payment.isUpgraded
         {
+            // Given back, and yet to be charged again when its time was over.
+            if let due = period.payment.until, due <= now, let news = news(about: period),
+                news.at >= due, news.value.isRetrying || news.value.graceUntil != nil
+            {
+                return lapsed(period, since: due, told: news, at: now, rules: rules)
+            }
             switch revocation.kind {
             case .refund:
                 let reason = Reason.refunded(at: end, revocation.percentage)
@@ -181,9 +187,9 @@ extension Timeline {
     private func retrying(_ period: Period, since: Instant, at now: Instant) -> Access {
         let isCommitted = period.payment.commitment != nil
         let length = isCommitted ? Self.committedRetryMax : Self.retryMax
-        guard let end = period.openUntil, now < end + length else {
-            return ended(period, at: since, .billing)
-        }
+        // It is due when the period ends that was paid, also where that was given back.
+        let due = period.payment.revocation == nil ? period.openUntil : period.payment.until
+        guard let due, now < due + length else { return ended(period, at: since, .billing) }
         return answer(period, .retry, until: since, .retrying(since: since))
     }
 

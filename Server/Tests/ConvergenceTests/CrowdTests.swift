@@ -34,7 +34,8 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(15)))
-    func `with neither no payer is shut out before the hold, and all is true within the hour after`()
+    func
+        `with neither no payer is shut out before the hold, and all is true within the hour after`()
         async throws
     {
         let outage = Outage(from: Self.day(29), until: Self.day(30))

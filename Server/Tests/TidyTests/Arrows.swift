@@ -64,7 +64,8 @@ enum Arrows {
         foundation.union(locks).union(system).union(web).union(certificates).union([
             "PerennialContract", "Ledger", "Intake", "Reports", "AppStoreFormats", "AppStoreTrust",
             "AppStoreClient", "Convergence", "Courier", "Storage", "StorageSQLite",
-            "StoragePostgres", "Engine", "Dashboard", "HTTPServer", "Simulator", "AsyncHTTPClient", "ArgumentParser",
+            "StoragePostgres", "Engine", "Dashboard", "HTTPServer", "Simulator", "AsyncHTTPClient",
+            "ArgumentParser",
             "Configuration", "ServiceLifecycle", "UnixSignals", "Yams", "NIOPosix", "NIOHTTP1",
             "SystemPackage",
         ])
@@ -138,7 +139,8 @@ enum Arrows {
         let apart: Set = ["Simulator", "Engine"]
         let byTarget = Dictionary(grouping: files.filter(\.isSwift)) { $0.target ?? "" }
         return byTarget.keys.sorted().compactMap { target -> Violation? in
-            guard !["Stories", "Program", "Convergence"].contains(target), let files = byTarget[target],
+            guard !["Stories", "Program", "Convergence"].contains(target),
+                let files = byTarget[target],
                 let last = files.last(where: { !apart.isDisjoint(with: modules(of: $0)) }),
                 apart.isSubset(of: files.reduce(into: []) { $0.formUnion(modules(of: $1)) })
             else { return nil }

@@ -132,6 +132,7 @@ enum ProofText {
             "virtual years            \(rounded(years))",
             "notifications posted     \(figures.notifications)",
             "documents kept           \(figures.documents)",
+            "events told              \(figures.events)",
             "looks at every answer    \(figures.looks)",
             "crashes                  \(figures.crashes)",
             "questions, of purchases  \(figures.questions)",

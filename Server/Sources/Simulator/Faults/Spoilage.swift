@@ -29,7 +29,7 @@ package enum Spoilage: String, Hashable, Sendable, CaseIterable {
 extension SigningAuthority {
     /// A payload signed as a fault wants it.
     ///
-    /// What stands in a notification's `data` is spoiled with it; the documents inside are left.
+    /// What stands in a part of a notification is spoiled with it; the documents inside are left.
     func sign(_ payload: JSON, spoiled: Spoilage) throws(SigningFailure) -> String {
         switch spoiled {
         case .forged: return try signedByAStranger(payload)
@@ -60,14 +60,17 @@ extension SigningAuthority {
 }
 
 extension JSON {
-    /// With another value wherever the key stands, here or in `data`; nothing is added.
+    /// What a notification is about stands in one of these.
+    private static let parts: Set = ["data", "summary", "appData", "externalPurchaseToken"]
+
+    /// With another value wherever the key stands, here or in a part; nothing is added.
     fileprivate func replacing(_ key: String, with value: JSON) -> JSON {
         guard case .object(let members) = self else { return self }
         return .object(
             members.map { member in
                 if member.key == key { return Member(key, value) }
-                return member.key == "data"
-                    ? Member("data", member.value.replacing(key, with: value)) : member
+                return Self.parts.contains(member.key)
+                    ? Member(member.key, member.value.replacing(key, with: value)) : member
             })
     }
 }
