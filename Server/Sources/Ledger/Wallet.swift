@@ -106,13 +106,13 @@ package struct Wallet: Hashable, Sendable {
         of currency: CurrencyID, _ payments: some Sequence<Payment>, _ debits: [Debit],
         rules: WalletRules
     ) {
-        var events = debits.map(Event.init)
+        var movements = debits.map(Movement.init)
         for payment in payments where payment.kind == .consumable {
             guard let credit = rules.credits[payment.product]?[currency] else { continue }
-            events += Event.all(of: payment, crediting: credit)
+            movements += Movement.all(of: payment, crediting: credit)
         }
         let rules = rules.currency(currency)
-        for event in events.sorted(by: { $0.precedes($1) }) { take(event, rules) }
+        for movement in movements.sorted(by: { $0.precedes($1) }) { take(movement, rules) }
     }
 
     /// The balance alone, from the sum of what was spent. Nil where it matters when what was spent:
@@ -126,9 +126,9 @@ package struct Wallet: Hashable, Sendable {
         for payment in payments where payment.kind == .consumable {
             guard let credit = rules.credits[payment.product]?[currency] else { continue }
             if payment.revocation != nil && refunds == .toZero { return nil }
-            for event in Event.all(of: payment, crediting: credit) {
-                if case .refund = event.cause, refunds == .nothing { continue }
-                balance += event.amount
+            for movement in Movement.all(of: payment, crediting: credit) {
+                if case .refund = movement.cause, refunds == .nothing { continue }
+                balance += movement.amount
             }
         }
         return balance
@@ -144,17 +144,17 @@ package struct Wallet: Hashable, Sendable {
     /// What refunds have taken: where it was spent already, it is given back.
     private var forgivable: Int64 = 0
 
-    private mutating func take(_ event: Event, _ rules: WalletRules.Currency) {
-        switch event.cause {
-        case .purchase: append(event.at, event.cause, event.amount)
+    private mutating func take(_ movement: Movement, _ rules: WalletRules.Currency) {
+        switch movement.cause {
+        case .purchase: append(movement.at, movement.cause, movement.amount)
         case .debit:
-            if !rules.allowsDebt { giveBack(upTo: -(balance + event.amount)) }
-            append(event.at, event.cause, event.amount)
+            if !rules.allowsDebt { giveBack(upTo: -(balance + movement.amount)) }
+            append(movement.at, movement.cause, movement.amount)
         case .refund where rules.refunds == .nothing: break
         case .refund:
-            append(event.at, event.cause, event.amount)
+            append(movement.at, movement.cause, movement.amount)
             guard rules.refunds == .toZero else { return }
-            forgivable -= event.amount
+            forgivable -= movement.amount
             giveBack(upTo: -balance)
         }
     }
@@ -182,7 +182,7 @@ package struct Wallet: Hashable, Sendable {
 }
 
 /// Something that moves a balance, before the rules of refunds.
-private struct Event {
+private struct Movement {
     var at: Instant
     var cause: Wallet.Cause
     var amount: Int64
@@ -199,19 +199,19 @@ private struct Event {
         self.amount = amount
     }
 
-    static func all(of payment: Payment, crediting credit: Int64) -> [Event] {
+    static func all(of payment: Payment, crediting credit: Int64) -> [Movement] {
         let count = Int64(min(payment.quantity, TermRules.quantityMax))
         let amount = min(credit * count, Wallet.amountMax)
-        let bought = Event(payment.from, .purchase(payment.transaction, payment.product), amount)
+        let bought = Movement(payment.from, .purchase(payment.transaction, payment.product), amount)
         guard let revocation = payment.revocation else { return [bought] }
         let share = min(100_000, max(0, revocation.percentage ?? 100_000))
         let back = amount / 100_000 * share + amount % 100_000 * share / 100_000
         let at = max(revocation.at, payment.from)
-        return [bought, Event(at, .refund(payment.transaction, payment.product), -back)]
+        return [bought, Movement(at, .refund(payment.transaction, payment.product), -back)]
     }
 
     /// Of one moment what comes in counts first, then what was spent, then what is taken back.
-    func precedes(_ other: Event) -> Bool {
+    func precedes(_ other: Movement) -> Bool {
         (at, rank, id) < (other.at, other.rank, other.id)
     }
 

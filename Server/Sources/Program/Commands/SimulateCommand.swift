@@ -47,7 +47,8 @@ struct SimulateCommand: AsyncParsableCommand {
             if let accounts = people.population {
                 return try people.play(accounts, settings, signedBy: authority)
             }
-            let client = HTTPClient(eventLoopGroupProvider: .singleton)
+            let client = HTTPClient(
+                eventLoopGroupProvider: .singleton, configuration: .notifications)
             let simulator = AppStoreSimulator(
                 settings, authority: authority, post: NotificationPost(client: client).post)
             let outcome: Result<Void, any Error>

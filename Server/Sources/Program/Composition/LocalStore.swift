@@ -89,7 +89,8 @@ package struct LocalStore: Sendable {
             try await assembly.engine.keep(
                 key: key, app: settings.app.settings.id, kind: kind, name: "development")
         }
-        let client = HTTPClient(eventLoopGroupProvider: .singleton)
+        let client = HTTPClient(
+            eventLoopGroupProvider: .singleton, configuration: .notifications)
         let parts = LocalParts(
             settings: settings, assembly: assembly, clock: clock, appStore: appStore,
             client: client,
