@@ -1,7 +1,7 @@
 import Ledger
 import Testing
 
-/// Renewal can stay on after a refund: then the store collects when the time was over that was paid.
+/// Renewal can stay on after a refund: then the store collects when the paid time is over.
 @Suite struct RefundedRenewalTests {
     private let start = Instant(milliseconds: 1_700_000_000_000)
     private var end: Instant { start + .days(30) }
