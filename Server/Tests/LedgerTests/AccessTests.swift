@@ -120,19 +120,6 @@ private let grace = Renewal(
             claim: "before the refund it was open", timeline: timeline(revokedAt: start + .days(3)),
             now: start + .days(3) - minute, state: .paid, until: start + .days(3)),
         Row(
-            claim: "a renewal that fails after a refund is in grace where the store says so",
-            timeline: timeline(revokedAt: start + .days(3), renewal: (grace, end)),
-            now: end + .days(1), state: .grace, until: end + .days(16)),
-        Row(
-            claim: "and in retry where there is no grace",
-            timeline: timeline(revokedAt: start + .days(3), renewal: (retrying, end)),
-            now: end + .days(59), state: .retry, until: end),
-        Row(
-            claim: "before its time was over the refund counts",
-            timeline: timeline(
-                revokedAt: start + .days(3), renewal: (retrying, start + .days(3))),
-            now: end + .days(1), state: .refunded, until: start + .days(3)),
-        Row(
             claim: "a refund of a past period leaves the current one open",
             timeline: timeline(revokedAt: end + .days(2), more: [renewed(from: end)]),
             now: end + .days(3), state: .paid, until: end + .days(30)),

@@ -17,7 +17,7 @@ package struct DirectAnswer: Hashable, Sendable {
 
 extension AppStoreSimulator {
     /// What the App Store Server API answers to a request, for callers in the same process. It
-    /// takes the way of every request: faults, token, limits. The token must be of the virtual time.
+    /// takes the way of every request: faults, token, limits. The token is of the virtual time.
     ///
     /// - Parameter path: below the store's address: `/inApps/v1/…`, not percent-encoded.
     package func answer(

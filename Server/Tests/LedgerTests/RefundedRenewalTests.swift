@@ -1,0 +1,40 @@
+import Ledger
+import Testing
+
+/// Renewal can stay on after a refund: then the store collects when the paid time is over.
+@Suite struct RefundedRenewalTests {
+    private let start = Instant(milliseconds: 1_700_000_000_000)
+    private var end: Instant { start + .days(30) }
+
+    /// What a month that was given back on its third day gives.
+    private func access(_ renewal: Renewal, told: Instant, at now: Instant) -> Access? {
+        let purchase = PurchaseID("1000", in: .production)
+        let payment = Payment(
+            transaction: "1", line: "a", product: "pro.monthly", from: start, until: end,
+            revocation: Revocation(at: start + .days(3), kind: .refund))
+        let facts = [
+            Fact(about: purchase, attestedAt: start + .days(3), .payment(payment)),
+            Fact(about: purchase, attestedAt: told, .renewal(renewal)),
+        ]
+        return Timeline(of: purchase, facts).access(at: now)
+    }
+
+    @Test func `a renewal that fails after a refund is in grace where the store says so`() {
+        let renewal = Renewal(
+            willRenew: true, isRetrying: true, graceUntil: end + .days(16), ending: .billing)
+        let access = access(renewal, told: end, at: end + .days(1))
+        #expect(access?.state == .grace)
+        #expect(access?.until == end + .days(16))
+    }
+
+    @Test func `and in retry where there is no grace`() {
+        let renewal = Renewal(willRenew: true, isRetrying: true, ending: .billing)
+        #expect(access(renewal, told: end, at: end + .days(59))?.state == .retry)
+    }
+
+    @Test func `before the time that was paid is over the refund counts`() {
+        let renewal = Renewal(willRenew: true, isRetrying: true, ending: .billing)
+        let access = access(renewal, told: start + .days(3), at: end + .days(1))
+        #expect(access?.state == .refunded)
+    }
+}
