@@ -17,7 +17,7 @@ extension Timeline {
     }
 
     /// A value, and whose word it is.
-    package struct Told<Value: Hashable & Sendable>: Hashable, Sendable {
+    package struct Sourced<Value: Hashable & Sendable>: Hashable, Sendable {
         package var value: Attested<Value>
         package var sources: Sources<Value>
 
@@ -36,7 +36,7 @@ extension Timeline {
     }
 }
 
-extension Timeline.Told where Value: Mergeable {
+extension Timeline.Sourced where Value: Mergeable {
     /// What signed and older documents said last, put together.
     init(signed: Timeline.Attested<Value>, legacy: Timeline.Attested<Value>) {
         value = Value.merged(signed: signed, legacy: legacy)

@@ -36,7 +36,7 @@ package struct Timeline: Hashable, Sendable {
         /// It was paid ahead, and an upgrade took its place before it began: it never counts.
         package var isVoid = false
 
-        fileprivate init(_ told: Told<Payment>) {
+        fileprivate init(_ told: Sourced<Payment>) {
             payment = told.value.value
             attestedAt = told.value.at
             sources = told.sources
@@ -49,8 +49,8 @@ package struct Timeline: Hashable, Sendable {
         /// The name that stays the same under several transaction numbers.
         package var id: String { payment.id(sources.grade) }
 
-        fileprivate var told: Told<Payment> {
-            Told(value: Attested(payment, at: attestedAt), sources: sources)
+        fileprivate var sourced: Sourced<Payment> {
+            Sourced(value: Attested(payment, at: attestedAt), sources: sources)
         }
     }
 
@@ -72,7 +72,7 @@ package struct Timeline: Hashable, Sendable {
 
     /// Puts parts together that a timeline was stored as.
     package init(
-        stored purchase: PurchaseID, payments: [Told<Payment>], renewal: Told<Renewal>?
+        stored purchase: PurchaseID, payments: [Sourced<Payment>], renewal: Sourced<Renewal>?
     ) {
         self.purchase = purchase
         self.renewal = renewal?.value
@@ -82,9 +82,9 @@ package struct Timeline: Hashable, Sendable {
     }
 
     /// What ``init(stored:payments:renewal:)`` takes.
-    package var toldPayments: [Told<Payment>] { periods.map(\.told) }
-    package var toldRenewal: Told<Renewal>? {
-        renewal.map { Told(value: $0, sources: renewalSources) }
+    package var sourcedPayments: [Sourced<Payment>] { periods.map(\.sourced) }
+    package var sourcedRenewal: Sourced<Renewal>? {
+        renewal.map { Sourced(value: $0, sources: renewalSources) }
     }
 
     /// The account that the app named at the latest purchase that named one.
@@ -96,21 +96,21 @@ package struct Timeline: Hashable, Sendable {
         switch fact.statement {
         case .payment(let payment): take(payment, at: fact.attestedAt, fact.grade)
         case .renewal(let renewal):
-            var told = Told(Attested(renewal, at: fact.attestedAt), fact.grade)
-            if let known = toldRenewal { told = known.adding(told) }
+            var told = Sourced(Attested(renewal, at: fact.attestedAt), fact.grade)
+            if let known = sourcedRenewal { told = known.adding(told) }
             self.renewal = told.value
             renewalSources = told.sources
         }
     }
 
     private mutating func take(_ payment: Payment, at attestedAt: Instant, _ grade: Grade) {
-        let told = Told(Attested(payment, at: attestedAt), grade)
+        let told = Sourced(Attested(payment, at: attestedAt), grade)
         let id = payment.id(grade)
         guard let index = periods.firstIndex(where: { $0.id == id }) else {
             periods.append(Period(told))
             return
         }
-        periods[index] = Period(periods[index].told.adding(told))
+        periods[index] = Period(periods[index].sourced.adding(told))
     }
 
     /// Puts the periods in order, and closes each where the next one takes its place.

@@ -211,7 +211,7 @@ extension Timeline {
     init(stored bytes: [UInt8], of purchase: PurchaseID) throws(StorageFailure) {
         var reader = ByteReader(bytes)
         let hasLegacy = try reader.hasLegacy()
-        var payments: [Told<Payment>] = []
+        var payments: [Sourced<Payment>] = []
         let count = try reader.count()
         guard count >= 0 else { throw StorageFailure("a stored count is \(count): rebuild") }
         for _ in 0..<count {
@@ -219,7 +219,7 @@ extension Timeline {
                 hasLegacy
                 ? try reader.sources { (r) throws(StorageFailure) in try r.payment() } : .signed
             payments.append(
-                Told(
+                Sourced(
                     value: Attested(try reader.payment(), at: try reader.instant()),
                     sources: sources))
         }
@@ -227,7 +227,7 @@ extension Timeline {
             hasLegacy
             ? try reader.sources { (r) throws(StorageFailure) in try r.renewal() } : .signed
         let renewal = try reader.optional { (r) throws(StorageFailure) in
-            Told(value: Attested(try r.renewal(), at: try r.instant()), sources: sources)
+            Sourced(value: Attested(try r.renewal(), at: try r.instant()), sources: sources)
         }
         self.init(stored: purchase, payments: payments, renewal: renewal)
     }

@@ -57,8 +57,8 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
                 grown = grown.adding(told.prefix(count))
                 told.removeFirst(count)
                 grown = Timeline(
-                    stored: grown.purchase, payments: grown.toldPayments,
-                    renewal: grown.toldRenewal)
+                    stored: grown.purchase, payments: grown.sourcedPayments,
+                    renewal: grown.sourcedRenewal)
             }
             #expect(grown == expected, "seed \(seed), told and stored bit by bit")
         }
