@@ -56,11 +56,11 @@ public struct Debit: Hashable, Sendable, Codable {
 public struct WalletStatement: Hashable, Sendable, Codable {
     public var currency: String
     public var balance: Int64
-    public var items: [Item]
+    public var items: [Line]
     /// Of what is older; nil at the end.
     public var nextCursor: String?
 
-    public init(currency: String, balance: Int64, items: [Item], nextCursor: String?) {
+    public init(currency: String, balance: Int64, items: [Line], nextCursor: String?) {
         self.currency = currency
         self.balance = balance
         self.items = items
@@ -75,7 +75,7 @@ public struct WalletStatement: Hashable, Sendable, Codable {
     }
 
     /// One line of a statement.
-    public struct Item: Hashable, Sendable, Codable {
+    public struct Line: Hashable, Sendable, Codable {
         public var at: Timestamp
         public var kind: Kind
         /// Signed.

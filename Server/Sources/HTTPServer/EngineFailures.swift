@@ -53,12 +53,7 @@ extension Refused {
                 remedy: "Ask as the customer who has it; or, if both are one person, say so with "
                     + "POST /v1/customers/{id}/aliases.")
         case .unknownCurrency(let currency, let known):
-            self.init(
-                .currencyUnknown, "There is no such currency.",
-                detail: "Found \(String(currency.rawValue.prefix(Self.shownCharactersMax))).",
-                remedy: known.isEmpty
-                    ? "Say in perennial.yaml what a product credits: credits: {gems: 100}."
-                    : "Use one of \(known.map(\.rawValue).joined(separator: ", ")).")
+            self = .unknownCurrency(currency, known: known)
         case .walletHasTooLittle(let currency, let balance):
             self.init(
                 .walletHasTooLittle, "The wallet has too little.",
@@ -77,6 +72,17 @@ extension Refused {
                 .storageUnavailable, "The server cannot use its database now.",
                 remedy: "Send the same request again later.", operatorDetail: detail)
         }
+    }
+
+    private static func unknownCurrency(
+        _ currency: CurrencyID, known: [CurrencyID]
+    ) -> Refused {
+        Refused(
+            .currencyUnknown, "There is no such currency.",
+            detail: "Found \(String(currency.rawValue.prefix(shownCharactersMax))).",
+            remedy: known.isEmpty
+                ? "Say in perennial.yaml what a product credits: credits: {gems: 100}."
+                : "Use one of \(known.map(\.rawValue).joined(separator: ", ")).")
     }
 
     private static func unreadable(_ sentence: String, _ subject: Subject) -> Refused {

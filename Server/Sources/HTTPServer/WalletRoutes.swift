@@ -112,12 +112,12 @@ extension WalletStatement {
         let rest = wallet.entries.reversed().dropFirst(count)
         self.init(
             currency: currency.rawValue, balance: wallet.balance,
-            items: rest.prefix(limit).map(Item.init),
+            items: rest.prefix(limit).map(Line.init),
             nextCursor: rest.count > limit ? String(count + limit) : nil)
     }
 }
 
-extension WalletStatement.Item {
+extension WalletStatement.Line {
     fileprivate init(_ entry: Ledger.Wallet.Entry) {
         self.init(
             at: Timestamp(entry.at), kind: .debit, amount: entry.amount, balance: entry.balance)

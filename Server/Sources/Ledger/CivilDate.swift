@@ -14,8 +14,8 @@ struct CivilDate: Hashable, Sendable {
         self.day = day
     }
 
-    /// The date of a day counted from 1970-01-01. Years begin in March here, so that the leap day is
-    /// the last; eras of 400 years repeat exactly.
+    /// The date of a day counted from 1970-01-01. Years begin in March here, so that the leap day
+    /// is the last; eras of 400 years repeat exactly.
     init(dayNumber: Int64) {
         let (era, dayOfEra) = Self.floorDivide(dayNumber + 719_468, by: 146_097)
         let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365

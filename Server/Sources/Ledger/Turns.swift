@@ -18,9 +18,12 @@ extension Timeline {
             add(period.from - Self.clockSkewMax)
             add(period.from)
             if let revocation = period.payment.revocation { add(revocation.at) }
-            guard let end = period.openUntil else { continue }
-            for wait in [.zero, period.patience, rules.unconfirmedHold] { add(end + wait) }
-            add(end + (period.payment.commitment == nil ? Self.retryMax : Self.committedRetryMax))
+            let retry = period.payment.commitment == nil ? Self.retryMax : Self.committedRetryMax
+            for end in period.ends {
+                for wait in [.zero, period.patience, rules.unconfirmedHold, retry] {
+                    add(end + wait)
+                }
+            }
         }
         if let renewal = renewal?.value {
             if let grace = renewal.graceUntil { add(grace) }
@@ -60,9 +63,17 @@ extension Timeline {
 }
 
 extension Timeline.Period {
+    /// Where it is over, and, where it was taken back, where it would have been: then the next one is
+    /// due all the same.
+    fileprivate var ends: [Instant] {
+        guard let open = openUntil else { return [] }
+        guard payment.revocation != nil, let due = payment.until, due != open else { return [open] }
+        return [open, due]
+    }
+
     /// Whether anything that follows from this period alone can happen after a moment.
     fileprivate func mayTurn(after moment: Instant, _ rules: AccessRules) -> Bool {
-        guard let end = openUntil else { return from > moment || payment.revocation != nil }
+        guard let end = ends.max() else { return from > moment || payment.revocation != nil }
         return end + max(Timeline.committedRetryMax, rules.unconfirmedHold) > moment
             || (payment.revocation?.at ?? end) > moment
     }

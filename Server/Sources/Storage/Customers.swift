@@ -84,8 +84,8 @@ extension StoreTransaction {
             ])
     }
 
-    /// Makes one customer of two: every id, purchase and debit of the second is the first one's from
-    /// now on, which is told. Not to be repeated: look whom the ids mean before.
+    /// Makes one customer of two: every id, purchase and debit of the second is the first one's
+    /// from now on, which is told. Not to be repeated: look whom the ids mean before.
     package func merge(
         _ other: CustomerID, into customer: CustomerID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {

@@ -3,8 +3,8 @@
 ///
 /// Ground: `headers`, `documents`, `customers`, `customer_ids`, `links`, `keys`, `debits`, and the
 /// log of what was told: `events`, `logs`, and `told` of each purchase, where it ends. Derived, and
-/// made again by a rebuild: `facts`, `purchases`. Between the two: `app_stores`, and those columns of
-/// `purchases` that say how asking the store went, which may be lost at the price of asking it
+/// made again by a rebuild: `facts`, `purchases`. Between the two: `app_stores`, and those columns
+/// of `purchases` that say how asking the store went, which may be lost at the price of asking it
 /// again. Every key begins with the app, so that rows can be spread over machines by it. On
 /// PostgreSQL each month has its own table of documents.
 ///

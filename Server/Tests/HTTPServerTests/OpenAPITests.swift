@@ -91,7 +91,7 @@ import Testing
     /// One of each structure with nothing left out, as JSON.
     private static func samples() throws -> [(String, [String: Any])] {
         let now = Timestamp(TestServer.now)
-        var walletItem = WalletStatement.Item(at: now, kind: .debit, amount: 1, balance: 1)
+        var walletItem = WalletStatement.Line(at: now, kind: .debit, amount: 1, balance: 1)
         walletItem.transactionID = "1"
         walletItem.productID = "p"
         walletItem.debitID = "d"

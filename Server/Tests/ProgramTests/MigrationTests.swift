@@ -24,7 +24,7 @@ import Testing
             let count = try await Migration(
                 from: folder + "/first.sqlite", to: folder + "/second.sqlite"
             ).run()
-            #expect(count == 4, "a key, a customer and two ids")
+            #expect(count == 6, "a key, a customer, two ids, an event and where its log ends")
             let second = try await assembly(folder + "/second.sqlite")
             #expect(try await second.engine.keyHolder(key)?.kind == .secret)
             let anna = try await second.engine.customer(

@@ -71,6 +71,7 @@ import Testing
             try await shop.simulator.post("/_sim/clock", ["advance": "P1D"])
             try await shop.simulator.post("/_sim/transactions/\(first.id)/refund", [:])
             #expect(try await Self.balance(of: "anna", in: shop) == 0)
+            try await shop.simulator.post("/_sim/clock", ["advance": "P1D"])
             _ = try await Self.buy(for: "anna", in: shop)
             #expect(
                 try await Self.statement(of: "anna", in: shop) == [

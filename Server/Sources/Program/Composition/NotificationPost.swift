@@ -25,8 +25,8 @@ struct NotificationPost: Sendable {
 }
 
 extension HTTPClient.Configuration {
-    /// For a server under test: where nobody listens that is told at once, and not tried again until
-    /// the time of a post is up. The schedule of attempts is the simulator's.
+    /// For a server under test: where nobody listens that is told at once, and not tried again
+    /// until the time of a post is up. The schedule of attempts is the simulator's.
     static var notifications: Self {
         var configuration = Self()
         configuration.connectionPool.retryConnectionEstablishment = false

@@ -181,7 +181,7 @@ struct ReceiptVectorTests {
         let bundle = try TransactionReceipt(signedBytes: receipt.signedBytes).bundleID
         receipt.environment = nil
         let outcome = await Self.verifier.transactionReceipt(
-            receipt.bytes, for: try app(bundle), at: Self.now)
+            receipt.bytes, for: try app(bundle, [.production, .sandbox]), at: Self.now)
         #expect(outcome.refusal?.found == "no app-item-id of production")
     }
 }
