@@ -63,8 +63,8 @@ extension Timeline {
 }
 
 extension Timeline.Period {
-    /// Where it is over, and, where it was taken back, where it would have been: then the next one is
-    /// due all the same.
+    /// Where it is over, and, where it was taken back, where it would have been: then the next one
+    /// is due all the same.
     fileprivate var ends: [Instant] {
         guard let open = openUntil else { return [] }
         guard payment.revocation != nil, let due = payment.until, due != open else { return [open] }
