@@ -35,6 +35,12 @@ extension Store {
                 "the database has schema version \(present), this program knows "
                     + "\(Schema.version): use the newer program again")
         }
+        guard present == 0 || present >= Schema.oldestVersion else {
+            throw StorageFailure(
+                "the database has schema version \(present), of before the first release, whose "
+                    + "tables were others: keep it aside, and begin with a new one "
+                    + "(`perennial dev --fresh`)")
+        }
         for (index, step) in Schema.steps(dialect).enumerated() where index >= present {
             for statement in step { try connection.run(statement, []) }
             try connection.run(

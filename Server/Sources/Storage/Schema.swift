@@ -12,6 +12,8 @@
 /// indexes that a statement might use only one begins with all the columns it compares.
 package enum Schema {
     package static let version = steps(.sqlite).count
+    /// A database that has fewer steps was made before these were settled, and is refused.
+    package static let oldestVersion = 4
 
     static func steps(_ dialect: Dialect) -> [[String]] {
         [firstTables(dialect), storeTables(dialect), eventTables(dialect), walletTables(dialect)]
