@@ -111,15 +111,16 @@ let package = Package(
                 argumentParser, asn1, crypto, hummingbird, logging, x509,
             ],
             path: "Benchmarks", swiftSettings: strict),
-        tests("LedgerTests", ["Ledger"], tables: true),
-        tests("AppStoreFormatsTests", ["AppStoreFormats"]),
+        .target(name: "Dice", path: "Tests/Dice", swiftSettings: strict),
+        tests("LedgerTests", ["Ledger", "Dice"], tables: true),
+        tests("AppStoreFormatsTests", ["AppStoreFormats", "Dice"]),
         tests(
             "AppStoreTrustTests",
-            ["AppStoreTrust", "AppStoreFormats", x509, asn1, crypto, cryptoExtras]),
+            ["AppStoreTrust", "AppStoreFormats", "Dice", x509, asn1, crypto, cryptoExtras]),
         tests(
             "AppStoreClientTests",
             ["AppStoreClient", "AppStoreFormats", crypto, httpClient, hummingbird, logging]),
-        tests("IntakeTests", ["Intake", "Ledger", "AppStoreFormats"]),
+        tests("IntakeTests", ["Intake", "Ledger", "AppStoreFormats", "Dice"]),
         .target(
             name: "PostgresCluster", dependencies: ["Storage", "StoragePostgres", "CLibPQ"],
             path: "Tests/PostgresCluster", swiftSettings: strict),

@@ -1,8 +1,9 @@
+import Simulator
+
 /// What a trial is drawn with. Each part of a trial has lots of its own, so that leaving one part
-/// out changes nothing about the others. (Steele, Lea, Flood: Fast Splittable Pseudorandom Number
-/// Generators, 2014.)
+/// out changes nothing about the others.
 struct Lots: RandomNumberGenerator, Sendable {
-    private var state: UInt64
+    private var random: SplitMix64
 
     /// The lots of one part of a trial.
     init(seed: UInt64, part: String) {
@@ -10,20 +11,14 @@ struct Lots: RandomNumberGenerator, Sendable {
         let digest = part.utf8.reduce(0xCBF2_9CE4_8422_2325) { digest, byte in
             (digest ^ UInt64(byte)) &* 0x0000_0100_0000_01B3
         }
-        state = digest ^ seed &* 0x9E37_79B9_7F4A_7C15
+        random = SplitMix64(seed: digest ^ seed &* 0x9E37_79B9_7F4A_7C15)
         _ = next()
     }
 
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ mixed >> 31
-    }
+    mutating func next() -> UInt64 { random.next() }
 
     /// At least 0 and below 1.
-    mutating func fraction() -> Double { Double(next() >> 11) / Double(UInt64(1) << 53) }
+    mutating func fraction() -> Double { random.fraction() }
 
     mutating func happens(_ odds: Double) -> Bool { fraction() < odds }
 

@@ -1,12 +1,12 @@
 /// A small generator of pseudo-random numbers: everything random in a simulated world comes from
 /// its seed, so that a run can be had again. (Steele, Lea, Flood: Fast Splittable Pseudorandom
 /// Number Generators, 2014.)
-struct SplitMix64: RandomNumberGenerator, Sendable {
+package struct SplitMix64: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
-    init(seed: UInt64) { state = seed }
+    package init(seed: UInt64) { state = seed }
 
-    mutating func next() -> UInt64 {
+    package mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = state
         mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
@@ -15,7 +15,7 @@ struct SplitMix64: RandomNumberGenerator, Sendable {
     }
 
     /// A number at least 0 and below 1.
-    mutating func fraction() -> Double { Double(next() >> 11) / Double(UInt64(1) << 53) }
+    package mutating func fraction() -> Double { Double(next() >> 11) / Double(UInt64(1) << 53) }
 
     /// A random UUID (RFC 9562 §5.4) in lower case, as Apple writes it.
     mutating func uuid() -> String {

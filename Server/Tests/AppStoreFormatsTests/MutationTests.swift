@@ -1,4 +1,5 @@
 import AppStoreFormats
+import Dice
 import Foundation
 import Testing
 
@@ -6,6 +7,7 @@ import Testing
 @Suite struct MutationTests {
     private static let rounds = 4000
 
+    private static let marks = Array("{}[]\",:.\\0e-".utf8)
     private static let seed: UInt64 = {
         let given = ProcessInfo.processInfo.environment["PERENNIAL_SEED"].flatMap(UInt64.init)
         let seed = given ?? UInt64.random(in: 0...UInt64.max)
@@ -30,9 +32,9 @@ import Testing
     }
 
     @Test func `damaged JSON is refused, or read and written without loss`() throws {
-        var generator = SplitMix64(state: Self.seed)
+        var generator = Dice(seed: Self.seed)
         for _ in 0..<Self.rounds {
-            let bytes = generator.damaged(Array(Self.text.utf8))
+            let bytes = generator.damaged(Array(Self.text.utf8), marks: Self.marks)
             guard let json = try? JSON(parsing: bytes) else { continue }
             #expect(try JSON(parsing: json.bytes) == json)
             try check(TransactionPayload.self, json)
@@ -54,9 +56,9 @@ import Testing
     }
 
     @Test func `damaged signed text comes back whole from packing`() {
-        var generator = SplitMix64(state: Self.seed)
+        var generator = Dice(seed: Self.seed)
         for _ in 0..<Self.rounds {
-            let bytes = generator.damaged(Self.jws)
+            let bytes = generator.damaged(Self.jws, marks: Self.marks)
             #expect(PackedDocument(packing: bytes).unpacked == bytes)
             guard let jws = CompactJWS(bytes) else { continue }
             for (segment, decoded) in [
@@ -69,7 +71,7 @@ import Testing
     }
 
     @Test func `random bytes come back whole from packing`() {
-        var generator = SplitMix64(state: Self.seed)
+        var generator = Dice(seed: Self.seed)
         let pieces = [Array("eyJ".utf8), Array(".".utf8), Array("e30".utf8), Self.jws]
         for _ in 0..<Self.rounds / 8 {
             var bytes: [UInt8] = []
@@ -84,47 +86,15 @@ import Testing
     }
 
     @Test func `damaged parts never trap`() {
-        var generator = SplitMix64(state: Self.seed)
+        var generator = Dice(seed: Self.seed)
         let packed = PackedDocument(packing: Self.jws)
         var readable = 0
         for _ in 0..<Self.rounds {
-            let parts = generator.damaged(packed.parts)
+            let parts = generator.damaged(packed.parts, marks: Self.marks)
             let damaged = PackedDocument(parts: parts, headers: packed.headers)
             if damaged.unpacked != nil { readable += 1 }
         }
         // Some damage hits only literal bytes; some makes the parts unreadable.
         #expect((1..<Self.rounds).contains(readable))
-    }
-}
-
-/// A small generator that gives the same numbers for the same seed (Vigna, splitmix64).
-struct SplitMix64: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-
-    /// The bytes with one to three of them changed, dropped or doubled, or a few cut out.
-    mutating func damaged(_ bytes: [UInt8]) -> [UInt8] {
-        var bytes = bytes
-        for _ in 0..<Int.random(in: 1...3, using: &self) where !bytes.isEmpty {
-            let offset = Int.random(in: bytes.indices, using: &self)
-            switch Int.random(in: 0..<6, using: &self) {
-            case 0: bytes.remove(at: offset)
-            case 1: bytes.insert(bytes[offset], at: offset)
-            case 2: bytes[offset] ^= 1 << UInt8.random(in: 0..<8, using: &self)
-            case 3: bytes[offset] = Array("{}[]\",:.\\0e-".utf8).randomElement(using: &self) ?? 0
-            case 4 where bytes.count > 8:
-                bytes.removeSubrange(offset..<min(offset + 5, bytes.count))
-            case 4: bytes.append(0)
-            default: bytes[offset] = UInt8.random(in: 0...255, using: &self)
-            }
-        }
-        return bytes
     }
 }

@@ -1,4 +1,5 @@
 import AppStoreFormats
+import Dice
 import Foundation
 import Intake
 import Ledger
@@ -10,6 +11,8 @@ import Testing
     private static let environment = ProcessInfo.processInfo.environment
     private static let rounds = environment["PERENNIAL_ROUNDS"].flatMap(Int.init) ?? 20_000
 
+    /// Of which JSON is made, so that it often stays some.
+    private static let marks = Array("0123456789-abz{}[]\",:.eE".utf8)
     private static let seed: UInt64 = {
         let seed =
             environment["PERENNIAL_SEED"].flatMap(UInt64.init) ?? .random(in: 0...UInt64.max)
@@ -39,10 +42,10 @@ import Testing
     private static let now = AppStoreDate(milliseconds: 1_790_000_000_000)
 
     @Test func `a damaged answer is no JSON, or attests one fact of a transaction`() throws {
-        var generator = Damage(state: Self.seed)
+        var generator = Dice(seed: Self.seed)
         var readable = 0
         for _ in 0..<Self.rounds {
-            let bytes = generator.damaged(Array(Self.answer.utf8))
+            let bytes = generator.damaged(Array(Self.answer.utf8), places: 2, marks: Self.marks)
             guard let json = try? JSON(parsing: bytes) else { continue }
             guard let answer = VerifyReceiptAnswer(json: json) else { continue }
             readable += 1
@@ -57,10 +60,11 @@ import Testing
     }
 
     @Test func `a damaged notification is no JSON, or attests one fact of a transaction`() throws {
-        var generator = Damage(state: Self.seed)
+        var generator = Dice(seed: Self.seed)
         var readable = 0
         for _ in 0..<Self.rounds {
-            let bytes = generator.damaged(Array(Self.notification.utf8))
+            let bytes = generator.damaged(
+                Array(Self.notification.utf8), places: 2, marks: Self.marks)
             guard let json = try? JSON(parsing: bytes), let told = V1Notification(json: json) else {
                 continue
             }
@@ -81,35 +85,5 @@ import Testing
         }
         #expect(Set(names).count == names.count)
         #expect(found.facts.allSatisfy { $0.grade == .legacy })
-    }
-}
-
-/// A small generator that gives the same numbers for the same seed (Vigna, splitmix64).
-private struct Damage: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-
-    /// The text with one or two places changed, in such a way that it often stays JSON.
-    mutating func damaged(_ bytes: [UInt8]) -> [UInt8] {
-        var bytes = bytes
-        for _ in 0..<Int.random(in: 1...2, using: &self) where !bytes.isEmpty {
-            let offset = Int.random(in: bytes.indices, using: &self)
-            switch Int.random(in: 0..<5, using: &self) {
-            case 0: bytes.remove(at: offset)
-            case 1: bytes.insert(bytes[offset], at: offset)
-            case 2, 3:
-                let signs = Array("0123456789-abz{}[]\",:.eE".utf8)
-                bytes[offset] = signs.randomElement(using: &self) ?? 0
-            default: bytes.removeSubrange(offset..<min(offset + 7, bytes.count))
-            }
-        }
-        return bytes
     }
 }

@@ -1,21 +1,6 @@
+import Dice
 import Foundation
 import Ledger
-
-/// Dice that fall the same for the same seed.
-struct Dice: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    /// SplitMix64.
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ mixed >> 31
-    }
-}
 
 /// Facts about one purchase as a life might leave them: renewals, some of them charged ahead of an
 /// upgrade, refunds that are reversed, the same period under two numbers, everything attested

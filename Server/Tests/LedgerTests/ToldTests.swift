@@ -1,3 +1,4 @@
+import Dice
 import Ledger
 import Testing
 

@@ -1,4 +1,5 @@
 import AppStoreFormats
+import Dice
 import Foundation
 import Testing
 
@@ -10,6 +11,10 @@ import Testing
     private static let environment = ProcessInfo.processInfo.environment
     private static let rounds = environment["PERENNIAL_ROUNDS"].flatMap(Int.init) ?? 20_000
 
+    /// Tags and lengths of ASN.1, and what ends texts.
+    private static let marks: [UInt8] = [
+        0x30, 0x31, 0x04, 0x02, 0xA0, 0x80, 0x84, 0xFF, 0, 0x22, 0x3B,
+    ]
     private static let seed: UInt64 = {
         let seed =
             environment["PERENNIAL_SEED"].flatMap(UInt64.init) ?? .random(in: 0...UInt64.max)
@@ -31,11 +36,11 @@ import Testing
     }
 
     @Test func `a damaged file is refused, or holds what can be written again`() throws {
-        var generator = Damage(state: Self.seed)
+        var generator = Dice(seed: Self.seed)
         let file = try ReceiptMaker.shared.get().file(Self.receipt())
         var readable = 0
         for _ in 0..<Self.rounds {
-            let damaged = generator.damaged(file)
+            let damaged = generator.damaged(file, marks: Self.marks)
             _ = XcodeReceipt.isOne(damaged)
             guard let envelope = try? ReceiptEnvelope(parsing: damaged) else { continue }
             readable += 1
@@ -48,11 +53,13 @@ import Testing
     }
 
     @Test func `a damaged payload is refused, or read and written without loss`() throws {
-        var generator = Damage(state: Self.seed)
+        var generator = Dice(seed: Self.seed)
         let bytes = try Self.receipt().bytes
         var readable = 0
         for _ in 0..<Self.rounds {
-            guard let receipt = try? AppReceipt(parsing: generator.damaged(bytes)) else { continue }
+            guard
+                let receipt = try? AppReceipt(parsing: generator.damaged(bytes, marks: Self.marks))
+            else { continue }
             readable += 1
             let again = try AppReceipt(parsing: receipt.bytes)
             #expect(Set(again.attributes) == Set(receipt.attributes))
@@ -63,7 +70,7 @@ import Testing
     }
 
     @Test func `a damaged transaction receipt is refused, or read`() throws {
-        var generator = Damage(state: Self.seed)
+        var generator = Dice(seed: Self.seed)
         let list = TransactionReceiptFile(
             signedBytes: Array(
                 "{ \"bid\" = \"com.example\"; \"purchase-date-ms\" = \"17\"; }".utf8),
@@ -71,61 +78,27 @@ import Testing
             environment: .sandbox)
         var readable = 0
         for _ in 0..<Self.rounds {
-            let damaged = generator.damaged(list.bytes)
+            let damaged = generator.damaged(list.bytes, marks: Self.marks)
             guard let file = try? TransactionReceiptFile(parsing: damaged) else { continue }
             readable += 1
             _ = try? TransactionReceiptSignature(parsing: file.signature)
-            _ = try? TransactionReceipt(signedBytes: generator.damaged(file.signedBytes))
+            _ = try? TransactionReceipt(
+                signedBytes: generator.damaged(file.signedBytes, marks: Self.marks))
         }
         #expect((1..<Self.rounds).contains(readable))
     }
 
     @Test func `damaged Base64 gives bytes, or nothing`() {
-        var generator = Damage(state: Self.seed)
+        var generator = Dice(seed: Self.seed)
         let text = Array(ReceiptText.text(of: Array(0...255)).utf8)
         var readable = 0
         for _ in 0..<Self.rounds {
-            let damaged = String(decoding: generator.damaged(text), as: UTF8.self)
+            let damaged = String(
+                decoding: generator.damaged(text, marks: Self.marks), as: UTF8.self)
             guard let bytes = ReceiptText.bytes(of: damaged) else { continue }
             readable += 1
             #expect(!bytes.isEmpty && ReceiptText.bytes(of: ReceiptText.text(of: bytes)) == bytes)
         }
         #expect((1..<Self.rounds).contains(readable))
-    }
-}
-
-/// A small generator that gives the same numbers for the same seed (Vigna, splitmix64).
-private struct Damage: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-
-    /// The bytes with one to three places changed: tags and lengths of ASN.1 rather than others.
-    mutating func damaged(_ bytes: [UInt8]) -> [UInt8] {
-        var bytes = bytes
-        for _ in 0..<Int.random(in: 1...3, using: &self) where !bytes.isEmpty {
-            let offset = Int.random(in: bytes.indices, using: &self)
-            switch Int.random(in: 0..<6, using: &self) {
-            case 0: bytes.remove(at: offset)
-            case 1: bytes.insert(bytes[offset], at: offset)
-            case 2: bytes[offset] ^= 1 << UInt8.random(in: 0..<8, using: &self)
-            case 3:
-                let marks: [UInt8] = [
-                    0x30, 0x31, 0x04, 0x02, 0xA0, 0x80, 0x84, 0xFF, 0, 0x22, 0x3B,
-                ]
-                bytes[offset] = marks.randomElement(using: &self) ?? 0
-            case 4:
-                let end = min(offset + Int.random(in: 1...64, using: &self), bytes.count)
-                bytes.insert(contentsOf: bytes[offset..<end], at: offset)
-            default: bytes.removeSubrange(offset..<min(offset + 5, bytes.count))
-            }
-        }
-        return bytes
     }
 }
