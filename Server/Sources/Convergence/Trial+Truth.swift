@@ -171,7 +171,7 @@ extension Trial {
         }
         self.report.figures.events += Int(last)
         guard wrong.count == 0 else {
-            throw breach("event log", wrong.first.map(\.description).joined(separator: "; "))
+            throw breach("event log", wrong.first.joined(separator: "; "))
         }
     }
 

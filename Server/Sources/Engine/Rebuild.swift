@@ -41,7 +41,7 @@ extension Engine {
             // it walks again.
             let expected = report.documents
             if let found = try await finishRebuild(ifDocumentsAre: expected, verifyOnly) {
-                (report.differences, report.firstDifferences) = found
+                (report.differences, report.firstDifferences) = (found.count, found.first)
                 isComplete = true
             } else {
                 position = .start
@@ -90,16 +90,15 @@ extension Engine {
     /// Compares, or swaps, unless there are documents that the walk has not seen: then nil.
     private func finishRebuild(
         ifDocumentsAre expected: Int, _ verifyOnly: Bool
-    ) async throws(EngineFailure) -> (Int, [String])? {
+    ) async throws(EngineFailure) -> Differences? {
         let dialect = store.database.dialect
         let now = now()
-        let found: (Int, [String])? = try await transaction { tx in
+        let found: Differences? = try await transaction { tx in
             try tx.holdWriters(dialect)
             guard try tx.documentCount() == expected else { return nil }
-            let (count, first) = try tx.rebuiltDifferences()
-            let log = try tx.logDifferences()
+            let differences = try tx.rebuiltDifferences() + tx.logDifferences()
             if !verifyOnly { try tx.swapRebuilt(at: now) }
-            return (count + log.count, (first + log.first).map(\.description))
+            return differences
         }
         if found != nil { try await transaction { tx in try tx.endRebuild() } }
         return found

@@ -45,36 +45,33 @@ extension StoreTransaction {
     /// Where the logs are not what they must be: without gaps, each event beginning where the last
     /// one of its purchase ended, the last one ending with what the purchase is, and the money of
     /// all of them that of the timeline. Keeps a few bytes of each purchase in memory.
-    package func logDifferences() throws(StorageFailure) -> (count: Int, first: [Difference]) {
-        var differences: [Difference] = []
-        var count = 0
-        func note(_ texts: [String]) {
-            count += texts.count
-            let room = Self.differencesMax - differences.count
-            differences += texts.prefix(max(0, room)).map { Difference(description: $0) }
-        }
+    package func logDifferences() throws(StorageFailure) -> Differences {
+        var differences = Differences()
         for app in try appsWithPurchases() {
             var walk = LogWalk()
             var last: Int64 = 0
             while true {
                 let events = try events(of: app, after: last, limit: Self.walkBatch)
                 guard let end = events.last else { break }
-                for event in events { note(walk.take(event)) }
+                for event in events { differences.note(walk.take(event)) }
                 last = end.sequence
             }
-            if try lastSequence(of: app) != last { note(["the log of \(app) ends with \(last)"]) }
+            if try lastSequence(of: app) != last {
+                differences.note(["the log of \(app) ends with \(last)"])
+            }
             try eachPurchase(of: app) { (id, row) throws(StorageFailure) in
                 let trace = walk.traces.removeValue(forKey: id)
                 do {
-                    note(wrongs(of: trace, beside: try Self.toldPurchase(id, in: app, row, at: 0)))
-                } catch { note(["\(app) \(id) cannot be read: \(error)"]) }
+                    differences.note(
+                        wrongs(of: trace, beside: try Self.toldPurchase(id, in: app, row, at: 0)))
+                } catch { differences.note(["\(app) \(id) cannot be read: \(error)"]) }
             }
-            note(
+            differences.note(
                 walk.traces.filter { $0.value.after != nil }.map { purchase, _ in
                     "\(app) \(purchase) is told of and not there"
                 })
         }
-        return (count, differences)
+        return differences
     }
 
     private func wrongs(

@@ -1,16 +1,30 @@
 import Ledger
 
-/// A row that is not what the documents make it.
-package struct Difference: Hashable, Sendable, CustomStringConvertible {
-    package var description: String
+/// Rows that are not what the documents, or the log, make them.
+package struct Differences: Hashable, Sendable {
+    /// Differences that are told one by one; of more only the count is.
+    package static let firstMax = 20
+
+    package private(set) var count = 0
+    /// A sentence each.
+    package private(set) var first: [String] = []
+
+    mutating func note(_ sentences: [String]) {
+        count += sentences.count
+        first += sentences.prefix(Self.firstMax - first.count)
+    }
+
+    package static func + (one: Self, other: Self) -> Self {
+        var sum = one
+        sum.count += other.count
+        sum.first += other.first.prefix(firstMax - sum.first.count)
+        return sum
+    }
 }
 
 // A rebuild fills a table of facts beside the one in use, and either compares the two or puts the
 // new one in the other's place.
 extension StoreTransaction {
-    /// Differences that are told one by one; of more only the count is.
-    package static let differencesMax = 20
-
     private static let rebuilt = "facts_rebuilt"
 
     /// Lets no document in until this transaction ends, so that it cannot be overtaken again and
@@ -50,25 +64,24 @@ extension StoreTransaction {
     }
 
     /// How many rows differ from what the documents make, and the first of them.
-    package func rebuiltDifferences() throws(StorageFailure) -> (count: Int, first: [Difference]) {
-        var differences: [Difference] = []
-        var count = 0
-        func note(_ texts: [String]) {
-            count += texts.count
-            let room = Self.differencesMax - differences.count
-            differences += texts.prefix(max(0, room)).map { Difference(description: $0) }
-        }
-        note(try missing(in: "facts", of: Self.rebuilt).map { "fact missing: \($0)" })
-        note(try missing(in: Self.rebuilt, of: "facts").map { "fact without document: \($0)" })
+    package func rebuiltDifferences() throws(StorageFailure) -> Differences {
+        var differences = Differences()
+        differences.note(try missing(in: "facts", of: Self.rebuilt).map { "fact missing: \($0)" })
+        differences.note(
+            try missing(in: Self.rebuilt, of: "facts").map { "fact without document: \($0)" })
         var purchases = 0
         try eachRebuiltTimeline { (app, timeline) throws(StorageFailure) in
             purchases += 1
             let stored = try storedTimeline(of: timeline.purchase, in: app)
-            if stored != timeline.stored { note(["purchase differs: \(app) \(timeline.purchase)"]) }
+            if stored != timeline.stored {
+                differences.note(["purchase differs: \(app) \(timeline.purchase)"])
+            }
         }
         let present = Int(try connection.rows("SELECT count(*) FROM purchases", [])[0].integer(0))
-        if present != purchases { note(["\(present) purchases stored, \(purchases) expected"]) }
-        return (count, differences)
+        if present != purchases {
+            differences.note(["\(present) purchases stored, \(purchases) expected"])
+        }
+        return differences
     }
 
     private func storedTimeline(

@@ -285,8 +285,7 @@ private func expectGapless(_ events: [Event], _ comment: Comment? = nil) {
             }
             #expect(try await store.reading { try $0.logDifferences() }.count == 0)
             try await store.database.write { _ = try $0.run(harm.sql, []) }
-            let found = try await store.reading { try $0.logDifferences() }
-            let texts = found.first.map(\.description)
+            let texts = try await store.reading { try $0.logDifferences() }.first
             #expect(texts.contains { $0.contains(harm.told) }, "\(texts)")
         }
     }
