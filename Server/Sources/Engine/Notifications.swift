@@ -67,17 +67,23 @@ extension Engine {
         // What it claims says better why it was refused, where it is for no app of ours.
         if case .refused = outcome { _ = try self.app(claimedBy: jws) }
         let contents = try trusted(outcome)
-        let attestation = Attestation(
-            notification: contents, jws,
-            from: Attestation.Origin(
-                app: app, source: .notification, receivedAt: receivedAt,
-                digests: digests))
+        return try await keep(
+            Attestation(
+                notification: contents, jws,
+                from: Attestation.Origin(
+                    app: app, source: .notification, receivedAt: receivedAt,
+                    digests: digests)))
+    }
+
+    /// Keeps a notification of either version, and counts it.
+    func keep(_ attestation: Attestation) async throws(EngineFailure) -> KeptNotification {
         report(attestation)
+        let document = attestation.document
         let isNew: Bool
         do { isNew = try await store.keep(attestation.kept) } catch { throw EngineFailure(error) }
         (isNew ? counters.notificationsKept : counters.notificationsRepeated).add()
         return KeptNotification(
-            app: app.id, document: DocumentID(bytes: attestation.document.id), isRepeat: !isNew)
+            app: document.app, document: DocumentID(bytes: document.id), isRepeat: !isNew)
     }
 
     func trusted(_ outcome: NotificationOutcome) throws(EngineFailure) -> NotificationContents {

@@ -14,13 +14,7 @@ extension Engine {
         let outcome = await verifier.notification(
             v1: json, for: app.identity, .secret(app.sharedSecret), at: AppStoreDate(receivedAt))
         let kept = Self.withoutSecret(body, json, app.sharedSecret)
-        let attestation = Self.attestation(try trusted(outcome), kept, origin)
-        report(attestation)
-        let isNew: Bool
-        do { isNew = try await store.keep(attestation.kept) } catch { throw EngineFailure(error) }
-        (isNew ? counters.notificationsKept : counters.notificationsRepeated).add()
-        return KeptNotification(
-            app: app.id, document: DocumentID(bytes: attestation.document.id), isRepeat: !isNew)
+        return try await keep(Self.attestation(try trusted(outcome), kept, origin))
     }
 
     /// One that was kept before.

@@ -32,12 +32,7 @@ actor Reconciler: Service {
     }
 
     func run() async throws {
-        await cancelWhenGracefulShutdown {
-            while !Task.isCancelled {
-                await self.settle()
-                do { try await Task.sleep(for: self.pause) } catch { return }
-            }
-        }
+        await repeating(every: pause) { await self.settle() }
     }
 
     /// Returns when nothing is due that may be asked now. Callers wait for each other, so that each
