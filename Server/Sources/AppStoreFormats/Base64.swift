@@ -17,25 +17,53 @@ package enum Base64: Sendable {
     }
 
     private func encode(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
-        let tables = self == .url ? Base64Tables.url : Base64Tables.standard
-        let whole = bytes.count / 3
-        let tail = tail(of: bytes, from: whole * 3)
-        return [UInt8](unsafeUninitializedCapacity: whole * 4 + tail.count) { out, used in
-            let target = UnsafeMutableRawBufferPointer(out)
-            tables.pairs.withUnsafeBufferPointer { pairs in
-                for group in 0..<whole {
-                    let (a, b, c) = (bytes[group * 3], bytes[group * 3 + 1], bytes[group * 3 + 2])
-                    let high = pairs[Int(a) << 4 | Int(b) >> 4]
-                    let low = pairs[Int(b & 15) << 8 | Int(c)]
-                    target.storeBytes(
-                        of: (UInt32(low) << 16 | UInt32(high)).littleEndian,
-                        toByteOffset: group * 4,
-                        as: UInt32.self)
-                }
-            }
-            for (index, character) in tail.enumerated() { out[whole * 4 + index] = character }
-            used = whole * 4 + tail.count
+        [UInt8](unsafeUninitializedCapacity: count(of: bytes.count)) { out, used in
+            used = write(bytes, to: UnsafeMutableRawBufferPointer(out))
         }
+    }
+
+    /// The characters that so many bytes make.
+    package func count(of bytes: Int) -> Int {
+        self == .url ? (bytes * 4 + 2) / 3 : (bytes + 2) / 3 * 4
+    }
+
+    /// Writes the text of bytes to memory that has room for it (``count(of:)``), and says how many
+    /// characters it has.
+    package func write(
+        _ bytes: UnsafeRawBufferPointer, to target: UnsafeMutableRawBufferPointer
+    ) -> Int {
+        let tables = self == .url ? Base64Tables.url : Base64Tables.standard
+        precondition(target.count >= count(of: bytes.count), "Base64 needs room for its text.")
+        let whole = bytes.count / 3 * 3
+        var (from, end) = (0, 0)
+        tables.pairs.withUnsafeBufferPointer { pairs in
+            // Six bytes at a time, as long as eight may be read.
+            while from + 8 <= bytes.count {
+                let bits = UInt64(
+                    bigEndian: bytes.loadUnaligned(fromByteOffset: from, as: UInt64.self))
+                let text =
+                    UInt64(pairs[Int(truncatingIfNeeded: bits >> 52)])
+                    | UInt64(pairs[Int(truncatingIfNeeded: bits >> 40 & 0xFFF)]) << 16
+                    | UInt64(pairs[Int(truncatingIfNeeded: bits >> 28 & 0xFFF)]) << 32
+                    | UInt64(pairs[Int(truncatingIfNeeded: bits >> 16 & 0xFFF)]) << 48
+                target.storeBytes(of: text.littleEndian, toByteOffset: end, as: UInt64.self)
+                from += 6
+                end += 8
+            }
+            while from < whole {
+                let bits =
+                    Int(bytes[from]) << 16 | Int(bytes[from + 1]) << 8 | Int(bytes[from + 2])
+                let text = UInt32(pairs[bits >> 12]) | UInt32(pairs[bits & 0xFFF]) << 16
+                target.storeBytes(of: text.littleEndian, toByteOffset: end, as: UInt32.self)
+                from += 3
+                end += 4
+            }
+        }
+        for character in tail(of: bytes, from: whole) {
+            target[end] = character
+            end += 1
+        }
+        return end
     }
 
     /// The characters for the one or two bytes that are left over.

@@ -101,15 +101,24 @@ extension JSON {
     }
 
     static func write(integer: Int64, to out: inout [UInt8]) {
-        if integer < 0 { out.append(UInt8(ascii: "-")) }
-        let first = out.count
-        var rest = integer.magnitude
-        repeat {
-            out.append(UInt8(ascii: "0") + UInt8(rest % 10))
-            rest /= 10
-        } while rest > 0
-        out[first...].reverse()
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: integerLengthMax) { digits in
+            var first = digits.count
+            var rest = integer.magnitude
+            repeat {
+                first -= 1
+                digits[first] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+                rest /= 10
+            } while rest > 0
+            if integer < 0 {
+                first -= 1
+                digits[first] = UInt8(ascii: "-")
+            }
+            out.append(contentsOf: UnsafeBufferPointer(rebasing: digits[first...]))
+        }
     }
+
+    /// Of 64 bits: a sign and 19 digits.
+    private static var integerLengthMax: Int { 20 }
 
     static func write(string: String, to out: inout [UInt8]) {
         out.append(UInt8(ascii: "\""))

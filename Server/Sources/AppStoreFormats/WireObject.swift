@@ -8,6 +8,9 @@ package protocol WireObject: WireValue {
     init()
     var unknown: [JSON.Member] { get set }
     mutating func walk(_ fields: inout some Fields)
+    /// The object as compact JSON text, of one that is not needed any more: nothing is copied.
+    /// (Required, so that each type has it compiled for itself.)
+    consuming func spent() -> [UInt8]
 }
 
 /// What a field's value can be: text, number, date, open enumeration, object, or a list of one of
@@ -23,6 +26,9 @@ package protocol WireValue: Hashable, Sendable {
 extension WireValue {
     package func write(to text: inout [UInt8]) { json.write(to: &text) }
 }
+
+/// Bytes that are made room for at first: a notification with two documents has 12,000.
+private let usualLength = 12_288
 
 /// Visits the fields of a ``WireObject``: one implementation reads, the others write.
 package protocol Fields {
@@ -75,11 +81,15 @@ private struct TextWriting: Fields {
 
     mutating func field<Value: WireValue>(_ key: String, _ value: inout Value?) {
         guard let value else { return }
+        write(key: key)
+        value.write(to: &text)
+    }
+
+    private mutating func write(key: String) {
         if !isFirst { text.append(UInt8(ascii: ",")) }
         isFirst = false
         JSON.write(string: key, to: &text)
         text.append(UInt8(ascii: ":"))
-        value.write(to: &text)
     }
 }
 
@@ -103,6 +113,25 @@ extension WireObject {
 
     package func write(to text: inout [UInt8]) {
         var copy = self
+        copy.writeFields(to: &text)
+    }
+
+    /// The object as compact JSON text: what ``json`` has as its bytes.
+    package var bytes: [UInt8] {
+        var copy = self
+        return copy.writtenFields()
+    }
+
+    package consuming func spent() -> [UInt8] { writtenFields() }
+
+    private mutating func writtenFields() -> [UInt8] {
+        var text: [UInt8] = []
+        text.reserveCapacity(usualLength)
+        writeFields(to: &text)
+        return text
+    }
+
+    private mutating func writeFields(to text: inout [UInt8]) {
         text.append(UInt8(ascii: "{"))
         var writing = TextWriting(text: [])
         swap(&writing.text, &text)
@@ -110,17 +139,9 @@ extension WireObject {
             var value: JSON? = member.value
             writing.field(member.key, &value)
         }
-        copy.walk(&writing)
+        walk(&writing)
         swap(&writing.text, &text)
         text.append(UInt8(ascii: "}"))
-    }
-
-    /// The object as compact JSON text: what ``json`` has as its bytes.
-    package var bytes: [UInt8] {
-        var text: [UInt8] = []
-        text.reserveCapacity(1024)
-        write(to: &text)
-        return text
     }
 
     /// Reads an object from JSON text. Throws where the text is no JSON, or no object.

@@ -46,7 +46,7 @@ struct DueQueue<Content: Sendable>: Sendable {
         var parent = 0
         while true {
             var least = parent
-            for child in [2 * parent + 1, 2 * parent + 2] where child < heap.count {
+            for child in 2 * parent + 1...2 * parent + 2 where child < heap.count {
                 if heap[child].precedes(heap[least]) { least = child }
             }
             guard least != parent else { return }

@@ -11,13 +11,23 @@ package struct Notice: Sendable {
         case test
     }
 
-    /// A purchase as it stood.
-    struct Snapshot: Sendable {
+    /// A purchase as it stood. A class, since notices are handed on far more often than read.
+    final class Snapshot: Sendable {
         let transaction: StoreTransaction
         /// With its latest transaction alone; nil for what is no subscription.
         let chain: Subscription?
         let consumptionReason: ConsumptionRequestReason?
         let letterhead: Letterhead
+
+        init(
+            _ transaction: StoreTransaction, chain: Subscription?,
+            _ consumptionReason: ConsumptionRequestReason?, _ letterhead: Letterhead
+        ) {
+            self.transaction = transaction
+            self.chain = chain
+            self.consumptionReason = consumptionReason
+            self.letterhead = letterhead
+        }
     }
 
     package let uuid: String
@@ -139,8 +149,7 @@ extension World {
         let reading = RowReading(
             type: type, subtype: subtype, transaction: transaction, chain: subscription)
         let snapshot = Notice.Snapshot(
-            transaction: transaction, chain: subscription.abridged, consumptionReason: reason,
-            letterhead: letterhead(of: subscription.account))
+            transaction, chain: subscription.abridged, reason, letterhead(of: subscription.account))
         return notice(
             type, subtype, about: .purchase(snapshot), of: subscription.account,
             chain: subscription.id, status: subscription.status, row: row ?? reading.row, at: now)
@@ -153,8 +162,7 @@ extension World {
     ) -> Notice {
         let reading = RowReading(type: type, subtype: nil, transaction: transaction, chain: nil)
         let snapshot = Notice.Snapshot(
-            transaction: transaction, chain: nil, consumptionReason: reason,
-            letterhead: letterhead(of: transaction.account))
+            transaction, chain: nil, reason, letterhead(of: transaction.account))
         return notice(
             type, nil, about: .purchase(snapshot), of: transaction.account,
             chain: transaction.originalID, status: nil, row: row ?? reading.row, at: now)

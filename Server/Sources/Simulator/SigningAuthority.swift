@@ -7,6 +7,9 @@ import X509
 /// The simulator's own public-key infrastructure: a root, an intermediate and a leaf that signs as
 /// Apple's does.
 package struct SigningAuthority: Sendable {
+    /// Bytes of an ES256 signature.
+    private static let signatureCount = 64
+
     /// Leaf, intermediate, root, in DER.
     package let certificates: [[UInt8]]
     private let signingKey: P256.Signing.PrivateKey
@@ -157,21 +160,34 @@ package struct SigningAuthority: Sendable {
     }
 
     /// A payload as a compact JWS, its fields in the order in which it names them.
-    package func sign(_ payload: some WireObject) throws(SigningFailure) -> String {
-        try sign(payload.bytes, head)
+    package func sign(_ payload: consuming some WireObject) throws(SigningFailure) -> String {
+        try sign(payload.spent(), head)
     }
 
+    /// Each part is written where it stays: of a population the copies would else be a tenth of the
+    /// time.
     private func sign(_ payload: [UInt8], _ head: Head) throws(SigningFailure) -> String {
-        let body = Base64.url.encode(payload)
-        let tail = Base64.url.encode(try signature(of: head.digest(with: body)))
-        let count = head.bytes.count + body.count + 1 + tail.count
-        return String(unsafeUninitializedCapacity: count) { document in
-            var end = 0
-            for part in [head.bytes, body, [UInt8(ascii: ".")], tail] {
-                end = document[end...].initialize(fromContentsOf: part)
+        let end = head.bytes.count + Base64.url.count(of: payload.count)
+        let count = end + 1 + Base64.url.count(of: Self.signatureCount)
+        var failure: SigningFailure?
+        let text = String(unsafeUninitializedCapacity: count) { text in
+            let document = UnsafeMutableRawBufferPointer(text)
+            head.bytes.withUnsafeBytes { document.copyMemory(from: $0) }
+            let body = UnsafeMutableRawBufferPointer(rebasing: document[head.bytes.count..<end])
+            _ = payload.withUnsafeBytes { Base64.url.write($0, to: body) }
+            document[end] = UInt8(ascii: ".")
+            let tail = UnsafeMutableRawBufferPointer(rebasing: document[(end + 1)...])
+            do throws(SigningFailure) {
+                let signature = try signature(of: head.digest(with: UnsafeRawBufferPointer(body)))
+                _ = signature.withUnsafeBytes { Base64.url.write($0, to: tail) }
+                return count
+            } catch {
+                failure = error
+                return 0
             }
-            return end
         }
+        if let failure { throw failure }
+        return text
     }
 
     /// An ES256 signature, r and s one after the other.
@@ -224,9 +240,9 @@ private struct Head: Sendable {
     }
 
     /// The hash of what is to be signed: header, dot and payload.
-    func digest(with body: [UInt8]) -> SHA256.Digest {
+    func digest(with body: UnsafeRawBufferPointer) -> SHA256.Digest {
         var hash = hash
-        hash.update(data: body)
+        hash.update(bufferPointer: body)
         return hash.finalize()
     }
 }

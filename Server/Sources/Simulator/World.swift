@@ -182,10 +182,13 @@ extension World {
     mutating func signatureDate(
         of originalTransactionID: String, count: Int64 = 1, at now: AppStoreDate
     ) -> AppStoreDate {
-        let last = lastSigned[originalTransactionID] ?? .min
-        let first = max(now.milliseconds, last &+ 1)
-        lastSigned[originalTransactionID] = first + count - 1
-        return AppStoreDate(milliseconds: first)
+        func next(after last: inout Int64) -> Int64 {
+            let first = max(now.milliseconds, last &+ 1)
+            last = first + count - 1
+            return first
+        }
+        return AppStoreDate(
+            milliseconds: next(after: &lastSigned[originalTransactionID, default: .min]))
     }
 }
 
