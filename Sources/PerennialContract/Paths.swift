@@ -25,9 +25,15 @@ public struct Paths: Sendable {
         "\(wallet(currency, of: id))/debits"
     }
 
+    public static func content(of id: String) -> String { "\(customer(id))/content" }
+
+    public static func file(of content: String) -> String {
+        "/v1/content/\(percentEncoded(content))/file"
+    }
+
     /// Everything but RFC 3986's unreserved characters is encoded, so that an id can hold anything,
     /// a slash too.
-    static func percentEncoded(_ segment: String) -> String {
+    public static func percentEncoded(_ segment: String) -> String {
         let digits = Array("0123456789ABCDEF".utf8)
         var encoded: [UInt8] = []
         for byte in segment.utf8 {

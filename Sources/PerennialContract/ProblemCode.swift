@@ -41,6 +41,11 @@ public struct ProblemCode: RawRepresentable, Hashable, Sendable, Codable {
     public static let walletHasTooLittle = Self(rawValue: "wallet_has_too_little")
     public static let idempotencyKeyReused = Self(rawValue: "idempotency_key_reused")
 
+    // Content
+    public static let contentUnknown = Self(rawValue: "content_unknown")
+    public static let contentNotOpen = Self(rawValue: "content_not_open")
+    public static let contentLinkInvalid = Self(rawValue: "content_link_invalid")
+
     // Customers
     public static let customerIDMeaningless = Self(rawValue: "customer_id_meaningless")
 
@@ -58,6 +63,7 @@ public struct ProblemCode: RawRepresentable, Hashable, Sendable, Codable {
         bodyHasTooMany, cursorUnknown, limitOutOfRange, environmentUnknown, routeUnknown,
         methodNotAllowed, requestNotUnderstood,
         currencyUnknown, amountNotPositive, walletHasTooLittle, idempotencyKeyReused,
+        contentUnknown, contentNotOpen, contentLinkInvalid,
         notificationNotTrusted, notificationForAnotherApp, notificationNotUnderstood,
         notificationIncomplete, purchaseNotTrusted, purchaseForAnotherApp, purchaseNotUnderstood,
         purchaseIncomplete, purchasesMissing, renewalWithoutTransaction,

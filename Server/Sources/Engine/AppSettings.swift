@@ -20,12 +20,14 @@ package struct AppSettings: Hashable, Sendable {
     package var terms: TermRules
     /// What consumables put into which wallet.
     package var wallets: WalletRules
+    /// What is published, and who may read it.
+    package var content: ContentSettings
 
     package init(
         id: AppID, bundleID: String, appAppleID: Int64? = nil, isSimulated: Bool = false,
         sharedSecret: AppSecret? = nil, entitlements: [EntitlementID: Set<ProductID>],
         rules: AccessRules = AccessRules(), terms: TermRules = .none,
-        wallets: WalletRules = .none
+        wallets: WalletRules = .none, content: ContentSettings = .none
     ) {
         self.id = id
         self.bundleID = bundleID
@@ -36,6 +38,7 @@ package struct AppSettings: Hashable, Sendable {
         self.rules = rules
         self.terms = terms
         self.wallets = wallets
+        self.content = content
     }
 
     var identity: AppIdentity {

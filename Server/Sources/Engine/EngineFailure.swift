@@ -23,6 +23,9 @@ package enum EngineFailure: Error, Hashable, Sendable {
     case belongsToAnotherCustomer(PurchaseID)
     case unknownCurrency(CurrencyID, known: [CurrencyID])
     case walletHasTooLittle(CurrencyID, balance: Int64)
+    /// Not in the configuration; or in it, and without a file.
+    case unknownContent(PublicationID, isListed: Bool)
+    case contentNotOpen(PublicationID, reason: String)
     /// The name given to a request was given to another one before.
     case keyOfAnotherRequest
     /// So many writers wait for the database that one more is turned away.
@@ -59,6 +62,10 @@ extension EngineFailure: CustomStringConvertible {
         case .unknownCurrency(let currency, let known):
             "no currency \(currency), there are \(known.map(\.rawValue).joined(separator: ", "))"
         case .walletHasTooLittle(let currency, let balance): "\(currency) has only \(balance)"
+        case .unknownContent(let publication, let isListed):
+            isListed ? "\(publication) has no file" : "there is no content \(publication)"
+        case .contentNotOpen(let publication, let reason):
+            "\(publication) may not be read: \(reason)"
         case .keyOfAnotherRequest: "the idempotency key belongs to another request"
         case .busy: "too many writers wait for the database"
         case .storage(let what): what

@@ -20,6 +20,7 @@ extension Engine {
                     currency, of: customer, payments, in: app, environment: environment)
                 lines += Explanation.lines(of: wallet, currency)
             }
+            lines += Explanation.lines(of: tx.shelf(of: state, in: app))
             for purchase in state.purchases {
                 let link = try tx.link(of: purchase.timeline.purchase, in: appID)
                 let facts = try tx.facts(about: purchase.timeline.purchase, in: appID)
@@ -79,6 +80,16 @@ private enum Explanation {
         }
         lines += state.terms.map { line(of: $0, at: state.asOf) }
         return lines
+    }
+
+    /// The newest that are shown.
+    private static let readingsMax = 10
+
+    static func lines(of readings: [ShelfEntry]) -> [String] {
+        readings.prefix(readingsMax).map { entry in
+            "content \(entry.reading.publication): \(entry.reading.isOpen ? "open" : "shut"). "
+                + entry.reading.reason.sentence
+        }
     }
 
     /// The last entries that are shown.

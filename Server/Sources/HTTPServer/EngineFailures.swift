@@ -59,6 +59,14 @@ extension Refused {
                 .walletHasTooLittle, "The wallet has too little.",
                 detail: "\(currency): \(balance).",
                 remedy: "Take at most the balance, or sell more first.")
+        case .unknownContent(let publication, let isListed):
+            self = .unknownContent(publication, isListed: isListed)
+        case .contentNotOpen(let publication, let reason):
+            self.init(
+                .contentNotOpen, "The customer may not read this.",
+                detail: "\(publication): \(reason)",
+                remedy: "Offer them what opens it; GET /v1/customers/{id}/content says what is "
+                    + "readable.")
         case .keyOfAnotherRequest:
             self.init(
                 .idempotencyKeyReused, "The Idempotency-Key belongs to another request.",
@@ -72,6 +80,15 @@ extension Refused {
                 .storageUnavailable, "The server cannot use its database now.",
                 remedy: "Send the same request again later.", operatorDetail: detail)
         }
+    }
+
+    private static func unknownContent(_ publication: PublicationID, isListed: Bool) -> Refused {
+        Refused(
+            .contentUnknown, isListed ? "This has no file." : "There is no such content.",
+            detail: "Found \(String(publication.rawValue.prefix(shownCharactersMax))).",
+            remedy: isListed
+                ? "Name its file in perennial.yaml, or deliver it yourself."
+                : "Use a content_id of GET /v1/customers/{id}/content.")
     }
 
     private static func unknownCurrency(

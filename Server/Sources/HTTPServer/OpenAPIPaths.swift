@@ -128,6 +128,7 @@ extension OpenAPI {
               }
             },
         \(walletPaths),
+        \(contentPaths),
             "/v1/events": {
               "get": {
                 "operationId": "events",

@@ -26,6 +26,9 @@ extension PerennialServer {
             secret(.get, Paths.events, events),
             keyed(.get, "/v1/customers/{id}/wallets/{currency}", wallet),
             secret(.post, "/v1/customers/{id}/wallets/{currency}/debits", debit),
+            keyed(.get, "/v1/customers/{id}/content", content),
+            Route(
+                method: .get, path: "/v1/content/{content_id}/file", needsKey: true, answer: file),
             open(.get, Paths.health, health),
             open(.get, Paths.ready, ready),
             open(.get, Paths.metrics, metrics),
@@ -58,7 +61,7 @@ extension PerennialServer {
         }
     }
 
-    private func holder(of request: Request) async throws -> KeyHolder {
+    func holder(of request: Request) async throws -> KeyHolder {
         guard let key = BearerKey(request.headers)?.text else { throw Refused.keyMissing }
         do {
             guard let holder = try await keys.holder(of: key, in: engine) else {

@@ -40,6 +40,15 @@ package struct WallClock: Hashable, Sendable {
         return moment(showing: later)
     }
 
+    /// The first moment of a day; nil where the calendar has no such day.
+    package func midnight(year: Int64, month: Int64, day: Int64) -> Instant? {
+        let date = CivilDate(year: year, month: month, day: day)
+        guard (1...12).contains(month), (1...31).contains(day),
+            CivilDate(dayNumber: date.dayNumber) == date
+        else { return nil }
+        return moment(showing: date.dayNumber * CivilDate.dayMilliseconds)
+    }
+
     /// Milliseconds since 1970-01-01, as if the wall's clock were UTC.
     private func shown(at instant: Instant) -> Int64 {
         instant.milliseconds + offset(at: instant)

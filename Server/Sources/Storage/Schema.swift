@@ -16,7 +16,10 @@ package enum Schema {
     package static let oldestVersion = 4
 
     static func steps(_ dialect: Dialect) -> [[String]] {
-        [firstTables(dialect), storeTables(dialect), eventTables(dialect), walletTables(dialect)]
+        [
+            firstTables(dialect), storeTables(dialect), eventTables(dialect), walletTables(dialect),
+            secretTables(dialect),
+        ]
     }
 
     private static func firstTables(_ type: Dialect) -> [String] {

@@ -42,6 +42,7 @@ import Testing
             for (method, path, operation) in try operations(in: await document(of: server)) {
                 let real = path.replacing("{id}", with: "anna")
                     .replacing("{currency}", with: "gems")
+                    .replacing("{content_id}", with: "first")
                 let answer = try await server.send(
                     method, real, key: TestServer.secret,
                     body: method == .post ? #"{"customer_id": "cleo"}"# : nil)
@@ -102,6 +103,13 @@ import Testing
                 PurchasesRequest(
                     customerID: "a", signedTransactions: [], signedRenewalInfos: [],
                     appReceipt: "", transactionReceipt: "", deviceGUID: "")
+            ),
+            ("ContentList", ContentList(items: [])),
+            (
+                "Content",
+                Content(
+                    contentID: "1", title: "", publishedAt: now, readable: true, reason: "",
+                    productIDs: [], url: "", urlUntil: now)
             ),
             ("AliasRequest", AliasRequest(customerID: "a")),
             ("Customer", Customer(customerID: "a", environment: .sandbox, asOf: now)),

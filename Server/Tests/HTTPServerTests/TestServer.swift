@@ -39,7 +39,14 @@ struct TestServer {
     ) async throws {
         let birds = AppSettings(
             id: "birds", bundleID: "com.example.birds", entitlements: ["pro": ["pro.monthly"]],
-            wallets: WalletRules(credits: ["gems.100": ["gems": 100]]))
+            wallets: WalletRules(credits: ["gems.100": ["gems": 100]]),
+            content: ContentSettings(
+                items: [
+                    .init(
+                        Publication(
+                            id: "first", publishedAt: now, entitlement: "pro", products: ["p"]),
+                        title: "First", file: "first.txt")
+                ], place: .elsewhere(url: "https://files.example.com/issues", secret: nil)))
         var logger = Logger(label: "test")
         logger.logLevel = .critical
         let engine = Engine(

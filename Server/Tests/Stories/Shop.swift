@@ -62,24 +62,27 @@ struct Shop: Sendable {
 ///
 /// - Parameters:
 ///   - engine: what the server keeps its rows in.
+///   - app: as the server is configured.
 ///   - notifies: whether the simulator tells the server what happens.
 ///   - questions: what the server asks the simulator.
 func withShop(
-    on engine: StoryDatabase, seed: UInt64 = 1, notifies: Bool = true, graceDays: Int = 16,
+    on engine: StoryDatabase, app: AppConfiguration = birds, seed: UInt64 = 1,
+    notifies: Bool = true, graceDays: Int = 16,
     renewsEarlySeconds: Int64 = 0, questions: LocalStore.Settings.Questions = .none,
     announcements: LocalStore.Settings.Announcements = .signed, era: V1Era = .year2021,
     _ story: @escaping @Sendable (Shop) async throws -> Void
 ) async throws {
     try await engine.withAddress { address in
         try await withShop(
-            at: address, seed: seed, notifies: notifies, graceDays: graceDays,
+            at: address, app, seed: seed, notifies: notifies, graceDays: graceDays,
             renewsEarlySeconds: renewsEarlySeconds, questions: questions,
             announcements: announcements, era: era, story)
     }
 }
 
 private func withShop(
-    at address: String, seed: UInt64, notifies: Bool, graceDays: Int, renewsEarlySeconds: Int64,
+    at address: String, _ app: AppConfiguration, seed: UInt64, notifies: Bool, graceDays: Int,
+    renewsEarlySeconds: Int64,
     questions: LocalStore.Settings.Questions,
     announcements: LocalStore.Settings.Announcements, era: V1Era,
     _ story: @escaping @Sendable (Shop) async throws -> Void
@@ -89,7 +92,7 @@ private func withShop(
     simulator.renewsEarlySeconds = renewsEarlySeconds
     simulator.v1Era = era
     var settings = LocalStore.Settings(
-        app: birds, simulator: simulator, authority: try SigningAuthority(),
+        app: app, simulator: simulator, authority: try SigningAuthority(),
         databaseAddress: address,
         keys: [(Shop.appKey, .app), (Shop.secretKey, .secret)],
         logger: Logger(label: "story") { _ in SwiftLogNoOpLogHandler() })

@@ -51,21 +51,27 @@ extension ConfigurationFile {
                     remedy: "Write it anew.")
             ])
         }
-        let folder = file.deletingLastPathComponent()
+        let home = file.deletingLastPathComponent()
         let environment = ProcessInfo.processInfo.environment
-        try self.init(text, environment: environment) { name in
-            FileManager.default.contents(
-                atPath: URL(fileURLWithPath: name, relativeTo: folder).path
-            ).map(Array.init)
-        }
+        func path(_ name: String) -> String { URL(fileURLWithPath: name, relativeTo: home).path }
+        try self.init(
+            text, environment: environment,
+            folder: { name in
+                var isFolder: ObjCBool = false
+                let found = FileManager.default.fileExists(
+                    atPath: path(name), isDirectory: &isFolder)
+                return found && isFolder.boolValue ? path(name) : nil
+            },
+            file: { FileManager.default.contents(atPath: path($0)).map(Array.init) })
     }
 
-    /// Reads a text. The variables that it names are handed in, and the files by a function, nil
-    /// for one that cannot be read.
+    /// Reads a text. The variables that it names are handed in, and folders and files by functions,
+    /// nil for one that is not there.
     package init(
-        _ text: String, environment: [String: String] = [:], file: @escaping (String) -> [UInt8]?
+        _ text: String, environment: [String: String] = [:],
+        folder: @escaping (String) -> String? = { $0 }, file: @escaping (String) -> [UInt8]?
     ) throws(ConfigurationFailure) {
-        var reader = ConfigurationReader(environment: environment, file: file)
+        var reader = ConfigurationReader(environment: environment, file: file, folder: folder)
         let result = reader.read(text)
         guard reader.complaints.isEmpty else {
             throw ConfigurationFailure(complaints: reader.complaints)

@@ -13,12 +13,18 @@ struct ConfigurationReader {
 
     let environment: [String: String]
     let file: (String) -> [UInt8]?
+    /// The whole path of a folder that the file names; nil where there is none.
+    let folder: (String) -> String?
     var complaints: [Complaint] = []
     var warnings: [Complaint] = []
 
-    init(environment: [String: String], file: @escaping (String) -> [UInt8]?) {
+    init(
+        environment: [String: String], file: @escaping (String) -> [UInt8]?,
+        folder: @escaping (String) -> String?
+    ) {
         self.environment = environment
         self.file = file
+        self.folder = folder
     }
 
     mutating func read(_ text: String) -> ConfigurationFile {
@@ -98,7 +104,7 @@ struct ConfigurationReader {
             of: node,
             known: [
                 "bundle_id", "app_apple_id", "simulated", "products", "terms", "wallets",
-                "storekit", "access", "trust", "app_store", "shared_secret_file",
+                "content", "storekit", "access", "trust", "app_store", "shared_secret_file",
                 "shared_secret_env", "verify_receipt_url",
             ], in: "app \(name)")
         let isSimulated = members["simulated"].flatMap { bool($0) } ?? false
@@ -112,6 +118,9 @@ struct ConfigurationReader {
                 terms: terms(of: products, members["terms"]),
                 wallets: wallets(of: products, members["wallets"])),
             extraRootPaths: [], extraRoots: [])
+        if let content = members["content"] {
+            app.settings.content = self.content(content, of: products, app.settings.terms.clock)
+        }
         if app.settings.bundleID.isEmpty {
             complain(key, "App \(name) has no bundle_id.", "Add it, as App Store Connect shows it.")
         }

@@ -1,0 +1,163 @@
+import Crypto
+import Ledger
+import Storage
+
+/// One publication on a customer's shelf.
+package struct ShelfEntry: Hashable, Sendable {
+    package var item: ContentSettings.Item
+    package var reading: Reading
+    /// Nil where it may not be read, or has no file.
+    package var link: ContentLink?
+}
+
+/// A right to one file for a while, for whoever holds it.
+package struct ContentLink: Hashable, Sendable {
+    package var app: AppID
+    package var publication: PublicationID
+    package var until: Instant
+    /// HMAC-SHA256 over the others.
+    package var signature: [UInt8]
+
+    package init(app: AppID, publication: PublicationID, until: Instant, signature: [UInt8]) {
+        self.app = app
+        self.publication = publication
+        self.until = until
+        self.signature = signature
+    }
+
+    fileprivate init(app: AppID, publication: PublicationID, until: Instant, _ key: SymmetricKey) {
+        self.init(app: app, publication: publication, until: until, signature: [])
+        signature = Array(HMAC<SHA256>.authenticationCode(for: signed, using: key))
+    }
+
+    /// Unambiguous: an app's name holds no line break, and digits neither.
+    private var signed: [UInt8] {
+        Array("\(app)\n\(until.milliseconds)\n\(publication)".utf8)
+    }
+
+    fileprivate func isSigned(by key: SymmetricKey) -> Bool {
+        HMAC<SHA256>.isValidAuthenticationCode(signature, authenticating: signed, using: key)
+    }
+}
+
+extension Engine {
+    /// What has come out, the newest first, and whether a customer may read it, and why. What may be
+    /// read has a link.
+    package func content(
+        of id: CustomerID, app appID: AppID, environment: Environment
+    ) async throws(EngineFailure) -> [ShelfEntry] {
+        let (app, _) = try app(appID)
+        try id.requireMeaning()
+        guard !app.content.items.isEmpty else { return [] }
+        let now = now()
+        let shelf = try await reading { tx in
+            tx.shelf(of: try tx.state(of: id, in: app, environment: environment, at: now), in: app)
+        }
+        let key = try await linkKey(of: appID)
+        let until = now + app.content.linkLifetime
+        return shelf.map { entry in
+            guard entry.reading.isOpen, entry.item.file != nil, app.content.place != nil else {
+                return entry
+            }
+            var linked = entry
+            linked.link = ContentLink(
+                app: appID, publication: entry.reading.publication, until: until, key)
+            return linked
+        }
+    }
+
+    /// The file of an publication for a customer who may read it.
+    package func file(
+        of publication: PublicationID, for id: CustomerID, app appID: AppID,
+        environment: Environment
+    ) async throws(EngineFailure) -> ContentFile {
+        let (app, _) = try app(appID)
+        let now = now()
+        let file = try app.file(of: publication, at: now)
+        try id.requireMeaning()
+        let shelf = try await reading { tx in
+            tx.shelf(of: try tx.state(of: id, in: app, environment: environment, at: now), in: app)
+        }
+        guard let entry = shelf.first(where: { $0.reading.publication == publication }) else {
+            throw .unknownContent(publication, isListed: false)
+        }
+        guard entry.reading.isOpen else {
+            throw .contentNotOpen(publication, reason: entry.reading.reason.sentence)
+        }
+        return file
+    }
+
+    /// The file that a link leads to; nil for a link that is over, or none of ours.
+    package func file(of link: ContentLink) async throws(EngineFailure) -> ContentFile? {
+        let now = now()
+        guard let app = apps[link.app], now < link.until,
+            link.isSigned(by: try await linkKey(of: link.app))
+        else { return nil }
+        return try app.file(of: link.publication, at: now)
+    }
+
+    /// The same for all servers of one database, made when it is first needed.
+    private func linkKey(of app: AppID) async throws(EngineFailure) -> SymmetricKey {
+        let name = "content links"
+        if let known = try await reading({ tx in try tx.secret(name, of: app) }) {
+            return SymmetricKey(data: known)
+        }
+        let now = now()
+        let fresh = SymmetricKey(size: .bits256).withUnsafeBytes { Array($0) }
+        let kept = try await transaction { tx in
+            try tx.addSecret(fresh, name, of: app, at: now)
+            return try tx.secret(name, of: app)
+        }
+        return SymmetricKey(data: kept ?? fresh)
+    }
+}
+
+/// Where a file is, for whoever delivers it.
+package struct ContentFile: Hashable, Sendable {
+    package var place: ContentSettings.Place
+    /// Relative to the place.
+    package var path: String
+    /// Until when a link to it may hold.
+    package var until: Instant
+}
+
+extension AppSettings {
+    fileprivate func file(
+        of publication: PublicationID, at now: Instant
+    ) throws(EngineFailure) -> ContentFile {
+        let item = content.item(publication)
+        guard let path = item?.file, let place = content.place else {
+            throw .unknownContent(publication, isListed: item != nil)
+        }
+        return ContentFile(place: place, path: path, until: now + content.linkLifetime)
+    }
+}
+
+extension StoreTransaction {
+    func shelf(of state: CustomerState, in app: AppSettings) -> [ShelfEntry] {
+        let reader = Reader(
+            of: state.purchases.map(\.timeline), state.terms, app.entitlements, at: state.asOf,
+            access: app.rules, rules: app.content.rules)
+        let items = Dictionary(
+            app.content.items.map { ($0.publication.id, $0) },
+            uniquingKeysWith: { first, _ in first })
+        return reader.readings(of: app.content.items.map(\.publication)).compactMap { reading in
+            items[reading.publication].map { ShelfEntry(item: $0, reading: reading) }
+        }
+    }
+}
+
+extension Reading.Reason {
+    /// One sentence for a person.
+    package var sentence: String {
+        switch self {
+        case .bought(let product): "Bought by itself: \(product)."
+        case .publishedMeanwhile: "Published while they had the right to it."
+        case .currentAtStart(let start): "The newest when their right began on \(start.minute)."
+        case .earlier: "Their right opens everything published before it, too."
+        case .lapsed: "Published while they had the right to it, which they have no more."
+        case .notMeanwhile: "Not published while they had the right to it."
+        case .onlySold: "Only sold by itself, and not bought."
+        }
+    }
+}

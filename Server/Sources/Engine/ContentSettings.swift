@@ -1,0 +1,49 @@
+import Ledger
+
+/// What an app publishes, as the configuration describes it.
+package struct ContentSettings: Hashable, Sendable {
+    package var items: [Item]
+    package var rules: PublicationRules
+    /// Nil where the app delivers its files by itself.
+    package var place: Place?
+    /// How long a link to a file holds.
+    package var linkLifetime: Duration
+
+    package static let linkLifetimeDefault = Duration.seconds(300)
+    package static let none = ContentSettings(items: [])
+
+    package struct Item: Hashable, Sendable {
+        package var publication: Publication
+        package var title: String
+        /// Relative to the place; nil where it has none.
+        package var file: String?
+
+        package init(_ publication: Publication, title: String, file: String? = nil) {
+            self.publication = publication
+            self.title = title
+            self.file = file
+        }
+    }
+
+    /// Where files lie.
+    package enum Place: Hashable, Sendable {
+        /// Of this machine.
+        case folder(String)
+        /// Below an address of the owner's, which is told nothing but the way; with a secret each
+        /// link is signed and ends.
+        case elsewhere(url: String, secret: [UInt8]?)
+    }
+
+    package init(
+        items: [Item], rules: PublicationRules = PublicationRules(), place: Place? = nil,
+        linkLifetime: Duration = Self.linkLifetimeDefault
+    ) {
+        self.items = items
+        self.rules = rules
+        self.place = place
+        self.linkLifetime = linkLifetime
+    }
+
+    /// Whether it is there, and which.
+    func item(_ id: PublicationID) -> Item? { items.first { $0.publication.id == id } }
+}

@@ -1,0 +1,168 @@
+import Crypto
+import Engine
+import HTTPTypes
+import Hummingbird
+import Ledger
+import PerennialContract
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension PerennialServer {
+    /// What a customer may read; with `all=true` also what they may not.
+    @Sendable func content(
+        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+    ) async throws -> Response {
+        let id = try Self.customerID(in: context)
+        let environment = try Self.environment(in: request)
+        let isAll = request.uri.queryParameters["all"] == "true"
+        do {
+            let shelf = try await engine.content(
+                of: id, app: holder.app, environment: environment)
+            return try Answers.ok(
+                ContentList(
+                    items: shelf.filter { isAll || $0.reading.isOpen }.map { Content($0) }))
+        } catch let failure as EngineFailure {
+            throw Refused(failure, subject: .customer)
+        }
+    }
+
+    /// A file, for whoever holds a link, or a key and the id of a customer who may read it.
+    @Sendable func file(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let publication = try Self.publication(in: context)
+        do {
+            let file = try await file(of: publication, request)
+            switch file.place {
+            case .folder(let folder):
+                return try await deliver(file.path, from: folder, request, context)
+            case .elsewhere(let url, let secret):
+                return Self.redirect(to: file.path, below: url, secret, until: file.until)
+            }
+        } catch let failure as EngineFailure {
+            throw Refused(failure, subject: .customer)
+        }
+    }
+
+    private func file(of publication: PublicationID, _ request: Request) async throws -> ContentFile
+    {
+        let asked = request.uri.queryParameters
+        if asked["signature"] != nil {
+            guard let link = ContentLink(to: publication, asked),
+                let file = try await engine.file(of: link)
+            else { throw Refused.contentLinkInvalid }
+            return file
+        }
+        let holder = try await holder(of: request)
+        guard let id = asked["customer_id"] else {
+            throw Refused(
+                .requestNotUnderstood, "The request does not say for whom the file is.",
+                remedy: "Add customer_id=…, or use a url of GET /v1/customers/{id}/content.")
+        }
+        return try await engine.file(
+            of: publication, for: CustomerID(rawValue: String(id)), app: holder.app,
+            environment: try Self.environment(in: request))
+    }
+
+    /// Hummingbird's delivery of files, with ranges and validators, for one file of ours.
+    private func deliver(
+        _ path: String, from folder: String, _ request: Request, _ context: ServerContext
+    ) async throws -> Response {
+        let files = FileMiddleware<ServerContext, LocalFileSystem>(folder, logger: logger)
+        var asked = request
+        asked.head.path =
+            "/"
+            + path.split(separator: "/").map { Paths.percentEncoded(String($0)) }
+            .joined(separator: "/")
+        let found = Request(head: asked.head, body: RequestBody(buffer: .init()))
+        do {
+            var response = try await files.handle(found, context: context) { _, _ in
+                throw HTTPError(.notFound)
+            }
+            response.headers[.cacheControl] = "private"
+            return response
+        } catch let error as HTTPError where error.status == .notFound {
+            throw Refused(
+                .contentUnknown, "The file is not there.", remedy: "Tell whoever runs this server.",
+                operatorDetail: "\(folder)/\(path) cannot be read.")
+        }
+    }
+
+    /// Signed, where there is a secret: HMAC-SHA256 of the path and the second at which it ends.
+    static func redirect(
+        to path: String, below url: String, _ secret: [UInt8]?, until end: Instant
+    ) -> Response {
+        let way = path.split(separator: "/").map { Paths.percentEncoded(String($0)) }
+            .joined(separator: "/")
+        var location = url.hasSuffix("/") ? url + way : "\(url)/\(way)"
+        if let secret {
+            let expires = end.milliseconds / 1000
+            let path = URL(string: location)?.path(percentEncoded: true) ?? "/\(way)"
+            let code = HMAC<SHA256>.authenticationCode(
+                for: Array("\(path)\n\(expires)".utf8), using: SymmetricKey(data: secret))
+            let digits = code.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+            location += "?expires=\(expires)&signature=\(digits)"
+        }
+        return Response(
+            status: .found, headers: [.location: location, .cacheControl: "private, no-store"])
+    }
+
+    private static func publication(in context: ServerContext) throws -> PublicationID {
+        guard let name = context.parameters.get("content_id")?.removingPercentEncoding else {
+            throw Refused(
+                .requestNotUnderstood, "The content id in the path cannot be read.",
+                remedy: "Percent-encode it as UTF-8 (RFC 3986).")
+        }
+        return PublicationID(rawValue: name)
+    }
+}
+
+extension Refused {
+    fileprivate static var contentLinkInvalid: Refused {
+        Refused(
+            .contentLinkInvalid, "This link does not hold, or no more.",
+            remedy: "Ask GET /v1/customers/{id}/content for a new one.")
+    }
+}
+
+extension ContentLink {
+    /// As ``path`` wrote it.
+    fileprivate init?(to publication: PublicationID, _ asked: Parameters) {
+        guard let app = asked["app"], let until = asked["until"].flatMap({ Int64($0) }),
+            let signature = asked["signature"].flatMap({ Self.bytes(String($0)) })
+        else { return nil }
+        self.init(
+            app: AppID(rawValue: String(app)), publication: publication,
+            until: Instant(milliseconds: until),
+            signature: signature)
+    }
+
+    fileprivate var path: String {
+        let digits = signature.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        return Paths.file(of: publication.rawValue)
+            + "?app=\(app)&until=\(until.milliseconds)&signature=\(digits)"
+    }
+
+    /// Two hexadecimal digits a byte.
+    private static func bytes(_ text: String) -> [UInt8]? {
+        let digits = text.compactMap(\.hexDigitValue)
+        guard digits.count == text.count, digits.count == SHA256.byteCount * 2 else { return nil }
+        return stride(from: 0, to: digits.count, by: 2).map {
+            UInt8(digits[$0] << 4 | digits[$0 + 1])
+        }
+    }
+}
+
+extension Content {
+    fileprivate init(_ entry: ShelfEntry) {
+        self.init(
+            contentID: entry.item.publication.id.rawValue, title: entry.item.title,
+            publishedAt: Timestamp(entry.item.publication.publishedAt),
+            readable: entry.reading.isOpen,
+            reason: entry.reading.reason.sentence,
+            productIDs: entry.item.publication.products.map(\.rawValue).sorted(),
+            url: entry.link?.path, urlUntil: entry.link.map { Timestamp($0.until) })
+    }
+}

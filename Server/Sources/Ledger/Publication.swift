@@ -1,0 +1,178 @@
+/// What is published once and read for ever after, such as one issue of a magazine.
+package struct Publication: Hashable, Sendable {
+    package var id: PublicationID
+    package var publishedAt: Instant
+    /// The right whose holders may read it; nil where it is only sold by itself.
+    package var entitlement: EntitlementID?
+    /// Products that open it by themselves.
+    package var products: Set<ProductID>
+
+    package init(
+        id: PublicationID, publishedAt: Instant, entitlement: EntitlementID?,
+        products: Set<ProductID> = []
+    ) {
+        self.id = id
+        self.publishedAt = publishedAt
+        self.entitlement = entitlement
+        self.products = products
+    }
+}
+
+package struct PublicationID: TextIdentifier {
+    package let rawValue: String
+    package init(rawValue: String) { self.rawValue = rawValue }
+}
+
+/// What the app says of all its publications.
+package struct PublicationRules: Hashable, Sendable {
+    /// What was published while somebody had the right stays theirs when they have it no more.
+    package var staysAfterLapse: Bool
+    /// Whoever has the right may read everything that was ever published.
+    package var opensEarlier: Bool
+
+    package init(staysAfterLapse: Bool = true, opensEarlier: Bool = false) {
+        self.staysAfterLapse = staysAfterLapse
+        self.opensEarlier = opensEarlier
+    }
+}
+
+/// Whether a customer may read an publication, and why.
+package struct Reading: Hashable, Sendable {
+    package var publication: PublicationID
+    package var isOpen: Bool
+    package var reason: Reason
+
+    package enum Reason: Hashable, Sendable {
+        /// By itself.
+        case bought(ProductID)
+        /// While they had the right.
+        case publishedMeanwhile
+        /// The newest there was when they came to have the right.
+        case currentAtStart(Instant)
+        /// They have the right, and that opens everything.
+        case earlier
+        /// It would be theirs, if they had the right now.
+        case lapsed
+        /// They had the right before or after, or never.
+        case notMeanwhile
+        case onlySold
+    }
+}
+
+/// All that says what somebody may read: of one customer, at one moment.
+package struct Reader {
+    /// By the right that they give.
+    private let rights: [EntitlementID: Right]
+    private let timelines: [Timeline]
+    private let now: Instant
+    private let access: AccessRules
+    private let rules: PublicationRules
+
+    package init(
+        of timelines: [Timeline], _ terms: [Term], _ entitlements: [EntitlementID: Set<ProductID>],
+        at now: Instant, access: AccessRules, rules: PublicationRules
+    ) {
+        self.timelines = timelines
+        self.now = now
+        self.access = access
+        self.rules = rules
+        rights = entitlements.mapValues { products in
+            let answer = Entitlement.access(
+                through: products, of: timelines, terms, at: now, rules: access)
+            return Right(
+                timelines, terms, through: products, isOpen: answer?.isOpen ?? false, at: now)
+        }
+    }
+
+    /// Of each publication that has come out whether it may be read, the newest first.
+    package func readings(of publications: [Publication]) -> [Reading] {
+        let published = publications.filter { $0.publishedAt <= now }
+            .sorted { ($0.publishedAt, $0.id) > ($1.publishedAt, $1.id) }
+        return published.map { reading(of: $0, among: published) }
+    }
+
+    private func reading(of publication: Publication, among published: [Publication]) -> Reading {
+        if let product = bought(publication) {
+            return Reading(publication: publication.id, isOpen: true, reason: .bought(product))
+        }
+        guard let entitlement = publication.entitlement else {
+            return Reading(publication: publication.id, isOpen: false, reason: .onlySold)
+        }
+        guard let right = rights[entitlement] else {
+            return Reading(publication: publication.id, isOpen: false, reason: .notMeanwhile)
+        }
+        if right.isOpen && rules.opensEarlier {
+            return Reading(publication: publication.id, isOpen: true, reason: .earlier)
+        }
+        guard let reason = reason(of: publication, right, among: published) else {
+            return Reading(publication: publication.id, isOpen: false, reason: .notMeanwhile)
+        }
+        let isOpen = right.isOpen || rules.staysAfterLapse
+        return Reading(
+            publication: publication.id, isOpen: isOpen, reason: isOpen ? reason : .lapsed)
+    }
+
+    private func bought(_ publication: Publication) -> ProductID? {
+        guard !publication.products.isEmpty else { return nil }
+        let answer = Entitlement.access(
+            through: publication.products, of: timelines, at: now, rules: access)
+        return answer.flatMap { $0.isOpen ? $0.product : nil }
+    }
+
+    private func reason(
+        of publication: Publication, _ right: Right, among published: [Publication]
+    ) -> Reading.Reason? {
+        if right.runs.contains(where: { $0.contains(publication.publishedAt) }) {
+            return .publishedMeanwhile
+        }
+        let start = right.runs.first { run in
+            published.first {
+                $0.entitlement == publication.entitlement && $0.publishedAt <= run.lowerBound
+            }?.id == publication.id
+        }
+        return start.map { .currentAtStart($0.lowerBound) }
+    }
+}
+
+/// When somebody had a right, and whether they have it now.
+private struct Right {
+    /// Without gaps within each, in the order of time.
+    let runs: [Range<Instant>]
+    let isOpen: Bool
+
+    /// What was given back counts for nothing, but for what an upgrade or a part of the price gave
+    /// back: those count until then. While access is open past what was paid for, in grace or
+    /// unconfirmed, the last stretch goes on.
+    init(
+        _ timelines: [Timeline], _ terms: [Term], through products: Set<ProductID>, isOpen: Bool,
+        at now: Instant
+    ) {
+        let next = now + .milliseconds(1)
+        let periods = timelines.flatMap(\.periods).filter {
+            products.contains($0.product) && $0.payment.opensByItself && !$0.isVoid
+                && !$0.payment.isGivenBack
+        }
+        let terms = terms.filter { products.contains($0.product) && !$0.payment.isGivenBack }
+        var stretches =
+            periods.map { $0.from..<max($0.from, $0.openUntil ?? next) }
+            + terms.map { $0.from..<max($0.from, $0.until) }
+        stretches = stretches.filter { $0.lowerBound <= now }
+            .sorted { $0.lowerBound < $1.lowerBound }
+        if isOpen { stretches.append((stretches.last?.lowerBound ?? now)..<next) }
+        self.isOpen = isOpen
+        runs = stretches.reduce(into: []) { runs, next in
+            guard let last = runs.last, next.lowerBound <= last.upperBound else {
+                return runs.append(next)
+            }
+            runs[runs.count - 1] = last.lowerBound..<max(last.upperBound, next.upperBound)
+        }
+    }
+}
+
+extension Payment {
+    /// In full, and not because another product took its place.
+    fileprivate var isGivenBack: Bool {
+        guard let revocation, revocation.kind == .refund, !isUpgraded else { return false }
+        return (revocation.percentage ?? Money.whole) >= Money.whole
+    }
+}

@@ -1,0 +1,147 @@
+import Foundation
+import Ledger
+import Testing
+
+/// What may be read of what was published, by a table in plain text. The text says how to read it.
+@Suite struct PublicationTests {
+    @Test(arguments: try PublicationTable.rows())
+    func `who had the right may read what came out then`(row: PublicationTable.Row) throws {
+        let readings = try row.reader(at: row.now).readings(of: row.publications)
+        let open = readings.filter(\.isOpen).map(\.publication.rawValue)
+        let text = open.isEmpty ? "nothing" : open.reversed().joined(separator: " ")
+        #expect(text == row.expected)
+        #expect(readings.allSatisfy { PublicationTable.fits($0, row.rules) })
+    }
+
+    @Test func `readings are told the newest first, with what is shut`() throws {
+        let row = try #require(try PublicationTable.rows().first { $0.what == "sub 10-40" })
+        let reader = try row.reader(at: 60)
+        let publications = [5, 20, 50].map { PublicationTable.publication("\($0)") }
+        let readings = reader.readings(of: publications)
+        #expect(readings.map(\.publication) == ["50", "20", "5"])
+        #expect(
+            readings.map(\.reason) == [
+                .notMeanwhile, .publishedMeanwhile, .currentAtStart(PublicationTable.day(10)),
+            ])
+    }
+}
+
+struct PublicationTable {
+    struct Row: Sendable, CustomTestStringConvertible {
+        var claim: String
+        var rules: PublicationRules
+        var what: String
+        var published: String
+        var now: Int
+        var expected: String
+        var testDescription: String { "\(claim) (\(what) | \(published) | \(now))" }
+
+        var publications: [Publication] {
+            published.split(separator: " ").map { PublicationTable.publication(String($0)) }
+        }
+
+        func reader(at day: Int) throws -> Reader {
+            let bought =
+                what == "nothing" ? [] : what.components(separatedBy: ", ").enumerated().map { $0 }
+            let payments = try bought.map {
+                try PublicationTable.payment($1, transaction: 100 + $0)
+            }
+            let timelines = payments.map { payment in
+                // A chain of renewals is one purchase.
+                let isSubscription = payment.kind == .autoRenewable
+                let id = isSubscription ? "100" : payment.transaction
+                let purchase = PurchaseID(id, in: .production)
+                return Fact(about: purchase, attestedAt: payment.from, .payment(payment))
+            }
+            let chains = Dictionary(grouping: timelines, by: \.purchase).map {
+                Timeline(of: $0.key, $0.value)
+            }
+            return Reader(
+                of: chains, PublicationTable.terms.terms(of: chains),
+                ["magazine": ["monthly", "summer"]], at: PublicationTable.day(day),
+                access: AccessRules(), rules: rules)
+        }
+    }
+
+    /// A term lasts as many days as its product says.
+    static let terms = TermRules(products: [
+        "summer": TermRules.Product(length: Term.Length(months: 0, days: 30), chain: "all")
+    ])
+
+    static func day(_ number: Int) -> Instant {
+        Instant(milliseconds: 1_767_225_600_000) + .days(number)
+    }
+
+    static func publication(_ text: String) -> Publication {
+        let day = Int(text.filter(\.isNumber)) ?? -1
+        return Publication(
+            id: PublicationID(rawValue: text), publishedAt: PublicationTable.day(day),
+            entitlement: text.hasSuffix("!") ? nil : "magazine",
+            products: [ProductID(rawValue: "publication \(text)")])
+    }
+
+    /// Whether a reason goes with what it is a reason for.
+    static func fits(_ reading: Reading, _ rules: PublicationRules) -> Bool {
+        switch reading.reason {
+        case .bought, .publishedMeanwhile, .currentAtStart: reading.isOpen
+        case .earlier: reading.isOpen && rules.opensEarlier
+        case .lapsed: !reading.isOpen && !rules.staysAfterLapse
+        case .notMeanwhile, .onlySold: !reading.isOpen
+        }
+    }
+
+    static func payment(_ text: String, transaction: Int) throws -> Payment {
+        let pattern =
+            #/(?:(sub|term) (\d+)-(\d+)|buy (\S+) on (\d+))(?: (back|shared) (\d+)(?: (\d+)%)?)?/#
+        guard let match = text.wholeMatch(of: pattern)?.output else {
+            throw TermTable.Unreadable(text)
+        }
+        func number(_ part: Substring?) -> Int? { part.flatMap { Int($0) } }
+        let revocation = number(match.7).map { at in
+            Revocation(
+                at: day(at), kind: match.6 == "back" ? .refund : .sharingEnded,
+                percentage: number(match.8).map { Int64($0) * 1000 })
+        }
+        let id = TransactionID(rawValue: "\(transaction)")
+        if let publication = match.4, let at = number(match.5) {
+            return Payment(
+                transaction: id, product: ProductID(rawValue: "publication \(publication)"),
+                kind: .nonConsumable, from: day(at), until: nil, revocation: revocation)
+        }
+        guard let from = number(match.2), let until = number(match.3) else {
+            throw TermTable.Unreadable(text)
+        }
+        guard match.1 == "sub" else {
+            guard until - from == 30 else { throw TermTable.Unreadable(text) }
+            return Payment(
+                transaction: id, product: "summer", kind: .nonRenewing, from: day(from), until: nil,
+                revocation: revocation)
+        }
+        return Payment(
+            transaction: id, product: "monthly", kind: .autoRenewable, from: day(from),
+            until: day(until), revocation: revocation)
+    }
+
+    static func rows() throws -> [Row] {
+        let file = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "Tables/publications.txt")
+        var rows: [Row] = []
+        var rules = PublicationRules()
+        for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n") {
+            if line.hasPrefix("#") { continue }
+            if line.hasPrefix("[") {
+                rules = PublicationRules(
+                    staysAfterLapse: line.hasPrefix("[keep"), opensEarlier: line.hasSuffix("all]"))
+                continue
+            }
+            guard let match = line.wholeMatch(of: #/(.+?): (.+) \| (.+) \| (\d+) => (.+)/#)?.output,
+                let now = Int(match.4)
+            else { throw TermTable.Unreadable(String(line)) }
+            rows.append(
+                Row(
+                    claim: String(match.1), rules: rules, what: String(match.2),
+                    published: String(match.3), now: now, expected: String(match.5)))
+        }
+        return rows
+    }
+}

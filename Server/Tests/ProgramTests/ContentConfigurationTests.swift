@@ -1,0 +1,88 @@
+import Engine
+import Ledger
+import Testing
+
+@testable import Program
+
+@Suite struct ContentConfigurationTests {
+    private func content(_ text: String) throws(ConfigurationFailure) -> ContentSettings? {
+        let lines = text.split(separator: "\n").map { "      \($0)" }
+        let head = [
+            "apps:", "  a:", "    bundle_id: x", "    terms: {time_zone: Europe/Vienna}",
+            "    products: {monthly: [magazine]}", "    content:",
+        ]
+        let file = try ConfigurationFile(
+            (head + lines).joined(separator: "\n"), environment: ["CDN": "secret"],
+            folder: { $0 == "issues" ? "/srv/issues" : nil }, file: { _ in nil })
+        return file.apps.first?.settings.content
+    }
+
+    @Test func `an app says what it publishes, where it lies, and who may read it`() throws {
+        let content = try #require(
+            try content(
+                """
+                folder: issues
+                after_lapse: close
+                earlier: open
+                link_minutes: 10
+                items:
+                  2026-01: {title: January, published: 2026-01-15, entitlement: magazine}
+                  special: {published: 2026-02-01T06:00:00Z, products: [one], file: a/b.pdf}
+                """))
+        #expect(content.place == .folder("/srv/issues"))
+        #expect(content.rules == PublicationRules(staysAfterLapse: false, opensEarlier: true))
+        #expect(content.linkLifetime == .seconds(600))
+        #expect(
+            content.items.map(\.publication) == [
+                // Midnight in Vienna is an hour before that in Greenwich.
+                Publication(
+                    id: "2026-01", publishedAt: Instant(milliseconds: 1_768_431_600_000),
+                    entitlement: "magazine"),
+                Publication(
+                    id: "special", publishedAt: Instant(milliseconds: 1_769_925_600_000),
+                    entitlement: nil, products: ["one"]),
+            ])
+        #expect(content.items.map(\.title) == ["January", "special"])
+        #expect(content.items.map(\.file) == [nil, "a/b.pdf"])
+    }
+
+    @Test func `files may lie elsewhere, with signed links`() throws {
+        let text = """
+            redirect: https://files.example.com/a
+            redirect_secret_env: CDN
+            items: {x: {published: 2026-01-15, entitlement: magazine, file: x.pdf}}
+            """
+        #expect(
+            try content(text)?.place
+                == .elsewhere(
+                    url: "https://files.example.com/a", secret: Array("secret".utf8)))
+    }
+
+    private static let item = "items: {x: {published: 2026-01-15, entitlement: magazine, "
+
+    @Test(arguments: [
+        ("folder: issues", "content has no items."),
+        ("items: {x: {entitlement: magazine}}", "“x” has no date."),
+        ("items: {x: {published: 2026-02-30, entitlement: magazine}}", "“2026-02-30” is no date."),
+        ("items: {x: {published: soon, entitlement: magazine}}", "“soon” is no date."),
+        ("items: {x: {published: 2026-01-15, entitlement: magasine}}", "Did you mean magazine?"),
+        ("items: {x: {published: 2026-01-15}}", "Nothing opens “x”."),
+        (item + "file: x.pdf}}", "Say `folder:` or `redirect:`."),
+        ("folder: issues\n" + item + "file: ../x}}", "“../x” is no file below the folder."),
+        ("folder: issues\n" + item + "file: /etc/passwd}}", "is no file below the folder."),
+        ("folder: issues\n" + item + "file: .env}}", "is no file below the folder."),
+        ("folder: nowhere\n" + item + "}}", "nowhere is no folder."),
+        ("folder: issues\nredirect: https://a.example\n" + item + "}}", "Keep one of them."),
+        ("redirect: files\n" + item + "}}", "“files” is no address."),
+        (
+            "redirect: https://a.example\nredirect_secret_env: NONE\n" + item + "}}",
+            "There is no variable NONE."
+        ),
+        ("after_lapse: burn\n" + item + "}}", "Write one of close, keep."),
+        ("link_minutes: 0\n" + item + "}}", "link_minutes is out of range."),
+    ]) func `a mistake is named, with what to do`(text: String, says: String) throws {
+        let failure = #expect(throws: ConfigurationFailure.self) { try content(text) }
+        let said = failure?.complaints.map(\.description) ?? []
+        #expect(said.contains { $0.contains(says) }, "\(said)")
+    }
+}

@@ -1,0 +1,143 @@
+import AppStoreFormats
+import Engine
+import Foundation
+import Ledger
+import Simulator
+import Testing
+
+@testable import Program
+
+/// A magazine: an issue every ten days, for whoever has `plus`; one is also sold by itself.
+@Suite(.serialized) struct ContentStories {
+    private static let first = Instant(milliseconds: SimulatorSettings.defaultNow.milliseconds)
+
+    /// A folder with a file for each issue, each of a hundred bytes of the issue's letter.
+    private static func withMagazine(
+        on database: StoryDatabase, _ story: @escaping @Sendable (Shop) async throws -> Void
+    ) async throws {
+        let folder = FileManager.default.temporaryDirectory
+            .appending(path: "perennial-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        var app = birds
+        for (place, name) in ["a", "b", "c", "d", "e"].enumerated() {
+            try Data(String(repeating: name, count: 100).utf8)
+                .write(to: folder.appending(path: "\(name).txt"))
+            app.settings.content.items.append(
+                .init(
+                    Publication(
+                        id: PublicationID(rawValue: name),
+                        publishedAt: first + .days(10 * place - 5), entitlement: "plus",
+                        products: name == "a" ? ["guide"] : []),
+                    title: "Issue \(name)", file: "\(name).txt"))
+        }
+        app.settings.content.place = .folder(folder.path)
+        try await withShop(on: database, app: app, story)
+    }
+
+    private static func readable(_ customer: String, in shop: Shop) async throws -> [String] {
+        let list = try await shop.server.get("/v1/customers/\(customer)/content")
+        return try (list["items"]?.array ?? []).map { try $0.text("content_id") }
+    }
+
+    private static func subscribe(_ customer: String, in shop: Shop) async throws -> String {
+        try await shop.addDevice(customer)
+        let bought = try await shop.simulator.post(
+            "/_sim/devices/\(customer)-1/purchases", ["product_id": "plus.monthly"])
+        try await shop.server.post(
+            "/v1/purchases",
+            [
+                "customer_id": .string(customer),
+                "signed_transactions": [.string(try bought.text("signed_transaction"))],
+            ])
+        return try bought.text("original_transaction_id")
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `what came out while one subscribed is read, also after the lapse, and not after a refund`(
+        database: StoryDatabase
+    ) async throws {
+        try await Self.withMagazine(on: database) { shop in
+            #expect(try await Self.readable("anna", in: shop) == [])
+            let anna = try await Self.subscribe("anna", in: shop)
+            let ben = try await Self.subscribe("ben", in: shop)
+            #expect(try await Self.readable("anna", in: shop) == ["a"])
+            try await shop.simulator.post("/_sim/clock", ["advance": "P16D"])
+            #expect(try await Self.readable("anna", in: shop) == ["c", "b", "a"])
+            try await shop.simulator.post("/_sim/subscriptions/\(anna)/cancel", [:])
+            try await shop.simulator.post("/_sim/subscriptions/\(ben)/refund", [:])
+            #expect(try await Self.readable("ben", in: shop) == [])
+            try await shop.simulator.post("/_sim/clock", ["advance": "P20D"])
+            // The fourth came out on day 25, and the month was over before the fifth, on day 35.
+            #expect(try await Self.readable("anna", in: shop) == ["d", "c", "b", "a"])
+            let all = try await shop.server.get("/v1/customers/anna/content?all=true")
+            #expect(all["items"]?.array?.first?["readable"] == false)
+            #expect(
+                all["items"]?.array?.first?["reason"]
+                    == "Not published while they had the right to it.")
+        }
+    }
+
+    @Test func `a link leads to the file, in parts too, until it is over`() async throws {
+        try await Self.withMagazine(on: .sqlite) { shop in
+            _ = try await Self.subscribe("anna", in: shop)
+            let list = try await shop.server.get("/v1/customers/anna/content")
+            let item = try #require(list["items"]?.array?.first)
+            let url = try item.text("url")
+            let open = Wire(base: shop.server.base)
+            let whole = try await open.send("GET", url)
+            #expect(
+                whole.status == 200 && whole.body == Array(repeating: UInt8(ascii: "a"), count: 100)
+            )
+            let part = try await open.send("GET", url, headers: ["Range": "bytes=90-"])
+            #expect(part.status == 206 && part.body.count == 10)
+
+            let altered = url.replacing("/a/", with: "/b/")
+            #expect(try await open.send("GET", altered).json["code"] == "content_link_invalid")
+            let longer = url.replacing(/until=\d/, with: "until=9")
+            #expect(try await open.send("GET", longer).json["code"] == "content_link_invalid")
+            try await shop.simulator.post("/_sim/clock", ["advance": "PT5M"])
+            let over = try await open.send("GET", url)
+            #expect(over.status == 403)
+            #expect(try over.json["code"] == "content_link_invalid")
+        }
+    }
+
+    @Test func `with a key a file is for a customer who may read it`() async throws {
+        try await Self.withMagazine(on: .sqlite) { shop in
+            _ = try await Self.subscribe("anna", in: shop)
+            let path = "/v1/content/a/file?customer_id="
+            #expect(try await shop.server.send("GET", path + "anna").body.count == 100)
+            let ben = try await shop.server.send("GET", path + "ben")
+            #expect(ben.status == 403)
+            #expect(try ben.json["code"] == "content_not_open")
+            let none = try await shop.server.send("GET", "/v1/content/z/file?customer_id=anna")
+            #expect(none.status == 404)
+            // What is not out yet is not there.
+            let early = try await shop.server.send("GET", "/v1/content/c/file?customer_id=anna")
+            #expect(early.status == 404)
+            let nobody = try await shop.server.send("GET", "/v1/content/a/file")
+            #expect(nobody.status == 400)
+            let stranger = try await Wire(base: shop.server.base).send("GET", path + "anna")
+            #expect(stranger.status == 401)
+        }
+    }
+
+    @Test func `what is sold by itself is read by whoever bought it`() async throws {
+        try await Self.withMagazine(on: .sqlite) { shop in
+            try await shop.addDevice("cleo")
+            let bought = try await shop.simulator.post(
+                "/_sim/devices/cleo-1/purchases", ["product_id": "guide"])
+            try await shop.server.post(
+                "/v1/purchases",
+                [
+                    "customer_id": "cleo",
+                    "signed_transactions": [.string(try bought.text("signed_transaction"))],
+                ])
+            #expect(try await Self.readable("cleo", in: shop) == ["a"])
+            let explained = try await shop.engine.explain(
+                "cleo", app: "birds", environment: .production)
+            #expect(explained.contains("content a: open. Bought by itself: guide."))
+        }
+    }
+}
