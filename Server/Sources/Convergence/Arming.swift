@@ -24,12 +24,19 @@ extension FaultFamily {
         case .refusedTokens: [.unauthorized]
         case .absentIDs: [.notFound]
         case .rateLimits: [.rateLimit]
+        case .lateAnswers: [.slow]
         case .brokenAnswers: [.error, .retryableError]
         case .staleAnswers: [.stale]
         case .spentPages: [.expiredToken]
         default: []
         }
     }
+}
+
+extension FaultFamily {
+    /// A store that never answers is what an outage is for: in between it does now and then, or a
+    /// trial would do little else than ask again.
+    fileprivate var mostOfAnswers: Double { self == .spentPages ? 0.6 : 0.3 }
 }
 
 extension Plan {
@@ -70,10 +77,11 @@ extension Plan {
             let kinds = family.notificationFaults
             let share = kinds.count > 1 ? mild : family == .brokenBodies ? mild : odds
             for kind in kinds { faults.notifications.odds[kind] = share }
-            // A store that always asks for a second's rest would be asked every second.
-            let most = family == .rateLimits ? 0.6 : 1
-            for kind in family.apiFaults { faults.api.odds[kind] = min(odds, most) }
+            for kind in family.apiFaults {
+                faults.api.odds[kind] = min(odds, family.mostOfAnswers)
+            }
         }
+        faults.slowSeconds = 0
         let longest = lots.choice(1, 24, Self.lastAttemptHours)
         faults.delay = Faults.Delay(seconds: longest * 3600, isMaximum: true)
         faults.staleSeconds = lots.choice(3600, 86_400, 259_200)
