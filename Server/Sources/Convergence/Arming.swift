@@ -39,6 +39,18 @@ extension FaultFamily {
     fileprivate var mostOfAnswers: Double { self == .spentPages ? 0.6 : 0.3 }
 }
 
+extension DeviceFault {
+    /// Whether a device seldom comes to where it can strike.
+    fileprivate var isRare: Bool {
+        switch self {
+        case .expiredAtRenewal, .lapsedAtRenewal, .listedInRetry, .heldTransaction, .finishedAgain,
+            .stickyEligibility:
+            true
+        default: false
+        }
+    }
+}
+
 extension Plan {
     private static let hour: Int64 = 3_600_000
     /// Apple's attempts end after so many hours.
@@ -82,6 +94,7 @@ extension Plan {
             }
         }
         faults.slowSeconds = 0
+        if turn.flatMap(Calling.of)?.isUntold == true { faults.notifications.odds[.drop] = 1 }
         let longest = lots.choice(1, 24, Self.lastAttemptHours)
         faults.delay = Faults.Delay(seconds: longest * 3600, isMaximum: true)
         faults.staleSeconds = lots.choice(3600, 86_400, 259_200)
@@ -91,7 +104,7 @@ extension Plan {
         if has(.notificationOutage) { faults.notificationOutage = notificationOutage }
         if has(.apiOutage) { faults.apiOutage = apiOutage }
         guard has(.oddDevices) else { return }
-        for fault in DeviceFault.allCases { faults.devices.odds[fault] = 0.1 }
+        for fault in DeviceFault.allCases { faults.devices.odds[fault] = fault.isRare ? 0.5 : 0.1 }
     }
 
     /// Up to eight days, somewhere.

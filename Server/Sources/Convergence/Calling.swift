@@ -28,18 +28,21 @@ struct Calling: Sendable {
     let families: Set<FaultFamily>
     /// Whether a relative shares what is bought.
     let isShared: Bool
+    /// Whether every notification is lost.
+    let isUntold: Bool
 
     /// Days from the first step to the last, and until what follows from it.
     var days: Int { stages.reduce(0) { $0 + $1.hours } / 24 + 2 }
 
     private init(
         _ row: LifecycleRow, with families: Set<FaultFamily> = [], isShared: Bool = false,
-        _ stages: [Stage]
+        isUntold: Bool = false, _ stages: [Stage]
     ) {
         self.row = row
         self.stages = stages
         self.families = families
         self.isShared = isShared
+        self.isUntold = isUntold
     }
 
     package static let rows: [LifecycleRow] = all.map(\.row)
@@ -82,7 +85,7 @@ extension Calling {
         Calling(.firstPurchasePayUpFront, [take(bronze, nil)]),
         // So many periods that the store tells them, and what was lost of them, on two pages.
         Calling(
-            .renewal, with: [.lostNotifications, .lostPosts, .spentPages],
+            .renewal, with: [.lostNotifications, .lostPosts, .spentPages], isUntold: true,
             [buy(weekly)] + Array(repeating: act(.renewNow, 1), count: 44)),
         // Somebody wavers: two words on renewal, which differ and may come in either order.
         Calling(
@@ -91,7 +94,7 @@ extension Calling {
     ]
 
     private static let failures = [
-        Calling(.retryExhausted, [buy(weekly), act(.failBilling), wait(78)]),
+        Calling(.retryExhausted, with: [.oddDevices], [buy(weekly), act(.failBilling), wait(78)]),
         Calling(.cancelledInRetry, [buy(weekly), act(.failBilling), act(.cancel, 9 * day)]),
     ]
 
@@ -136,13 +139,15 @@ extension Calling {
 
     private static let offers = [
         Calling(.offerCodeFirstPurchase, [take(silver, "code.free")]),
-        Calling(.offerOnActive, [buy(silver), take(silver, "loyal", 30)]),
+        Calling(.offerOnActive, with: [.oddDevices], [buy(silver), take(silver, "loyal", 30)]),
         Calling(.offerUpgrade, [buy(silver), take(gold, "code.upfront", 30)]),
         Calling(.offerDowngrade, [buy(silver), take(bronze, "code.upfront", 30)]),
         Calling(
             .offerAfterLapse,
             [buy(weekly), act(.cancel), take(weekly, "comeback", 8 * day)]),
-        Calling(.resubscribedSameProduct, [buy(weekly), act(.cancel), buy(weekly, 9 * day)]),
+        Calling(
+            .resubscribedSameProduct, with: [.oddDevices],
+            [buy(weekly), act(.cancel), buy(weekly, 9 * day)]),
         Calling(
             .resubscribedOtherProduct, [buy(weekly), act(.cancel), buy("weeks.half", 9 * day)]),
     ]

@@ -215,7 +215,10 @@ package actor Crowd {
             in: request.environment == .sandbox ? .sandbox : .production)
         if request.purchase != nil { report.questions += 1 }
         if answer.status == 200 {
-            for letter in Letter.notifications(in: answer.body) { evidence.offer(letter, at: now) }
+            let told =
+                request.purchase == nil
+                ? Letter.notifications(in: answer.body) : Letter.renewals(in: answer.body)
+            for letter in told { evidence.offer(letter, at: now) }
             if let purchase = request.purchase { await reach(purchase) }
         }
         return AppStoreResponse(

@@ -66,6 +66,15 @@ struct Letter: Sendable, CustomStringConvertible {
         }
     }
 
+    /// Renewal information in an answer about subscriptions.
+    static func renewals(in answer: [UInt8]) -> [Letter] {
+        let groups = (try? JSON(parsing: answer))?["data"]?.array ?? []
+        let chains = groups.flatMap { $0["lastTransactions"]?.array ?? [] }
+        return chains.compactMap { chain in
+            chain["signedRenewalInfo"]?.string.flatMap { Letter(renewal: $0) }
+        }
+    }
+
     /// The same, with what it is about.
     var description: String {
         guard let transaction else { return words }
@@ -102,6 +111,8 @@ struct Evidence: Sendable {
 
     private var periods: [Period: TransactionPayload] = [:]
     private var renewals: [String: RenewalPayload] = [:]
+    /// The same, of what may have come.
+    private var offeredRenewals: [String: RenewalPayload] = [:]
     private var horizons: [String: Int64] = [:]
     private var lastWords: [String: Int64] = [:]
     private var lastPeriods: [String: TransactionPayload] = [:]
@@ -119,6 +130,11 @@ struct Evidence: Sendable {
             lastSigned[original] = max(lastSigned[original] ?? signed, signed)
         }
         if let horizon = letter.horizon { reach(original, to: horizon, at: now) }
+        if let new = letter.renewal,
+            isLater(new.signedDate, than: offeredRenewals[original]?.signedDate)
+        {
+            offeredRenewals[original] = new
+        }
     }
 
     /// Whether something that was signed later was on its way before.
@@ -176,6 +192,13 @@ struct Evidence: Sendable {
     func lastPeriod(of original: String) -> TransactionPayload? { lastPeriods[original] }
 
     func renewal(of original: String) -> RenewalPayload? { renewals[original] }
+
+    /// Whether nothing was told, nor may have been, of a purchase's not being renewed.
+    func mayGoOn(_ original: String) -> Bool {
+        [renewals[original], offeredRenewals[original]].compactMap(\.self).allSatisfy {
+            $0.autoRenewStatus == .on && $0.expirationIntent == nil
+        }
+    }
 
     /// When the server may have heard of a purchase last.
     func lastWord(of original: String) -> Int64? { lastWords[original] }

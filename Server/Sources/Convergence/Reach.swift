@@ -24,6 +24,7 @@ package enum Reach {
             "history was silent", "post lost", "post refused", "held open",
             "open although over, not heard", "shut although paid, not heard",
             "everything was heard", "documents in another order",
+            "documents beside their rows",
         ]
 
     /// Of these, what was never come to.

@@ -51,8 +51,6 @@ struct Safety: Sendable {
             last.isUpgraded != true, let end = last.expiresDate?.milliseconds,
             let word = evidence.lastWord(of: original), word < end
         else { return false }
-        let renewal = evidence.renewal(of: original)
-        let goesOn = renewal.map { $0.autoRenewStatus == .on && $0.expirationIntent == nil } ?? true
-        return goesOn && end <= now && now < end + Self.hold
+        return evidence.mayGoOn(original) && end <= now && now < end + Self.hold
     }
 }

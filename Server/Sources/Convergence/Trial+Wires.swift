@@ -75,7 +75,10 @@ extension Trial {
         report.tally.add("API answered \(answer.status)")
         if answer.status == 200 {
             await reach(request)
-            for letter in Letter.notifications(in: answer.body) { evidence.offer(letter, at: now) }
+            let told =
+                request.purchase == nil
+                ? Letter.notifications(in: answer.body) : Letter.renewals(in: answer.body)
+            for letter in told { evidence.offer(letter, at: now) }
         }
         if isSlow, await slowAnswers() > slow {
             report.tally.add("answer came too late")

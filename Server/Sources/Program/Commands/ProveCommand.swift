@@ -130,22 +130,24 @@ private final class ProgressLine: Sendable {
 
     private let total: Int
     private let started = ContinuousClock.now
-    private let told = Mutex(ContinuousClock.now)
+    private let told = Mutex((at: ContinuousClock.now, breaches: 0))
 
     init(total: Int) { self.total = total }
 
     func tell(_ outcome: Proof.Outcome) {
         let now = ContinuousClock.now
         let isDue = told.withLock { told in
-            guard now - told >= Self.pause else { return false }
-            told = now
+            let isBroken = outcome.breaches.count > told.breaches
+            guard isBroken || now - told.at >= Self.pause else { return false }
+            told = (now, outcome.breaches.count)
             return true
         }
         guard isDue else { return }
         let seconds = (now - started).components.seconds
         Outcome.toStandardError(
             "\(outcome.figures.trials) of \(total) seeds, \(seconds) s,"
-                + " \(outcome.breaches.count) broken promises")
+                + " \(outcome.breaches.count) broken promises"
+                + outcome.breaches.map { ", seed \($0.plan.seed)" }.joined())
     }
 }
 
