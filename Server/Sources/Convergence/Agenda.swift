@@ -9,6 +9,10 @@ struct Agenda: Sendable {
         case post(account: Int)
         /// Something is done to somebody's subscription.
         case act
+        /// Renewal is switched on again.
+        case resume(String)
+        /// Whoever is called takes the next step.
+        case step(Int)
         /// Every answer is held against the books.
         case look
         /// A server asks for the notifications that did not reach it.

@@ -24,10 +24,29 @@ extension FaultFamily {
         case .refusedTokens: [.unauthorized]
         case .absentIDs: [.notFound]
         case .rateLimits: [.rateLimit]
+        case .lateAnswers: [.slow]
         case .brokenAnswers: [.error, .retryableError]
         case .staleAnswers: [.stale]
         case .spentPages: [.expiredToken]
         default: []
+        }
+    }
+}
+
+extension FaultFamily {
+    /// A store that never answers is what an outage is for: in between it does now and then, or a
+    /// trial would do little else than ask again.
+    fileprivate var mostOfAnswers: Double { self == .spentPages ? 0.6 : 0.3 }
+}
+
+extension DeviceFault {
+    /// Whether a device seldom comes to where it can strike.
+    fileprivate var isRare: Bool {
+        switch self {
+        case .expiredAtRenewal, .lapsedAtRenewal, .listedInRetry, .heldTransaction, .finishedAgain,
+            .stickyEligibility:
+            true
+        default: false
         }
     }
 }
@@ -70,10 +89,12 @@ extension Plan {
             let kinds = family.notificationFaults
             let share = kinds.count > 1 ? mild : family == .brokenBodies ? mild : odds
             for kind in kinds { faults.notifications.odds[kind] = share }
-            // A store that always asks for a second's rest would be asked every second.
-            let most = family == .rateLimits ? 0.6 : 1
-            for kind in family.apiFaults { faults.api.odds[kind] = min(odds, most) }
+            for kind in family.apiFaults {
+                faults.api.odds[kind] = min(odds, family.mostOfAnswers)
+            }
         }
+        faults.slowSeconds = 0
+        if turn.flatMap(Calling.of)?.isUntold == true { faults.notifications.odds[.drop] = 1 }
         let longest = lots.choice(1, 24, Self.lastAttemptHours)
         faults.delay = Faults.Delay(seconds: longest * 3600, isMaximum: true)
         faults.staleSeconds = lots.choice(3600, 86_400, 259_200)
@@ -83,7 +104,7 @@ extension Plan {
         if has(.notificationOutage) { faults.notificationOutage = notificationOutage }
         if has(.apiOutage) { faults.apiOutage = apiOutage }
         guard has(.oddDevices) else { return }
-        for fault in DeviceFault.allCases { faults.devices.odds[fault] = 0.1 }
+        for fault in DeviceFault.allCases { faults.devices.odds[fault] = fault.isRare ? 0.5 : 0.1 }
     }
 
     /// Up to eight days, somewhere.

@@ -1,5 +1,6 @@
 import AppStoreFormats
 import Ledger
+import Simulator
 
 /// What a document says, read without any trust and without the server's code: what an oracle goes
 /// by.
@@ -10,6 +11,7 @@ struct Letter: Sendable, CustomStringConvertible {
     var words: String
     /// The signed text.
     var payload: String
+    var signedAt: Int64?
     var transaction: TransactionPayload?
     var renewal: RenewalPayload?
 
@@ -21,6 +23,7 @@ struct Letter: Sendable, CustomStringConvertible {
         else { return nil }
         self.payload = payload
         uuid = notification.notificationUUID
+        signedAt = notification.signedDate?.milliseconds
         let type = notification.notificationType?.rawValue ?? "-"
         words = notification.subtype.map { "\(type)/\($0.rawValue)" } ?? type
         if let text = notification.data?.signedTransactionInfo,
@@ -63,6 +66,15 @@ struct Letter: Sendable, CustomStringConvertible {
         }
     }
 
+    /// Renewal information in an answer about subscriptions.
+    static func renewals(in answer: [UInt8]) -> [Letter] {
+        let groups = (try? JSON(parsing: answer))?["data"]?.array ?? []
+        let chains = groups.flatMap { $0["lastTransactions"]?.array ?? [] }
+        return chains.compactMap { chain in
+            chain["signedRenewalInfo"]?.string.flatMap { Letter(renewal: $0) }
+        }
+    }
+
     /// The same, with what it is about.
     var description: String {
         guard let transaction else { return words }
@@ -99,9 +111,12 @@ struct Evidence: Sendable {
 
     private var periods: [Period: TransactionPayload] = [:]
     private var renewals: [String: RenewalPayload] = [:]
+    /// The same, of what may have come.
+    private var offeredRenewals: [String: RenewalPayload] = [:]
     private var horizons: [String: Int64] = [:]
     private var lastWords: [String: Int64] = [:]
     private var lastPeriods: [String: TransactionPayload] = [:]
+    private var lastSigned: [String: Int64] = [:]
     /// Notifications that were answered with 200.
     private(set) var acknowledged: Set<String> = []
     /// Documents that were taken, by their text.
@@ -111,13 +126,35 @@ struct Evidence: Sendable {
     mutating func offer(_ letter: Letter, at now: Int64) {
         guard let original = letter.original else { return }
         lastWords[original] = now
+        if let signed = letter.signedAt {
+            lastSigned[original] = max(lastSigned[original] ?? signed, signed)
+        }
         if let horizon = letter.horizon { reach(original, to: horizon, at: now) }
+        if let new = letter.renewal,
+            isLater(new.signedDate, than: offeredRenewals[original]?.signedDate)
+        {
+            offeredRenewals[original] = new
+        }
+    }
+
+    /// Whether something that was signed later was on its way before.
+    func isOlder(_ letter: Letter) -> Bool {
+        guard let signed = letter.signedAt, let last = letter.original.flatMap({ lastSigned[$0] })
+        else { return false }
+        return signed < last
     }
 
     /// The server may know a purchase to last so long.
     mutating func reach(_ original: String, to horizon: Int64, at now: Int64) {
         lastWords[original] = now
         horizons[original] = max(horizons[original] ?? horizon, horizon)
+    }
+
+    /// The server may know all that the books tell of a purchase.
+    mutating func reach(_ booked: BookedPurchase, at now: Int64) {
+        let moments = [booked.until, booked.graceUntil, booked.period?.upperBound]
+        guard let last = moments.compactMap(\.self).map(\.milliseconds).max() else { return }
+        reach(booked.originalTransactionID, to: last, at: now)
     }
 
     /// It was taken, for certain.
@@ -155,6 +192,13 @@ struct Evidence: Sendable {
     func lastPeriod(of original: String) -> TransactionPayload? { lastPeriods[original] }
 
     func renewal(of original: String) -> RenewalPayload? { renewals[original] }
+
+    /// Whether nothing was told, nor may have been, of a purchase's not being renewed.
+    func mayGoOn(_ original: String) -> Bool {
+        [renewals[original], offeredRenewals[original]].compactMap(\.self).allSatisfy {
+            $0.autoRenewStatus == .on && $0.expirationIntent == nil
+        }
+    }
 
     /// When the server may have heard of a purchase last.
     func lastWord(of original: String) -> Int64? { lastWords[original] }

@@ -1,13 +1,17 @@
+import Simulator
+
 /// What one trial is to be: drawn from its seed, and made smaller by hand or by shrinking.
 package struct Plan: Hashable, Sendable {
     package let seed: UInt64
     package var families: Set<FaultFamily>
-    /// Customers.
+    /// Customers, beside the one who is called.
     package var accounts: Int
     /// Virtual days in which faults happen.
     package var days: Int
     /// Things done to subscriptions beside what the customers do of their own accord.
     package var acts: Int
+    /// The turn that one more customer is there for.
+    package var turn: LifecycleRow?
 
     package static let accountsMax = 1_000
     package static let daysMax = 400
@@ -29,6 +33,19 @@ package struct Plan: Hashable, Sendable {
             families.insert(family)
         }
         if families.contains(.races) { families.insert(.secondServer) }
+        // Of every second seed or so one customer is called, each turn as often as the others.
+        let place = Int(seed % UInt64(2 * Calling.rows.count))
+        guard place < Calling.rows.count else { return }
+        call(to: Calling.rows[place])
+    }
+
+    /// Lets one customer be there for a turn, and all be so that it can be taken.
+    private mutating func call(to row: LifecycleRow) {
+        turn = row
+        accounts -= 1
+        guard let calling = Calling.of(row) else { return }
+        families.formUnion(calling.families)
+        days = max(days, calling.days)
     }
 
     func has(_ family: FaultFamily) -> Bool { families.contains(family) }
@@ -46,6 +63,7 @@ package struct Plan: Hashable, Sendable {
         if accounts != drawn.accounts { options.append("--accounts \(accounts)") }
         if days != drawn.days { options.append("--days \(days)") }
         if acts != drawn.acts { options.append("--acts \(acts)") }
+        if turn != drawn.turn { options.append("--turn \(turn?.rawValue ?? 0)") }
         return options.joined(separator: " ")
     }
 }

@@ -1,3 +1,4 @@
+import Simulator
 import Synchronization
 
 /// Many trials, one after another on each of several workers.
@@ -31,21 +32,26 @@ package struct Proof: Sendable {
         package var accounts: Int?
         package var days: Int?
         package var acts: Int?
+        /// The number of the turn that somebody is called to; 0 for nobody.
+        package var turn: Int?
 
         package init(
             families: Set<FaultFamily>? = nil, accounts: Int? = nil, days: Int? = nil,
-            acts: Int? = nil
+            acts: Int? = nil, turn: Int? = nil
         ) {
             self.families = families
             self.accounts = accounts
             self.days = days
             self.acts = acts
+            self.turn = turn
         }
 
         package func plan(of seed: UInt64) -> Plan {
             var plan = Plan(seed: seed)
             plan.families = families ?? plan.families
-            plan.accounts = min(max(1, accounts ?? plan.accounts), Plan.accountsMax)
+            if let turn { plan.turn = LifecycleRow(rawValue: turn) }
+            let least = plan.turn == nil ? 1 : 0
+            plan.accounts = min(max(least, accounts ?? plan.accounts), Plan.accountsMax)
             plan.days = min(max(1, days ?? plan.days), Plan.daysMax)
             plan.acts = min(max(0, acts ?? plan.acts), Plan.actsMax)
             return plan
@@ -168,13 +174,15 @@ extension Proof {
         add { $0.families = [] }
         add { $0.families = Set(families.prefix(families.count / 2)) }
         add { $0.families = Set(families.suffix(families.count / 2)) }
-        add { $0.accounts = 1 }
+        if plan.turn != nil { add { $0.accounts = 0 } }
+        if plan.accounts > 0 { add { $0.turn = nil } }
+        add { $0.accounts = min(1, $0.accounts) }
         add { $0.acts = 0 }
         add { $0.days = max(1, plan.days / 2) }
         for family in families { add { $0.families.remove(family) } }
         add { $0.acts = plan.acts / 2 }
         add { $0.acts = max(0, plan.acts - 1) }
-        add { $0.accounts = max(1, plan.accounts - 1) }
+        add { $0.accounts = max(plan.turn == nil ? 1 : 0, plan.accounts - 1) }
         add { $0.days = max(1, plan.days * 3 / 4) }
         add { $0.days = max(1, plan.days - 1) }
         return plans

@@ -11,17 +11,9 @@ package enum Reach {
 
     private static let faults: [String] =
         NotificationFault.allCases.map { "notification \($0.rawValue)" }
-        + APIFault.allCases.filter { !apart.contains($0.rawValue) }.map { "API \($0.rawValue)" }
-        + DeviceFault.allCases.filter { !apart.contains($0.rawValue) }
-        .map { "device \($0.rawValue)" }
+        + APIFault.allCases.map { "API \($0.rawValue)" }
+        + DeviceFault.allCases.map { "device \($0.rawValue)" }
         + FaultFamily.allCases.map { "family \($0.rawValue)" }
-
-    /// What a trial does not come to: real time is not waited for, no life is so long that an
-    /// answer has two pages, and its apps look at transactions alone.
-    private static let apart: Set = [
-        "slow", "expired_token", "expired_at_renewal", "lapsed_at_renewal", "listed_in_retry",
-        "held_transaction",
-    ]
 
     private static let ours: [String] =
         Power.Step.allCases.map(\.rawValue) + [
@@ -31,7 +23,8 @@ package enum Reach {
             "lost notification found again", "whole history read", "answer came too late",
             "history was silent", "post lost", "post refused", "held open",
             "open although over, not heard", "shut although paid, not heard",
-            "everything was heard",
+            "everything was heard", "documents in another order",
+            "documents beside their rows",
         ]
 
     /// Of these, what was never come to.

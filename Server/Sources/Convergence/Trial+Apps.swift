@@ -59,8 +59,8 @@ extension Trial {
     /// sides of its end.
     func watchAccounts() async throws {
         if let breach = report.breach { throw breach }
-        for (number, name) in accounts.enumerated() {
-            for booked in await books(of: name) {
+        for (number, books) in await simulator.truths(of: accounts).enumerated() {
+            for booked in books {
                 watchEnds(of: booked)
                 let transactions = booked.charges.map(\.transactionID)
                 for id in transactions + [booked.originalTransactionID]
@@ -92,10 +92,11 @@ extension Trial {
 
     /// The app starts: it posts all that the device has, and asks what its customer may use.
     func open(_ name: String) async throws {
+        if isStormy { _ = try? await simulator.introductoryOffers(on: name + "-1") }
         guard !(await books(of: name)).isEmpty else { return }
         if isStormy, plan.has(.lostPosts), appLots.happens(0.5) { return }
-        let restored = try await simulator.restore(on: name + "-1")
-        try await post(restored.signedTransactions, restored.signedRenewalInfos, of: name)
+        let (transactions, renewals) = try await shown(to: name)
+        try await post(transactions, renewals, of: name)
         guard let server = anyServer() else { return }
         let environment = Ledger.Environment(await books(of: name))
         do {
@@ -103,6 +104,28 @@ extension Trial {
                 CustomerID(rawValue: name), app: House.app, environment: environment)
         } catch { try excuse(error, server) }
         await bury()
+    }
+
+    /// What StoreKit shows an app as it starts: all there is, or what the app looks at instead.
+    private func shown(
+        to name: String
+    ) async throws -> (transactions: [String], renewals: [String]) {
+        let device = name + "-1"
+        let look = appLots.number(in: 0...9)
+        switch isStormy && plan.has(.oddDevices) ? look : 0 {
+        case 4...6:
+            let unfinished = try await simulator.unfinished(on: device)
+            for id in unfinished.compactMap({ Letter(transaction: $0)?.transaction?.transactionId })
+            {
+                try? await simulator.finish(id, on: device)
+            }
+            return (unfinished, [])
+        case 7, 8: return (try await simulator.entitlements(on: device), [])
+        case 9: return (try await simulator.statuses(on: device).map(\.signedTransaction), [])
+        default:
+            let restored = try await simulator.restore(on: device)
+            return (restored.signedTransactions, restored.signedRenewalInfos)
+        }
     }
 
     /// The app posts every transaction that there ever was.
@@ -113,10 +136,10 @@ extension Trial {
 
     /// The app has seen a transaction: it posts the last.
     func postNews(of name: String) async throws {
-        try await post(simulator.transactions(on: name + "-1").suffix(1), [], of: name)
+        try await post(simulator.transactions(on: name + "-1", last: 1), [], of: name)
     }
 
-    private func post(
+    func post(
         _ transactions: [String], _ renewals: [String], of name: String
     ) async throws {
         guard !transactions.isEmpty, let server = anyServer() else { return }
@@ -155,16 +178,24 @@ extension Trial {
     func act() async {
         guard let name = actLots.pick(accounts) else { return }
         let purchase = actLots.pick(await books(of: name))
+        let isWavering = actLots.happens(0.2)
+        let pause = actLots.length(from: .seconds(1), to: .hours(90))
         let act = nextAct(of: purchase)
         guard let purchase, let act else { return }
+        await carryOut(isWavering ? .cancel : act, of: purchase.originalTransactionID)
+        guard isWavering else { return }
+        agenda.add(.resume(purchase.originalTransactionID), at: now + pause)
+    }
+
+    func carryOut(_ act: SubscriptionAct, of purchase: String) async {
         do {
-            _ = try await simulator.change(purchase.originalTransactionID, act)
-            report.note("done: \(act) to \(purchase.originalTransactionID)", at: now)
+            _ = try await simulator.change(purchase, act)
+            report.note("done: \(act) to \(purchase)", at: now)
         } catch { report.tally.add("act refused by the store") }
     }
 
     private func nextAct(of purchase: BookedPurchase?) -> SubscriptionAct? {
-        let product = actLots.pick(house.shop.groups.flatMap(\.subscriptions))
+        let product = actLots.pick(neighbours(of: purchase?.productID))
         let days = actLots.number(in: 1...90)
         let past = actLots.pick(purchase?.charges ?? [])
         let chosen = actLots.number(in: 0...14)
@@ -180,8 +211,14 @@ extension Trial {
         case 11: return .extend(ExtensionOrder(days: days))
         case 12: return .renewNow
         case 13: return past.map { .refund(of: $0.transactionID) }
-        default: return product.map { .changeProduct($0.id) }
+        default: return product.map { .changeProduct($0) }
         }
+    }
+
+    /// The products that one can change to.
+    private func neighbours(of product: String?) -> [String] {
+        let groups = house.shop.groups.map { $0.subscriptions.map(\.id) }
+        return groups.first { group in product.map(group.contains) ?? false } ?? []
     }
 }
 

@@ -6,10 +6,6 @@ import Simulator
 // What must be so at every moment, whatever goes wrong.
 
 extension Trial {
-    /// How long an answer may stay open past an end that nobody has told us the sequel of.
-    static let hold = AccessRules.unconfirmedHoldDefault.inMilliseconds
-    private static let skew = Timeline.clockSkewMax.inMilliseconds
-
     /// Holds every answer against the books.
     func look() async throws {
         report.figures.looks += 1
@@ -47,48 +43,13 @@ extension Trial {
             throw breach("ownership", "\(booked.originalTransactionID) is nobody's any more")
         }
         guard let access = ours.access else { return }
-        if booked.isOpen, !access.isOpen, let reason = evidenceThatOpens(booked) {
-            throw breach("never shut", "\(Holding(booked)), and \(reason); but \(access)")
-        }
+        let safety = Safety(evidence: evidence, now: now)
+        if let breach = safety.breach(of: booked, access) { throw breach }
         if access.isOpen, !booked.isOpen, booked.period != nil {
-            let horizon = evidence.horizon(of: booked.originalTransactionID) ?? .min
-            guard now < horizon + Self.hold + Self.skew else {
-                let heard = Instant(milliseconds: max(0, horizon))
-                throw breach(
-                    "never open",
-                    "\(Holding(booked)), and nothing later than \(heard) was told;"
-                        + " but \(access)")
-            }
             report.tally.add("open although over, not heard")
         }
         if booked.isOpen, !access.isOpen { report.tally.add("shut although paid, not heard") }
         if access.state == .unconfirmed { report.tally.add("held open") }
-    }
-
-    /// Why the server must know that a purchase is open; nil where it need not.
-    private func evidenceThatOpens(_ booked: BookedPurchase) -> String? {
-        let original = booked.originalTransactionID
-        guard let from = booked.period?.lowerBound ?? booked.charges.first?.at else { return nil }
-        let told = evidence.period(of: original, from: from.milliseconds)
-        if let told, told.revocationDate == nil, told.isUpgraded != true {
-            let isRunning = told.expiresDate.map { $0.milliseconds > now } ?? true
-            if isRunning { return "its period was told" }
-            let grace = evidence.renewal(of: original)?.gracePeriodExpiresDate
-            if booked.isInGrace, let grace, grace.milliseconds > now { return "grace was told" }
-        }
-        return isWithinHold(original) ? "nothing was told since its period" : nil
-    }
-
-    /// Whether the last that was told is a period that ended less than a hold ago, and would be
-    /// followed by another.
-    private func isWithinHold(_ original: String) -> Bool {
-        guard let last = evidence.lastPeriod(of: original), last.revocationDate == nil,
-            last.isUpgraded != true, let end = last.expiresDate?.milliseconds,
-            let word = evidence.lastWord(of: original), word < end
-        else { return false }
-        let renewal = evidence.renewal(of: original)
-        let goesOn = renewal.map { $0.autoRenewStatus == .on && $0.expirationIntent == nil } ?? true
-        return goesOn && end <= now && now < end + Self.hold
     }
 
     func breach(_ oracle: String, _ words: String) -> Breach {

@@ -71,7 +71,9 @@ extension Trial {
         var asking = Asking(worker: worker, rules: plan.checkRules) { _ in client }
         asking.questionsAtOnce = 1
         let engine = Engine(
-            database: UnsteadyDatabase(database: database, power: power) { clock.milliseconds },
+            database: UnsteadyDatabase(database: database, power: power, commits: commits) {
+                clock.milliseconds
+            },
             apps: house.apps, verifiers: [House.app: house.verifier],
             now: { Instant(milliseconds: now()) }, asking: asking, logger: Self.logger)
         return Server(number: number, power: power, engine: engine, skew: skew)
@@ -124,6 +126,10 @@ extension Trial {
     /// When a server would ask next; nil where none lives, or nothing is due.
     func nextQuestion() async throws -> Int64? {
         guard servers.contains(where: { $0.power.isOn }) else { return nil }
+        let commits = commits.count
+        if let knownDue, knownDue.commits == commits {
+            return knownDue.due.map { max($0, patience, now) }
+        }
         let far = Instant(milliseconds: .max / 2)
         let due = try await Store(database).reading { tx in
             try Ledger.Environment.allCases.compactMap { environment -> Int64? in
@@ -133,6 +139,7 @@ extension Trial {
                 return max(oldest, paused).milliseconds
             }.min()
         }
+        knownDue = (commits, due)
         return due.map { max($0, patience, now) }
     }
 
@@ -177,12 +184,19 @@ extension Trial {
 
     /// After a delivery the servers look whether something is due: mostly at once.
     func settle() async {
+        await lookWhereDue()
         guard serverLots.happens(0.7), let next = try? await nextQuestion(), next <= now else {
             return
         }
         do { try await askDue() } catch {
             report.breach = report.breach ?? error as? Breach
         }
+    }
+
+    private func lookWhereDue() async {
+        guard isLookDue, report.breach == nil, await simulator.isAtRest else { return }
+        isLookDue = false
+        do { try await look() } catch { report.breach = error as? Breach }
     }
 
     /// A verb may fail where its server has died; else nothing excuses it but what it says itself.

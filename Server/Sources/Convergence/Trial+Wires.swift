@@ -27,7 +27,10 @@ extension Trial {
             return PostAnswer(error: "connection refused")
         }
         let letter = Letter(notification: body)
-        if let letter { evidence.offer(letter, at: now) }
+        if let letter {
+            isLookDue = isLookDue || evidence.isOlder(letter)
+            evidence.offer(letter, at: now)
+        }
         lastBody = body
         let answer = await answer(of: server, to: sabotage?.altered(body, at: now) ?? body)
         let status = answer.status.map { "\($0)" } ?? answer.error ?? ""
@@ -59,6 +62,8 @@ extension Trial {
     func answer(_ call: Call) async throws -> DirectAnswer {
         let request = call.request
         count(request)
+        let isSlow = isStormy && plan.has(.lateAnswers)
+        let slow = isSlow ? await slowAnswers() : 0
         let environment: SimulatedEnvironment =
             request.environment == .sandbox ? .sandbox : .production
         var answer = await simulator.answer(
@@ -70,9 +75,12 @@ extension Trial {
         report.tally.add("API answered \(answer.status)")
         if answer.status == 200 {
             await reach(request)
-            for letter in Letter.notifications(in: answer.body) { evidence.offer(letter, at: now) }
+            let told =
+                request.purchase == nil
+                ? Letter.notifications(in: answer.body) : Letter.renewals(in: answer.body)
+            for letter in told { evidence.offer(letter, at: now) }
         }
-        if isStormy, plan.has(.lateAnswers), wireLots.happens(0.3) {
+        if isSlow, await slowAnswers() > slow {
             report.tally.add("answer came too late")
             throw TooLate()
         }
@@ -90,6 +98,11 @@ extension Trial {
         // The server may die with the answer in its hands.
         try await call.power.step(.atQuestion)
         return answer
+    }
+
+    /// How often the store has answered late: nobody waits for it in real time.
+    private func slowAnswers() async -> Int {
+        await simulator.setFaults { $0.api.struck[.slow] ?? 0 }
     }
 
     /// The first question about a purchase is about its whole past; each further one counts.
@@ -111,11 +124,7 @@ extension Trial {
         }
     }
 
-    func reach(_ booked: BookedPurchase) {
-        let moments = [booked.until, booked.graceUntil, booked.period?.upperBound]
-        guard let last = moments.compactMap(\.self).map(\.milliseconds).max() else { return }
-        evidence.reach(booked.originalTransactionID, to: last, at: now)
-    }
+    func reach(_ booked: BookedPurchase) { evidence.reach(booked, at: now) }
 
     /// What the store has in its books of an account; nothing of one that has not come yet.
     func books(of name: String) async -> [BookedPurchase] {

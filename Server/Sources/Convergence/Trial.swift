@@ -18,6 +18,7 @@ package actor Trial {
     let plan: Plan
     let house: House
     let sabotage: Sabotage?
+    let calling: Calling?
     nonisolated let simulator: AppStoreSimulator
     nonisolated let database: SQLiteDatabase
     let switchboard: Switchboard
@@ -52,6 +53,12 @@ package actor Trial {
     var wireLots: Lots
     /// The notification that was posted last.
     var lastBody: [UInt8]?
+    /// Something came after what was signed later: whoever took the last word answers wrong now.
+    var isLookDue = false
+    /// When something is due, as of so many commits.
+    var knownDue: (commits: Int, due: Int64?)?
+    /// Of all servers.
+    let commits = Commits()
 
     /// Plays a plan to its end, or to the first promise that is not kept.
     ///
@@ -72,6 +79,7 @@ package actor Trial {
         self.plan = plan
         self.house = house
         self.switchboard = switchboard
+        calling = plan.turn.flatMap { Calling.of($0) }
         self.sabotage = sabotage.map { Sabotage($0, house.authority) }
         let simulator = AppStoreSimulator(
             plan.settings(house.shop), authority: house.authority,
@@ -79,10 +87,7 @@ package actor Trial {
             quiesce: { await switchboard.settle() })
         self.simulator = simulator
         database = try SQLiteDatabase.inMemory()
-        let clock = simulator.clock
-        auditor = Engine(
-            database: database, apps: house.apps, verifiers: [House.app: house.verifier],
-            now: { Instant(milliseconds: clock.milliseconds) }, logger: Self.logger)
+        auditor = Self.auditor(of: database, house, simulator.clock)
         report = TrialReport(plan: plan)
         serverLots = plan.lots("servers")
         appLots = plan.lots("apps")
@@ -92,6 +97,19 @@ package actor Trial {
         wireLots = plan.lots("wires")
     }
 
+    private static func auditor(
+        of database: SQLiteDatabase, _ house: House, _ clock: VirtualClock
+    ) -> Engine {
+        Engine(
+            database: database, apps: house.apps, verifiers: [House.app: house.verifier],
+            now: { Instant(milliseconds: clock.milliseconds) }, logger: logger)
+    }
+
+    /// Another one, on another database.
+    func auditor(of database: SQLiteDatabase) -> Engine {
+        Self.auditor(of: database, house, simulator.clock)
+    }
+
     static let logger = Logger(label: "trial") { _ in SwiftLogNoOpLogHandler() }
 
     nonisolated var now: Int64 { simulator.clock.milliseconds }
@@ -99,7 +117,10 @@ package actor Trial {
     private func play() async throws -> TrialReport {
         try await auditor.prepare()
         await simulator.setFaults { [plan] in plan.arm(&$0) }
-        accounts = try await simulator.populate(plan.accounts, within: .days(plan.days))
+        if plan.accounts > 0 {
+            accounts = try await simulator.populate(plan.accounts, within: .days(plan.days))
+        }
+        try await comeCalled()
         startServers()
         fillAgenda()
         do {
@@ -143,6 +164,8 @@ package actor Trial {
         case .open(let account): try await open(accounts[account])
         case .post(let account): try await postNews(of: accounts[account])
         case .act: await act()
+        case .resume(let purchase): await carryOut(.resume, of: purchase)
+        case .step(let number): try await take(step: number)
         case .look: try await look()
         case .catchUp: try await catchUp()
         case .stop(let server):
@@ -160,7 +183,7 @@ package actor Trial {
         await simulator.setFaults { $0.stop() }
         agenda.remove { deed in
             switch deed {
-            case .look: false
+            case .look, .step, .resume: false
             case .open, .post, .act, .catchUp, .stop, .start, .skew: true
             }
         }

@@ -6,6 +6,7 @@ import Synchronization
 struct UnsteadyDatabase: Database {
     let database: any Database
     let power: Power
+    let commits: Commits
     /// Milliseconds since 1970.
     let clock: @Sendable () -> Int64
 
@@ -16,6 +17,7 @@ struct UnsteadyDatabase: Database {
     ) async throws -> Value {
         try await power.step(.beforeCommit)
         let clock = clock
+        defer { commits.add() }
         let value = try await database.write { connection in
             try body(TimedConnection(connection: connection, clock: clock))
         }
@@ -59,6 +61,14 @@ private struct TimedConnection: Connection {
     func runEach(_ sql: String, _ sets: [[Value]]) throws(StorageFailure) -> [Int] {
         try connection.runEach(sql, sets)
     }
+}
+
+/// How often something was written, so that what was read before need not be read again.
+final class Commits: Sendable {
+    private let number = Atomic(0)
+
+    var count: Int { number.load(ordering: .relaxed) }
+    func add() { number.add(1, ordering: .relaxed) }
 }
 
 /// Whether a server's process lives. What it does is a row of steps, and it may die at each.

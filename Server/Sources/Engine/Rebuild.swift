@@ -87,6 +87,15 @@ extension Engine {
         }
     }
 
+    /// Takes in documents of another database, in the order in which they stand: each is verified
+    /// again, as of the moment it was received there. Harmless to repeat.
+    package func take(_ documents: [StoredDocument]) async throws(EngineFailure) {
+        for document in documents {
+            let attestation = try await attestation(again: document)
+            do { _ = try await store.keep(attestation.kept) } catch { throw EngineFailure(error) }
+        }
+    }
+
     /// Compares, or swaps, unless there are documents that the walk has not seen: then nil.
     private func finishRebuild(
         ifDocumentsAre expected: Int, _ verifyOnly: Bool

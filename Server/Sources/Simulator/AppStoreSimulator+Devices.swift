@@ -19,10 +19,12 @@ package struct RestoredPurchases: Hashable, Sendable {
 }
 
 extension AppStoreSimulator {
-    /// All transactions of a device's account, oldest first, as they stand now.
-    package func transactions(on deviceID: String) throws -> [String] {
+    /// All transactions of a device's account, oldest first, as they stand now; or the last that
+    /// it shows, as many as are wished.
+    package func transactions(on deviceID: String, last: Int = .max) throws -> [String] {
         let device = try world.device(deviceID)
-        return try show(world.transactions(of: device.account), as: .transactions, on: device)
+        return try show(
+            world.transactions(of: device.account), as: .transactions, on: device, last: last)
     }
 
     /// The transactions that entitle to something now: as in StoreKit, without consumables.

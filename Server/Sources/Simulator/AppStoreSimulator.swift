@@ -35,7 +35,7 @@ package actor AppStoreSimulator {
     var eligibilitySeen: [String: [String: Bool]] = [:]
     /// Random customers who act by themselves as time goes by.
     private var populations: [Population] = []
-    private var deliveries: Deliveries
+    private(set) var deliveries: Deliveries
     var listeners = Listeners()
     /// The moment of the last event: on a running clock the present may be ahead of it.
     private var settled: AppStoreDate

@@ -91,8 +91,8 @@ struct Subscription: Sendable {
     var paidUntil: AppStoreDate { latest.expires ?? latest.purchased }
 
     /// Whether another period follows, as far as the customer is concerned: the months of a
-    /// commitment do in any case.
-    var goesOn: Bool { renews || isWithinCommitment }
+    /// commitment do in any case, unless it is over.
+    var goesOn: Bool { renews || isWithinCommitment && !isOver }
 
     var isRetrying: Bool {
         switch phase {

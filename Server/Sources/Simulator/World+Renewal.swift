@@ -145,6 +145,11 @@ extension World {
     /// Ends a subscription now for no reason of the customer's. Its last period is cut short.
     mutating func expire(_ id: String, at now: AppStoreDate) throws(StoreProblem) -> [Notice] {
         var subscription = try running(id)
+        guard subscription.latest.purchased <= now else {
+            throw .wrongState(
+                "The next period of \(id) is paid already.",
+                remedy: "Refund it first: POST …/refund.")
+        }
         for index in subscription.transactions.indices {
             let expires = subscription.transactions[index].expires ?? now
             subscription.transactions[index].expires = min(expires, now)

@@ -59,15 +59,27 @@ package final class SQLiteDatabase: Database {
     package func write<Value: Sendable>(
         _ body: @escaping @Sendable (any Connection) throws -> Value
     ) async throws -> Value {
-        try await inTurn(for: .writing, body)
+        guard path != Self.inMemoryPath else { return try writeHere(for: .writing, body) }
+        return try await inTurn(for: .writing, body)
     }
 
     package func read<Value: Sendable>(
         _ body: @escaping @Sendable (any Connection) throws -> Value
     ) async throws -> Value {
         // Such a database has one connection only.
-        guard path != Self.inMemoryPath else { return try await inTurn(for: .reading, body) }
+        guard path != Self.inMemoryPath else { return try writeHere(for: .reading, body) }
         return try readHere(body)
+    }
+
+    /// In its turn, too, but on the thread that asks: where there is no disk to wait for, another
+    /// thread would take longer than the work.
+    private func writeHere<Value>(
+        for purpose: SQLiteSession.Purpose, _ body: (any Connection) throws -> Value
+    ) throws -> Value {
+        try writing.sync {
+            guard let writer = state.withLock({ $0.writer }) else { throw Self.closed }
+            return try writer.transaction(for: purpose, body)
+        }
     }
 
     private func inTurn<Value: Sendable>(

@@ -77,4 +77,17 @@ import Testing
         let info = try await stage.letters().last?.renewal?.commitmentInfo
         #expect(try info?.commitmentRenewalDate == moment("2027-01-20T20:00:00Z"))
     }
+
+    @Test func `after a refund nothing says that the months go on, unless they do`() async throws {
+        let stage = try Stage(shop: TableShop.file()) { $0.habits = [.refundKeepsRenewalOn] }
+        try await stage.simulator.addDevice(account: "anna")
+        let bought = try await stage.simulator.purchase(monthly, on: "anna-1")
+        let id = bought.originalTransactionID
+        try await stage.simulator.change(id, .refund())
+        #expect(try await stage.truth().willRenew)
+        #expect(try await stage.letters().last?.renewal?.autoRenewStatus == .on)
+        try await stage.simulator.change(id, .cancel)
+        #expect(try await !stage.truth().willRenew)
+        #expect(try await stage.letters().last?.renewal?.autoRenewStatus == .off)
+    }
 }

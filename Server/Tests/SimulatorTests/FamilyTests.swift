@@ -239,4 +239,41 @@ import Testing
         #expect(
             try await told(stage) == ["anna: ONE_TIME_CHARGE book", "ben: ONE_TIME_CHARGE book"])
     }
+
+    @Test func `who comes while the next period is paid ahead has the present one, and then that`()
+        async throws
+    {
+        let stage = try await household(["anna"])
+        let id = try await stage.buy("pro.monthly", offer: "none").originalTransactionID
+        try await stage.simulator.change(id, .renewNow)
+        try await stage.simulator.addDevice(account: "ben", family: "cats")
+        try await stage.advance("P1D")
+        #expect(
+            try await told(stage, since: 2) == [
+                "ben: SUBSCRIBED/INITIAL_BUY 1 pro.monthly", "ben: DID_RENEW 1 pro.monthly",
+            ])
+        let anna = try await stage.truth()
+        let ben = try require(
+            try await stage.simulator.truth(of: "ben").purchases.first, "ben has nothing")
+        #expect(ben.isOpen && ben.until == anna.until)
+        #expect(ben.period?.upperBound == anna.period?.upperBound)
+    }
+
+    @Test func `nobody comes in while the purchaser's payment is refused`() async throws {
+        let stage = try await household(["anna"])
+        let id = try await stage.buy("pro.monthly", offer: "none").originalTransactionID
+        try await stage.simulator.change(id, .failBilling)
+        try await stage.advance("P34D")
+        let count = try await told(stage).count
+        try await stage.simulator.addDevice(account: "ben", family: "cats")
+        try await stage.advance("P1D")
+        #expect(try await stage.simulator.truth(of: "ben").purchases.isEmpty)
+        try await stage.simulator.change(id, .recoverBilling)
+        try await stage.advance("P1D")
+        #expect(
+            try await told(stage, since: count) == [
+                "anna: DID_RENEW/BILLING_RECOVERY 1 pro.monthly",
+                "ben: SUBSCRIBED/INITIAL_BUY 1 pro.monthly",
+            ])
+    }
 }

@@ -198,4 +198,12 @@ import Testing
         #expect(stage.letterBox.count >= 2)
         #expect(stage.simulator.clock.milliseconds == stopped)
     }
+
+    @Test func `what is paid ahead cannot be ended before it begins`() async throws {
+        let stage = try Stage()
+        let id = try await stage.buy("pro.monthly", offer: "none").originalTransactionID
+        try await stage.simulator.change(id, .renewNow)
+        await #expect(throws: StoreProblem.self) { try await stage.simulator.change(id, .expire) }
+        #expect(try await stage.truth().isOpen)
+    }
 }

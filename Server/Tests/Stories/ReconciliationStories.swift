@@ -1,5 +1,6 @@
 import AppStoreFormats
 import Ledger
+import Storage
 import Testing
 
 /// What the server comes to know although nobody tells it: by asking.
@@ -85,5 +86,111 @@ import Testing
                 "anna", app: "birds", environment: .production)
             #expect(known.purchases.first?.timeline.periods.count == 7)
         }
+    }
+
+    @Test func `after a longer silence than the history is kept, no more is asked for than that`()
+        async throws
+    {
+        try await withShop(on: .sqlite, notifies: false, questions: .all) { shop in
+            try await shop.addDevice(Stage.account)
+            var stage = Stage(simulator: shop.simulator, server: shop.server)
+            try await stage.play(.buy("pro.monthly")) { _ in }
+            try await stage.play(.pass("PT2H")) { _ in }
+            #expect(try await Self.historyAnswers(shop.simulator).last == 200)
+            try await shop.simulator.post("/_sim/faults", Self.apiFails)
+            try await stage.play(.pass("P200D")) { _ in }
+            #expect(try await Self.historyAnswers(shop.simulator).last == 500)
+            try await shop.simulator.post("/_sim/faults", Self.apiWorks)
+            try await stage.play(.pass("PT20M")) { _ in }
+            #expect(try await Self.historyAnswers(shop.simulator).last == 200)
+            try await stage.compare("after two hundred days")
+        }
+    }
+
+    /// What each question for lost notifications of the production environment was answered with.
+    private static func historyAnswers(_ simulator: Wire) async throws -> [Int64] {
+        let entries = try await simulator.get("/_sim/log")["entries"]?.array ?? []
+        return entries.filter {
+            $0["what"] == "call" && $0["environment"] == "production"
+                && $0["endpoint"]?.string?.hasSuffix("notifications/history") == true
+        }.compactMap { $0["status"]?.integer }
+    }
+
+    @Test func `how far behind the asking is can be read, and is nothing once it has caught up`()
+        async throws
+    {
+        try await withShop(on: .sqlite, notifies: false, questions: .all) { shop in
+            try await shop.addDevice(Stage.account)
+            var stage = Stage(simulator: shop.simulator, server: shop.server)
+            try await stage.play(.buy("pro.monthly")) { _ in }
+            try await stage.play(.pass("PT2H")) { _ in }
+            #expect(try await Self.gauge("due", shop.server) == 0)
+            #expect(try await Self.gauge("failures_in_a_row", shop.server) == 0)
+            try await shop.simulator.post("/_sim/faults", Self.apiFails)
+            try await stage.play(.pass("P32D")) { _ in }
+            try await stage.play(.pass("PT3H")) { _ in }
+            #expect(try await Self.gauge("due", shop.server) == 1)
+            #expect(try await Self.gauge("oldest_due_seconds", shop.server) > 0)
+            #expect(try await Self.gauge("failures_in_a_row", shop.server) > 3)
+            try await shop.simulator.post("/_sim/faults", Self.apiWorks)
+            for _ in 0..<4 { try await stage.play(.pass("PT15M")) { _ in } }
+            #expect(try await Self.gauge("due", shop.server) == 0)
+            #expect(try await Self.gauge("failures_in_a_row", shop.server) == 0)
+        }
+    }
+
+    private static func gauge(_ name: String, _ server: Wire) async throws -> Double {
+        let text = String(decoding: try await server.send("GET", "/metrics").body, as: UTF8.self)
+        let line = text.split(separator: "\n").first {
+            $0.hasPrefix("perennial_checks_\(name){") && $0.contains("production")
+        }
+        let number = line?.split(separator: " ").last.flatMap { Double($0) }
+        return try #require(number, "no gauge \(name) in \(text)")
+    }
+
+    @Test func `reconcile by hand asks about one customer, and about what is due`() async throws {
+        try await withShop(on: .sqlite, notifies: false) { shop in
+            let folder = try TemporaryFolder()
+            defer { folder.remove() }
+            try await StoryDatabase.sqlite.withAddress { address in
+                let program = try await ServerProgram(
+                    folder: folder, simulator: shop.simulator, on: .sqlite, address,
+                    leaseSeconds: 5)
+                try await shop.addDevice(Stage.account)
+                let bought = try await shop.simulator.post(
+                    "/_sim/devices/\(Stage.device)/purchases", ["product_id": "pro.monthly"])
+                let original = try bought.text("original_transaction_id")
+                let server = try await program.start()
+                var app = server.wire
+                app.bearer = program.key
+                let posted: JSON = [
+                    "customer_id": .string(Stage.account),
+                    "signed_transactions": [.string(try bought.text("signed_transaction"))],
+                ]
+                try await app.post("/v1/purchases", posted)
+                server.kill()
+                // While nobody serves, renewal is switched off, and nobody is told.
+                try await shop.simulator.post("/_sim/subscriptions/\(original)/cancel")
+                let one = try program.run(["reconcile", "--customer", Stage.account])
+                #expect(one.status == 0 && one.output.contains("answered with"), "\(one.output)")
+                #expect(try await program.willRenew(original) == false)
+                let none = try program.run(["reconcile", "--customer", "nobody"])
+                #expect(none.status == 0 && none.output.contains("No purchase is known"))
+                let all = try program.run(["reconcile"])
+                #expect(all.status == 0, "\(all.output)")
+                #expect(all.output.contains("birds production: 0 due"), "\(all.output)")
+            }
+        }
+    }
+}
+
+extension ServerProgram {
+    /// What the rows say of a chain's renewal; nil where they say nothing.
+    fileprivate func willRenew(_ original: String) async throws -> Bool? {
+        let store = Store(try engine.open(database))
+        let purchase = PurchaseID(TransactionID(rawValue: original), in: .production)
+        let timeline = try await store.reading { try $0.timeline(of: purchase, in: "birds") }
+        store.database.close()
+        return timeline?.renewal?.value.willRenew
     }
 }

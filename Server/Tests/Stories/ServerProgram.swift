@@ -37,7 +37,7 @@ struct ServerProgram: Sendable {
     /// A secret key of the app.
     let key: String
 
-    private static let startSeconds = 30.0
+    fileprivate static let startSeconds = 30.0
 
     struct Missing: Error, CustomStringConvertible {
         var description: String
@@ -101,6 +101,17 @@ struct ServerProgram: Sendable {
         func pause() { Foundation.kill(process, SIGSTOP) }
         func resume() { Foundation.kill(process, SIGCONT) }
 
+        /// Returns when it answers.
+        fileprivate func wait(for path: String) async throws {
+            let deadline = Date(timeIntervalSinceNow: ServerProgram.startSeconds)
+            while Date() < deadline {
+                if let answer = try? await wire.send("GET", path), answer.status == 200 { return }
+                try await Task.sleep(for: .milliseconds(20))
+            }
+            kill()
+            throw Missing(description: "the program did not become ready")
+        }
+
         /// As the power would go: no signal that could be heard.
         func kill() {
             Foundation.kill(process, SIGKILL)
@@ -109,8 +120,9 @@ struct ServerProgram: Sendable {
         }
     }
 
-    func start() async throws -> Running {
-        let port = try Self.freePort()
+    /// - Parameter port: nil takes one that is free.
+    func start(port wished: UInt16? = nil) async throws -> Running {
+        let port = try wished ?? Self.freePort()
         let process = Process()
         process.executableURL = try Self.executable()
         process.arguments =
@@ -120,15 +132,8 @@ struct ServerProgram: Sendable {
         try process.run()
         let running = Running(
             wire: Wire(base: "http://127.0.0.1:\(port)"), process: process.processIdentifier)
-        let deadline = Date(timeIntervalSinceNow: Self.startSeconds)
-        while Date() < deadline {
-            if let ready = try? await running.wire.send("GET", "/ready"), ready.status == 200 {
-                return running
-            }
-            try await Task.sleep(for: .milliseconds(20))
-        }
-        running.kill()
-        throw Missing(description: "the server did not become ready")
+        try await running.wait(for: "/ready")
+        return running
     }
 
     /// Runs another command of the program to its end.
@@ -189,7 +194,7 @@ struct ServerProgram: Sendable {
         return payloads.filter { !kept.contains(Array(SHA256.hash(data: Data($0.utf8)))) }
     }
 
-    private static func executable() throws -> URL {
+    fileprivate static func executable() throws -> URL {
         let folder = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
         for candidate in [
             folder,
@@ -203,7 +208,7 @@ struct ServerProgram: Sendable {
     }
 
     /// A port that nobody listens on at the moment.
-    private static func freePort() throws -> UInt16 {
+    static func freePort() throws -> UInt16 {
         let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(socket) }
         var address = sockaddr_in()
@@ -217,5 +222,22 @@ struct ServerProgram: Sendable {
         }
         guard bound else { throw Missing(description: "no port is free") }
         return UInt16(bigEndian: address.sin_port)
+    }
+}
+
+/// The built program `perennial`, as `simulate`.
+enum SimulatorProgram {
+    static func start(in folder: TemporaryFolder) async throws -> ServerProgram.Running {
+        let port = try ServerProgram.freePort()
+        let process = Process()
+        process.executableURL = try ServerProgram.executable()
+        process.arguments = ["simulate", "--port", "\(port)", "--data", folder.path + "/store"]
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        let running = ServerProgram.Running(
+            wire: Wire(base: "http://127.0.0.1:\(port)"), process: process.processIdentifier)
+        try await running.wait(for: "/_sim/health")
+        return running
     }
 }

@@ -10,8 +10,10 @@ struct ProveCommand: AsyncParsableCommand {
         commandName: "prove",
         abstract: "Play random lives with faults, and hold every answer against the books.")
 
+    private static let seedsDefault: ClosedRange<UInt64> = 1...500
+
     @Option(help: "The seeds, such as 1..500.", transform: Self.range)
-    var seeds: ClosedRange<UInt64> = 1...500
+    var seeds = Self.seedsDefault
     @Option(help: "Trials at the same time; else one for each core.")
     var workers = ProcessInfo.processInfo.activeProcessorCount
     @Option(help: "Which faults, by name and with commas; none for none; else as each seed has it.")
@@ -19,15 +21,21 @@ struct ProveCommand: AsyncParsableCommand {
     @Option(help: "Customers of each trial; else as the seed has it.") var accounts: Int?
     @Option(help: "Virtual days with faults; else as the seed has it.") var days: Int?
     @Option(help: "Things done beside what customers do; else as the seed has it.") var acts: Int?
+    @Option(help: "The turn that one customer is there for, by its number; 0 for none.")
+    var turn: Int?
     @Option(help: "A bug to plant, by name: the proof must find it.") var plant: String?
+    @Option(help: "So many customers through long outages, instead of trials; one world per seed.")
+    var crowd: Int?
     @Flag(help: "Leave a failed story as long as it is.") var noShrinking = false
 
     func run() async throws {
         try await Outcome.reported {
+            if let crowd { return try await prove(crowd) }
             let proof = Proof(
                 try House(), seeds: seeds, workers: workers, sabotage: try bug(),
                 narrowing: Proof.Narrowing(
-                    families: try families(), accounts: accounts, days: days, acts: acts))
+                    families: try families(), accounts: accounts, days: days, acts: acts,
+                    turn: turn))
             let started = ContinuousClock.now
             let bar = ProgressLine(total: seeds.count)
             let outcome = try await proof.run { bar.tell($0) }
@@ -37,6 +45,30 @@ struct ProveCommand: AsyncParsableCommand {
                 print(ProofText.story(of: report, shrunk: shown, plant: plant))
             }
             try conclude(outcome)
+        }
+    }
+
+    /// Every trouble, for each seed.
+    private func prove(_ accounts: Int) async throws {
+        guard (1...Crowd.accountsMax).contains(accounts) else {
+            throw StartFailure(
+                "The crowd is \(accounts).", remedy: "Choose 1 to \(Crowd.accountsMax).")
+        }
+        let house = try House()
+        var broken = 0
+        // Whole worlds: one, unless more are asked for.
+        for seed in seeds == Self.seedsDefault ? 1...1 : seeds {
+            for trouble in Crowd.Trouble.allCases {
+                let started = ContinuousClock.now
+                let report = try await Crowd.play(
+                    accounts, trouble, seed: seed, days: days ?? 90, in: house)
+                print(ProofText.crowd(report, seed: seed, in: ContinuousClock.now - started))
+                broken += report.breach == nil ? 0 : 1
+            }
+        }
+        guard broken == 0 else {
+            throw StartFailure(
+                "\(broken) crowds were told wrong.", remedy: "See the sentences above.")
         }
     }
 
@@ -98,22 +130,24 @@ private final class ProgressLine: Sendable {
 
     private let total: Int
     private let started = ContinuousClock.now
-    private let told = Mutex(ContinuousClock.now)
+    private let told = Mutex((at: ContinuousClock.now, breaches: 0))
 
     init(total: Int) { self.total = total }
 
     func tell(_ outcome: Proof.Outcome) {
         let now = ContinuousClock.now
         let isDue = told.withLock { told in
-            guard now - told >= Self.pause else { return false }
-            told = now
+            let isBroken = outcome.breaches.count > told.breaches
+            guard isBroken || now - told.at >= Self.pause else { return false }
+            told = (now, outcome.breaches.count)
             return true
         }
         guard isDue else { return }
         let seconds = (now - started).components.seconds
         Outcome.toStandardError(
             "\(outcome.figures.trials) of \(total) seeds, \(seconds) s,"
-                + " \(outcome.breaches.count) broken promises")
+                + " \(outcome.breaches.count) broken promises"
+                + outcome.breaches.map { ", seed \($0.plan.seed)" }.joined())
     }
 }
 
@@ -144,6 +178,20 @@ enum ProofText {
             $0.localizedStandardCompare($1) == .orderedAscending
         }
         lines += names.map { "  \($0): \(outcome.tally[$0])" }
+        return lines.joined(separator: "\n")
+    }
+
+    static func crowd(_ report: Crowd.Report, seed: UInt64, in time: Duration) -> String {
+        let lines = [
+            "seed \(seed), \(report.trouble.rawValue): \(report.trouble.summary)",
+            "  customers              \(report.accounts), with \(report.purchases) purchases",
+            "  answers, late          \(report.answers), \(report.late)",
+            "  held open              \(report.held)",
+            "  notifications refused  \(report.refusedNotifications)",
+            "  questions              \(report.questions)",
+            "  \(time.components.seconds) s; "
+                + (report.breach.map { "broken: \($0)" } ?? "no broken promise"),
+        ]
         return lines.joined(separator: "\n")
     }
 

@@ -15,7 +15,8 @@ enum DeviceLook: Hashable, Sendable {
 extension AppStoreSimulator {
     /// Shows its account's transactions as a device does: signed anew, and as its faults have it.
     func show(
-        _ transactions: [StoreTransaction], as look: DeviceLook, on device: Device
+        _ transactions: [StoreTransaction], as look: DeviceLook, on device: Device,
+        last wished: Int = .max
     ) throws -> [String] {
         let account = device.account
         let faults = strike(look, of: account, shows: transactions)
@@ -30,6 +31,7 @@ extension AppStoreSimulator {
         if faults.contains(.latestTwice), let last = shown.last { shown.append(last) }
         if faults.contains(.newestFirst) { shown.reverse() }
         if !faults.isDisjoint(with: [.emptyRead, .lapsedAtRenewal]) { shown = [] }
+        shown = shown.suffix(wished)
         var documents = try shown.map { try sign($0, on: device.id) }
         if let last = shown.last, let spoiled = try sign(last, on: device.id, faults) {
             documents[documents.count - 1] = spoiled

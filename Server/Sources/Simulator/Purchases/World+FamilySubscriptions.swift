@@ -9,14 +9,19 @@ extension World {
         _ source: Subscription, as member: Account.Key, at now: AppStoreDate
     ) -> [Notice] {
         let isGiven = !source.isOver && mayHave(member, source.latest)
+        // Nobody comes in while the purchaser has nothing but the hope of a payment.
+        let present = source.transactions.last { $0.covers(now) }
         guard let id = sharings[source.id]?.shares[member], let own = subscriptions[id] else {
-            return isGiven ? beginSharing(source, with: member, at: now) : []
+            guard isGiven, let present else { return [] }
+            return beginSharing(source, from: present, with: member, at: now)
         }
         var chain = own
         var notices = revokePast(&chain, with: source, at: now)
-        if isGiven {
-            notices +=
-                own.isOver ? resume(&chain, source, at: now) : keepUp(&chain, source, at: now)
+        if isGiven, own.isOver {
+            guard let present else { return notices }
+            notices.append(resume(&chain, source, from: present, at: now))
+        } else if isGiven {
+            notices += keepUp(&chain, source, at: now)
         } else if !own.isOver {
             notices.append(end(&chain, source, at: now))
         }
@@ -25,25 +30,35 @@ extension World {
     }
 
     private mutating func beginSharing(
-        _ source: Subscription, with member: Account.Key, at now: AppStoreDate
+        _ source: Subscription, from present: StoreTransaction, with member: Account.Key,
+        at now: AppStoreDate
     ) -> [Notice] {
         let id = newID()
-        let first = copy(
-            source.latest, id: id, of: id, for: member, from: max(now, source.latest.purchased))
+        let first = copy(present, id: id, of: id, for: member, from: now)
         chainOfTransaction[id] = id
-        let chain = source.followed(by: member, id: id, transactions: [first])
+        var chain = source.followed(by: member, id: id, transactions: [first])
+        chain.transactions[0].expires = present.expires
         keep(chain)
         accounts[member]?.sharedChains.append(id)
         sharings[source.id, default: Sharing()].shares[member] = id
+        shareRest(of: source, after: present)
         return [notice(.subscribed, .initialBuy, of: chain, at: now)]
     }
 
     private mutating func resume(
-        _ chain: inout Subscription, _ source: Subscription, at now: AppStoreDate
-    ) -> [Notice] {
-        append(source.latest, to: &chain, from: max(now, source.latest.purchased))
+        _ chain: inout Subscription, _ source: Subscription, from present: StoreTransaction,
+        at now: AppStoreDate
+    ) -> Notice {
+        append(present, to: &chain, from: now)
         chain = source.followed(by: chain.account, id: chain.id, transactions: chain.transactions)
-        return [notice(.subscribed, .resubscribe, of: chain, at: now)]
+        chain.transactions[chain.transactions.count - 1].expires = present.expires
+        shareRest(of: source, after: present)
+        return notice(.subscribed, .resubscribe, of: chain, at: now)
+    }
+
+    /// What was charged ahead follows at once, as a renewal.
+    private mutating func shareRest(of source: Subscription, after present: StoreTransaction) {
+        if present.id != source.latest.id { shareSoon(source.id) }
     }
 
     /// The purchaser's periods that are new, or else the change of state.

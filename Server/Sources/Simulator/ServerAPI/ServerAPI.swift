@@ -2,6 +2,8 @@ import AppStoreFormats
 
 /// What the App Store Server API remembers beside the world's books.
 struct ServerAPI: Sendable {
+    /// The token whose signature was found good last: one token is for many calls.
+    var lastToken: (authorization: String, token: BearerToken)?
     var rates = RateLimits()
     var modifications = Modifications()
     /// By its token, the UUID of each test notification.
@@ -83,8 +85,14 @@ extension AppStoreSimulator {
     }
 
     private func authorize(_ request: APIRequest) throws(BearerToken.Refusal) {
-        let token = try BearerToken(
-            request.authorization, keys: settings.apiKeys, bundleID: settings.bundleID)
+        let token: BearerToken
+        if let known = api.lastToken, known.authorization == request.authorization {
+            token = known.token
+        } else {
+            token = try BearerToken(
+                request.authorization, keys: settings.apiKeys, bundleID: settings.bundleID)
+            api.lastToken = request.authorization.map { ($0, token) }
+        }
         try token.requireCurrent(at: [request.arrived, clock.now])
     }
 

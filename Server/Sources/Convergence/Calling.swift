@@ -1,0 +1,186 @@
+import AppStoreFormats
+import Simulator
+
+/// What one customer of a trial is there for: a turn of the table of lifecycles that random lives
+/// take too rarely.
+struct Calling: Sendable {
+    enum Step: Hashable, Sendable {
+        case buy(PurchaseOrder)
+        /// Done to the subscription bought last.
+        case act(SubscriptionAct)
+        /// Done to what was bought last, of whatever kind.
+        case once(TransactionAct)
+        case extendAll(String)
+        case sendTest
+        case remindOfExternalPurchase
+        case rescindConsent
+    }
+
+    /// A step, and the hours since the one before.
+    struct Stage: Hashable, Sendable {
+        let hours: Int
+        let step: Step
+    }
+
+    let row: LifecycleRow
+    let stages: [Stage]
+    /// What must go wrong for the turn to be of interest.
+    let families: Set<FaultFamily>
+    /// Whether a relative shares what is bought.
+    let isShared: Bool
+    /// Whether every notification is lost.
+    let isUntold: Bool
+
+    /// Days from the first step to the last, and until what follows from it.
+    var days: Int { stages.reduce(0) { $0 + $1.hours } / 24 + 2 }
+
+    private init(
+        _ row: LifecycleRow, with families: Set<FaultFamily> = [], isShared: Bool = false,
+        isUntold: Bool = false, _ stages: [Stage]
+    ) {
+        self.row = row
+        self.stages = stages
+        self.families = families
+        self.isShared = isShared
+        self.isUntold = isUntold
+    }
+
+    package static let rows: [LifecycleRow] = all.map(\.row)
+
+    static func of(_ row: LifecycleRow) -> Calling? { all.first { $0.row == row } }
+
+    private static let all = beginnings + failures + choices + refunds + prices + offers + others
+}
+
+// MARK: - The callings
+
+extension Calling {
+    private static let day = 24
+
+    private static func buy(_ product: String, _ hours: Int = 0) -> Stage {
+        Stage(hours: hours, step: .buy(PurchaseOrder(product, offerID: PurchaseOrder.noOffer)))
+    }
+
+    private static func take(_ product: String, _ offer: String?, _ hours: Int = 0) -> Stage {
+        Stage(hours: hours, step: .buy(PurchaseOrder(product, offerID: offer)))
+    }
+
+    private static func act(_ act: SubscriptionAct, _ hours: Int = 12) -> Stage {
+        Stage(hours: hours, step: .act(act))
+    }
+
+    private static func once(_ act: TransactionAct, _ hours: Int = 12) -> Stage {
+        Stage(hours: hours, step: .once(act))
+    }
+
+    /// Nothing is done, but so long the trial lasts.
+    private static func wait(_ days: Int) -> Stage { act(.resume, days * day) }
+
+    private static let weekly = "weeks.one"
+    private static let silver = "tiers.silver"
+    private static let bronze = "tiers.bronze"
+    private static let gold = "tiers.gold"
+
+    private static let beginnings = [
+        Calling(.firstPurchasePayUpFront, [take(bronze, nil)]),
+        // So many periods that the store tells them, and what was lost of them, on two pages.
+        Calling(
+            .renewal, with: [.lostNotifications, .lostPosts, .spentPages], isUntold: true,
+            [buy(weekly)] + Array(repeating: act(.renewNow, 1), count: 44)),
+        // Somebody wavers: two words on renewal, which differ and may come in either order.
+        Calling(
+            .renewalOn, with: [.overtakenNotifications],
+            [buy(silver), act(.cancel, 30), act(.resume, 0), act(.cancel, 60), act(.resume, 0)]),
+    ]
+
+    private static let failures = [
+        Calling(.retryExhausted, with: [.oddDevices], [buy(weekly), act(.failBilling), wait(78)]),
+        Calling(.cancelledInRetry, [buy(weekly), act(.failBilling), act(.cancel, 9 * day)]),
+    ]
+
+    private static let choices = [
+        Calling(.upgrade, [buy(silver), act(.changeProduct(gold), 9 * day)]),
+        Calling(.downgradeChosen, [buy(silver), act(.changeProduct(bronze))]),
+        Calling(
+            .downgradeReverted,
+            [buy(silver), act(.changeProduct(bronze)), act(.changeProduct(silver), 30)]),
+        Calling(
+            .downgradeTookEffect, [buy(silver), act(.changeProduct(bronze), 20 * day), wait(13)]),
+        Calling(
+            .crossgradeSameDuration, [buy(silver), act(.changeProduct("tiers.silver.other"))]),
+        Calling(.crossgradeOtherDuration, [buy(gold), act(.changeProduct("tiers.gold.yearly"))]),
+    ]
+
+    private static let refunds = [
+        Calling(.refundRequestGranted, [buy(silver), act(.requestRefund(.other, .granted))]),
+        Calling(.refundRequestDeclined, [buy(silver), act(.requestRefund(.legal, .declined))]),
+        Calling(
+            .refundReversed, [buy(silver), act(.refund()), act(.reverseRefund(), 3 * day)]),
+        Calling(
+            .extendedForAll,
+            [buy(silver), Stage(hours: 30, step: .extendAll(silver)), wait(2)]),
+    ]
+
+    private static let rise = SubscriptionAct.raisePrice(
+        PriceRise.Order(price: 99_990, needsConsent: true))
+
+    private static let prices = [
+        Calling(.priceRiseToBeAgreed, [buy(silver), act(rise)]),
+        Calling(.priceRiseAgreed, [buy(silver), act(rise), act(.consent, 50)]),
+        Calling(.priceRiseUnanswered, [buy(weekly), act(rise), wait(8)]),
+        Calling(.priceRiseDeclined, [buy(weekly), act(rise), act(.decline, 40), wait(7)]),
+        Calling(
+            .priceRiseWithoutConsent,
+            [
+                buy(silver),
+                act(.raisePrice(PriceRise.Order(price: 99_990, needsConsent: false))),
+            ]),
+    ]
+
+    private static let offers = [
+        Calling(.offerCodeFirstPurchase, [take(silver, "code.free")]),
+        Calling(.offerOnActive, with: [.oddDevices], [buy(silver), take(silver, "loyal", 30)]),
+        Calling(.offerUpgrade, [buy(silver), take(gold, "code.upfront", 30)]),
+        Calling(.offerDowngrade, [buy(silver), take(bronze, "code.upfront", 30)]),
+        Calling(
+            .offerAfterLapse,
+            [buy(weekly), act(.cancel), take(weekly, "comeback", 8 * day)]),
+        Calling(
+            .resubscribedSameProduct, with: [.oddDevices],
+            [buy(weekly), act(.cancel), buy(weekly, 9 * day)]),
+        Calling(
+            .resubscribedOtherProduct, [buy(weekly), act(.cancel), buy("weeks.half", 9 * day)]),
+    ]
+
+    private static let promise: PurchaseOrder = {
+        var order = PurchaseOrder("years.promised", offerID: PurchaseOrder.noOffer)
+        order.billingPlan = .monthly
+        return order
+    }()
+
+    private static let promised = Stage(hours: 0, step: .buy(promise))
+
+    private static let others = [
+        Calling(.familySharingBegan, isShared: true, [buy("family.monthly")]),
+        Calling(
+            .familySharingEnded, isShared: true, [buy("family.monthly"), act(.refund(), 30)]),
+        Calling(.productNotForSale, [buy(weekly), act(.removeFromSale), wait(8)]),
+        Calling(.otherEnd, [buy(silver), act(.expire, 60)]),
+        Calling(.familyOneTimePurchase, isShared: true, [take("atlas", nil)]),
+        Calling(.oneTimeRefund, [take("atlas", nil), once(.refund(), 30)]),
+        Calling(.consumptionAsked, [take("seeds", nil), once(.requestRefund(.other, nil))]),
+        Calling(.externalPurchaseToken, [Stage(hours: 12, step: .remindOfExternalPurchase)]),
+        Calling(
+            .consentRescinded, [buy(silver), Stage(hours: 12, step: .rescindConsent)]),
+        Calling(
+            .advancedCommerce,
+            [
+                buy(silver), act(.advancedCommerce(AdvancedCommerceChange(.migration))),
+                act(.advancedCommerce(AdvancedCommerceChange(.metadataUpdate, displayName: "New"))),
+            ]),
+        Calling(.commitmentMonth, [promised, wait(32)]),
+        Calling(.commitmentCancelled, [promised, act(.cancel, 10 * day)]),
+        Calling(.commitmentBillingFailed, [promised, act(.failBilling), wait(33)]),
+        Calling(.test, [Stage(hours: 12, step: .sendTest)]),
+    ]
+}

@@ -1,0 +1,56 @@
+import AppStoreFormats
+import Ledger
+import Simulator
+
+/// What an answer may be at a moment, by what had come to the server until then.
+struct Safety: Sendable {
+    let evidence: Evidence
+    /// In milliseconds since 1970.
+    let now: Int64
+
+    /// How long an answer may stay open past an end that nobody has told us the sequel of.
+    static let hold = AccessRules.unconfirmedHoldDefault.inMilliseconds
+    private static let skew = Timeline.clockSkewMax.inMilliseconds
+
+    /// The promise that an answer about a purchase breaks; nil where it breaks none.
+    func breach(of booked: BookedPurchase, _ access: Access) -> Breach? {
+        if booked.isOpen, !access.isOpen, let reason = evidenceThatOpens(booked) {
+            return breach("never shut", "\(Holding(booked)), and \(reason); but \(access)")
+        }
+        guard access.isOpen, !booked.isOpen, booked.period != nil else { return nil }
+        let horizon = evidence.horizon(of: booked.originalTransactionID) ?? .min
+        guard now >= horizon + Self.hold + Self.skew else { return nil }
+        let heard = Instant(milliseconds: max(0, horizon))
+        return breach(
+            "never open",
+            "\(Holding(booked)), and nothing later than \(heard) was told; but \(access)")
+    }
+
+    private func breach(_ oracle: String, _ words: String) -> Breach {
+        Breach(oracle: oracle, words: "at \(Instant(milliseconds: now)): \(words)")
+    }
+
+    /// Why the server must know that a purchase is open; nil where it need not.
+    private func evidenceThatOpens(_ booked: BookedPurchase) -> String? {
+        let original = booked.originalTransactionID
+        guard let from = booked.period?.lowerBound ?? booked.charges.first?.at else { return nil }
+        let told = evidence.period(of: original, from: from.milliseconds)
+        if let told, told.revocationDate == nil, told.isUpgraded != true {
+            let isRunning = told.expiresDate.map { $0.milliseconds > now } ?? true
+            if isRunning { return "its period was told" }
+            let grace = evidence.renewal(of: original)?.gracePeriodExpiresDate
+            if booked.isInGrace, let grace, grace.milliseconds > now { return "grace was told" }
+        }
+        return isWithinHold(original) ? "nothing was told since its period" : nil
+    }
+
+    /// Whether the last that was told is a period that ended less than a hold ago, and would be
+    /// followed by another.
+    private func isWithinHold(_ original: String) -> Bool {
+        guard let last = evidence.lastPeriod(of: original), last.revocationDate == nil,
+            last.isUpgraded != true, let end = last.expiresDate?.milliseconds,
+            let word = evidence.lastWord(of: original), word < end
+        else { return false }
+        return evidence.mayGoOn(original) && end <= now && now < end + Self.hold
+    }
+}

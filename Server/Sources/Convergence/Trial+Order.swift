@@ -1,0 +1,60 @@
+import Engine
+import Ledger
+import Simulator
+import Storage
+import StorageSQLite
+
+// That the order in which documents come never matters, nor how often.
+
+extension Trial {
+    private static let documentsMax = 20_000
+
+    /// All documents are read once more: mostly beside the rows in use, else in another order.
+    func expectReplay() async throws {
+        var lots = plan.lots("documents")
+        if lots.happens(0.3) { return try await expectAnyOrderOfDocuments(&lots) }
+        let found = try await auditor.rebuild(verifyOnly: true)
+        guard found.isClean else { throw breach("replay", "\(found)") }
+        report.tally.add("documents beside their rows")
+    }
+
+    /// All that is kept, taken in by another server on an empty database, in another order and some
+    /// of it twice, makes the same purchases, and the same answers.
+    private func expectAnyOrderOfDocuments(_ lots: inout Lots) async throws {
+        let kept = try await Store(database).reading { tx in
+            try tx.documents(after: .start, limit: Self.documentsMax)
+        }
+        let empty = try SQLiteDatabase.inMemory()
+        defer { empty.close() }
+        let other = auditor(of: empty)
+        try await other.prepare()
+        let again = kept.shuffled(using: &lots).prefix(kept.count / 2)
+        try await other.take((kept + again).shuffled(using: &lots))
+        for name in accounts {
+            let books = await books(of: name)
+            guard !books.isEmpty else { continue }
+            let ours = try await answer(to: name, books)
+            try await link(ours, in: empty)
+            let theirs = try await other.customer(
+                ours.id, app: House.app, environment: ours.environment)
+            guard theirs == ours else {
+                throw breach("order", "\(name): documents in another order make other answers")
+            }
+        }
+        report.tally.add("documents in another order")
+    }
+
+    /// Whose a purchase is, is no document's affair.
+    private func link(_ state: CustomerState, in empty: SQLiteDatabase) async throws {
+        let source = Store(database)
+        for purchase in state.purchases.map(\.timeline.purchase) {
+            let link = try await source.reading { tx in try tx.link(of: purchase, in: House.app) }
+            guard let link else { continue }
+            try await Store(empty).transaction { tx in
+                let owner = try tx.customer(link.customer, in: House.app, at: link.since).customer
+                try tx.link(
+                    purchase, to: owner, by: link.evidence, in: House.app, at: link.since)
+            }
+        }
+    }
+}
