@@ -20,12 +20,14 @@ package struct AppSettings: Hashable, Sendable {
     package var terms: TermRules
     /// What consumables put into which wallet.
     package var wallets: WalletRules
+    /// Whom its notifications are sent on to.
+    package var forwards: ForwardRules
 
     package init(
         id: AppID, bundleID: String, appAppleID: Int64? = nil, isSimulated: Bool = false,
         sharedSecret: AppSecret? = nil, entitlements: [EntitlementID: Set<ProductID>],
         rules: AccessRules = AccessRules(), terms: TermRules = .none,
-        wallets: WalletRules = .none
+        wallets: WalletRules = .none, forwards: ForwardRules = .none
     ) {
         self.id = id
         self.bundleID = bundleID
@@ -36,6 +38,7 @@ package struct AppSettings: Hashable, Sendable {
         self.rules = rules
         self.terms = terms
         self.wallets = wallets
+        self.forwards = forwards
     }
 
     var identity: AppIdentity {

@@ -25,6 +25,9 @@ package enum EngineFailure: Error, Hashable, Sendable {
     case walletHasTooLittle(CurrencyID, balance: Int64)
     /// The name given to a request was given to another one before.
     case keyOfAnotherRequest
+    /// The notification is kept, but these addresses, which the App Store's answer waits for, did
+    /// not accept it.
+    case notForwarded([String])
     /// So many writers wait for the database that one more is turned away.
     case busy
     case storage(String)
@@ -60,6 +63,7 @@ extension EngineFailure: CustomStringConvertible {
             "no currency \(currency), there are \(known.map(\.rawValue).joined(separator: ", "))"
         case .walletHasTooLittle(let currency, let balance): "\(currency) has only \(balance)"
         case .keyOfAnotherRequest: "the idempotency key belongs to another request"
+        case .notForwarded(let targets): "not accepted by \(targets.joined(separator: ", "))"
         case .busy: "too many writers wait for the database"
         case .storage(let what): what
         }

@@ -128,6 +128,7 @@ extension OpenAPI {
               }
             },
         \(walletPaths),
+        \(forwardPaths),
             "/v1/events": {
               "get": {
                 "operationId": "events",

@@ -3,6 +3,7 @@ import PerennialContract
 extension OpenAPI {
     static let schemas = [
         requestSchemas, customerSchemas, purchaseSchemas, eventSchemas, walletSchemas,
+        forwardSchemas,
         smallSchemas,
     ]
     .joined(separator: ",\n")
