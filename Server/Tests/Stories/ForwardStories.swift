@@ -122,10 +122,12 @@ import Testing
             for _ in 1...20 { try await shop.buy() }
             let statuses = try await shop.tellAll()
             #expect(Set(statuses) == [200])
-            try await eventually { receiver.arrivals.count == statuses.count }
-            let waiting = try await shop.forwards("?state=waiting&limit=500")
-            #expect(waiting.count == statuses.count)
-            #expect(waiting.allSatisfy { $0["url"]?.string == silent.url })
+            try await eventually {
+                let waiting = try await shop.forwards("?state=waiting&limit=500")
+                return waiting.count == statuses.count
+                    && waiting.allSatisfy { $0["url"]?.string == silent.url }
+            }
+            #expect(receiver.arrivals.count == statuses.count)
         }
     }
 
