@@ -112,7 +112,7 @@ struct DERTree {
         case 1: nodes.insert(nodes[place], at: place)
         case 2: nodes.swapAt(place, Int.random(in: nodes.indices, using: &dice))
         case 3: nodes[place] = .tree(tag: 0x30, nodes: [nodes[place]])
-        case 4: nodes += Array(repeating: nodes[place], count: 30)
+        case 4: nodes += Array(repeating: nodes[place], count: dice.times())
         case 5: nodes[place] = .raw(lying(nodes[place], &dice))
         default: nodes[place] = changed(nodes[place], &dice)
         }

@@ -9,7 +9,7 @@ import Foundation
 struct Fuzz {
     private static let roundsUsual = 100_000
     /// Of these inputs one also has its signatures tried.
-    private static let verifiesOneOf = 16
+    private static let verifiesOneOf = 64
     private static let progressEvery = 1_000_000
 
     static func main() async throws {

@@ -82,7 +82,7 @@ struct Mutator {
             let place = Int.random(in: values.indices, using: &dice)
             switch Int.random(in: 0..<12, using: &dice) {
             case 0: values.remove(at: place)
-            case 1: values += Array(repeating: values[place], count: 20)
+            case 1: values += Array(repeating: values[place], count: dice.times())
             default: damage(&values[place], depth: depth + 1)
             }
             json = .array(values)
@@ -110,7 +110,7 @@ struct Mutator {
         case 1: return "9223372036854775807"
         case 2: return "-9223372036854775808"
         case 3: return "99999999999999999999999"
-        case 4: return String(repeating: text, count: 40)
+        case 4: return String(repeating: text, count: dice.times())
         case 5: return text + "\u{0}\u{202E}\u{1F600}"
         case 6: return "0001-01-01 00:00:00 Etc/GMT"
         case 7: return "2026-13-32T25:61:61Z"
@@ -136,5 +136,12 @@ struct Mutator {
             return nested
         default: return .object([JSON.Member("a", json), JSON.Member("a", .null)])
         }
+    }
+}
+
+extension Dice {
+    /// How often something is said again: a few times, and seldom many.
+    mutating func times() -> Int {
+        Int.random(in: 0..<400, using: &self) == 0 ? 40 : Int.random(in: 1...3, using: &self)
     }
 }
