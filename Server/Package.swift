@@ -112,6 +112,11 @@ let package = Package(
             ],
             path: "Benchmarks", swiftSettings: strict),
         .target(name: "Dice", path: "Tests/Dice", swiftSettings: strict),
+        .executableTarget(
+            name: "Fuzz",
+            dependencies: ["AppStoreFormats", "AppStoreTrust", "Intake", "Ledger", "Dice"],
+            path: "Tests/Fuzz", exclude: ["Corpus"], swiftSettings: strict),
+        tests("FuzzTests", ["Fuzz"]),
         tests("LedgerTests", ["Ledger", "Dice"], tables: true),
         tests("AppStoreFormatsTests", ["AppStoreFormats", "Dice"]),
         tests(

@@ -8,6 +8,7 @@ public struct Paths: Sendable {
     public static let sandboxVerifyReceipt = "/sandbox/verifyReceipt"
     public static let purchases = "/v1/purchases"
     public static let events = "/v1/events"
+    public static let forwards = "/v1/forwards"
     public static let health = "/health"
     public static let ready = "/ready"
     public static let metrics = "/metrics"

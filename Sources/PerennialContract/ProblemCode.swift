@@ -17,6 +17,7 @@ public struct ProblemCode: RawRepresentable, Hashable, Sendable, Codable {
     public static let cursorUnknown = Self(rawValue: "cursor_unknown")
     public static let limitOutOfRange = Self(rawValue: "limit_out_of_range")
     public static let environmentUnknown = Self(rawValue: "environment_unknown")
+    public static let stateUnknown = Self(rawValue: "state_unknown")
     public static let routeUnknown = Self(rawValue: "route_unknown")
     public static let methodNotAllowed = Self(rawValue: "method_not_allowed")
     public static let requestNotUnderstood = Self(rawValue: "request_not_understood")
@@ -50,6 +51,8 @@ public struct ProblemCode: RawRepresentable, Hashable, Sendable, Codable {
     public static let customerIDMeaningless = Self(rawValue: "customer_id_meaningless")
 
     // Our own troubles: the same request may succeed later.
+    /// The App Store's answer waits for an address that a notification is sent on to.
+    public static let forwardNotAccepted = Self(rawValue: "forward_not_accepted")
     public static let trustUndecided = Self(rawValue: "trust_undecided")
     public static let serverBusy = Self(rawValue: "server_busy")
     public static let storageUnavailable = Self(rawValue: "storage_unavailable")
@@ -60,7 +63,8 @@ public struct ProblemCode: RawRepresentable, Hashable, Sendable, Codable {
     /// All that this version of the server says.
     public static let known: [ProblemCode] = [
         keyMissing, keyUnknown, keyNotSecret, bodyNotJSON, bodyNotUnderstood, bodyTooLarge,
-        bodyHasTooMany, cursorUnknown, limitOutOfRange, environmentUnknown, routeUnknown,
+        bodyHasTooMany, cursorUnknown, limitOutOfRange, environmentUnknown, stateUnknown,
+        forwardNotAccepted, routeUnknown,
         methodNotAllowed, requestNotUnderstood,
         currencyUnknown, amountNotPositive, walletHasTooLittle, idempotencyKeyReused,
         contentUnknown, contentNotOpen, contentLinkInvalid,

@@ -95,6 +95,16 @@ import Testing
         try check(Self.events, against: "events")
     }
 
+    @Test func `notifications that are sent on are written as the golden file`() throws {
+        let forward = Forward(
+            documentID: "00ff", url: "https://staging.example.com/apple",
+            environment: .production, state: .waiting,
+            createdAt: Timestamp(milliseconds: 1_795_694_400_000), attempts: 2,
+            lastAttemptAt: Timestamp(milliseconds: 1_795_694_415_000), lastStatus: 503,
+            nextAttemptAt: Timestamp(milliseconds: 1_795_694_445_000))
+        try check(ForwardList(items: [forward], nextCursor: "c1"), against: "forwards")
+    }
+
     @Test func `the requests are written as the golden files`() throws {
         try check(Self.purchases, against: "purchases-request")
         try check(Self.receipt, against: "receipt-request")

@@ -45,6 +45,9 @@ package enum ReceiptDate {
     }
 
     private static let millisecondsPerDay: Int64 = 86_400_000
+    /// The years 1 to 9999: four digits have no others. A moment before or after them, which only
+    /// a forger writes, is spelled as the first or the last of them.
+    private static let spelled: ClosedRange<Int64> = -62_135_510_400_000...253_402_214_400_000
 
     private static let zone: TimeZone = {
         guard let zone = TimeZone(identifier: "America/Los_Angeles") else {
@@ -55,7 +58,7 @@ package enum ReceiptDate {
 
     /// Milliseconds that the wall clock is ahead of UTC: below zero here.
     private static func offset(at moment: AppStoreDate) -> Int64 {
-        let seconds = moment.milliseconds.flooredDivision(by: 1000)
+        let seconds = bounded(moment).flooredDivision(by: 1000)
         let instant = Date(timeIntervalSince1970: TimeInterval(seconds))
         return Int64(zone.secondsFromGMT(for: instant)) * 1000
     }
@@ -63,13 +66,17 @@ package enum ReceiptDate {
     private static func civil(
         _ moment: AppStoreDate, offset: Int64
     ) -> (day: String, time: String) {
-        let local = moment.milliseconds + offset
+        let local = bounded(moment) + offset
         let days = local.flooredDivision(by: millisecondsPerDay)
         let second = (local - days * millisecondsPerDay) / 1000
         let date = CivilDate(daysSince1970: days)
         let day = "\(padded(date.year, 4))-\(padded(date.month, 2))-\(padded(date.day, 2))"
         let parts = [second / 3600, second / 60 % 60, second % 60].map { padded(Int($0), 2) }
         return (day, parts.joined(separator: ":"))
+    }
+
+    private static func bounded(_ moment: AppStoreDate) -> Int64 {
+        min(max(moment.milliseconds, spelled.lowerBound), spelled.upperBound)
     }
 
     private static func moment(_ local: Int64, in zone: Substring) -> AppStoreDate? {

@@ -1,15 +1,22 @@
 /// Receipts as the Base64 text that programs send.
 package enum ReceiptText {
-    private static let blanks = Set("\r\n\t ".utf8)
-
     /// The bytes of a text. Line breaks are left out, and a plus sign that the encoding of a web
     /// form has made a blank is put back. Nil for what is no Base64, or nothing.
     package static func bytes(of text: String) -> [UInt8]? {
-        let whole = text.utf8.filter { !blanks.contains($0) || $0 == UInt8(ascii: " ") }
-        let repaired = whole.map { $0 == UInt8(ascii: " ") ? UInt8(ascii: "+") : $0 }
-        let plain = whole.filter { $0 != UInt8(ascii: " ") }
-        let bytes = Base64.standard.decode(plain) ?? Base64.standard.decode(repaired)
+        var text = text
+        let bytes = text.withUTF8 { Base64.standard.decode($0) } ?? repairedBytes(of: text)
         return bytes.flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    /// Of a text that is not Base64 as it stands.
+    private static func repairedBytes(of text: String) -> [UInt8]? {
+        let whole = text.utf8.filter { byte in
+            byte != UInt8(ascii: "\n") && byte != UInt8(ascii: "\r") && byte != UInt8(ascii: "\t")
+        }
+        let plain = whole.filter { $0 != UInt8(ascii: " ") }
+        if let bytes = Base64.standard.decode(plain) { return bytes }
+        return Base64.standard.decode(
+            whole.map { $0 == UInt8(ascii: " ") ? UInt8(ascii: "+") : $0 })
     }
 
     package static func text(of bytes: [UInt8]) -> String {

@@ -150,7 +150,7 @@ extension EngineFailure {
             .renewalWithoutTransaction, .meaninglessCustomerID, .belongsToAnotherCustomer,
             .unknownCurrency, .walletHasTooLittle, .keyOfAnotherRequest:
             true
-        case .cannotTellNow, .busy, .storage: false
+        case .cannotTellNow, .notForwarded, .busy, .storage: false
         }
     }
 }

@@ -22,12 +22,15 @@ package struct AppSettings: Hashable, Sendable {
     package var wallets: WalletRules
     /// What is published, and who may read it.
     package var content: ContentSettings
+    /// Whom its notifications are sent on to.
+    package var forwards: ForwardRules
 
     package init(
         id: AppID, bundleID: String, appAppleID: Int64? = nil, isSimulated: Bool = false,
         sharedSecret: AppSecret? = nil, entitlements: [EntitlementID: Set<ProductID>],
         rules: AccessRules = AccessRules(), terms: TermRules = .none,
-        wallets: WalletRules = .none, content: ContentSettings = .none
+        wallets: WalletRules = .none, content: ContentSettings = .none,
+        forwards: ForwardRules = .none
     ) {
         self.id = id
         self.bundleID = bundleID
@@ -39,6 +42,7 @@ package struct AppSettings: Hashable, Sendable {
         self.terms = terms
         self.wallets = wallets
         self.content = content
+        self.forwards = forwards
     }
 
     var identity: AppIdentity {

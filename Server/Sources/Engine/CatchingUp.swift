@@ -93,7 +93,14 @@ extension Engine {
                 notification: try trusted(outcome), bytes,
                 from: Attestation.Origin(
                     app: app, source: .reconciliation, receivedAt: now, digests: digests))
-            return try await transaction { tx in try tx.keep(attestation.kept) }
+            var attested = attestation.kept
+            // The others have not had it either.
+            let body = JSON.object([JSON.Member("signedPayload", .string(payload))]).bytes
+            attested.forward = order(
+                for: ArrivedNotification(contentType: "application/json", body: body),
+                attestation.document)
+            let kept = attested
+            return try await transaction { tx in try tx.keep(kept) }
         } catch {
             guard case .notTrusted = error else { throw error }
             logger.error(

@@ -12,20 +12,28 @@ final class Counters: Sendable {
     let notificationsKept = Counter()
     let notificationsRepeated = Counter()
     let notificationsRefused = Counter()
+    let notificationsLeftToOthers = Counter()
     let purchasesPosted = Counter()
     let customersAnswered = Counter()
     let checksAnswered = Counter()
     let checksFailed = Counter()
+    let forwardsAccepted = Counter()
+    let forwardsFailed = Counter()
+    let forwardsLeftOut = Counter()
 }
 
 package struct EngineCounts: Hashable, Sendable {
     package var notificationsKept: Int
     package var notificationsRepeated: Int
     package var notificationsRefused: Int
+    package var notificationsLeftToOthers: Int
     package var purchasesPosted: Int
     package var customersAnswered: Int
     package var checksAnswered: Int
     package var checksFailed: Int
+    package var forwardsAccepted: Int
+    package var forwardsFailed: Int
+    package var forwardsLeftOut: Int
 }
 
 extension Engine {
@@ -34,9 +42,13 @@ extension Engine {
             notificationsKept: counters.notificationsKept.count,
             notificationsRepeated: counters.notificationsRepeated.count,
             notificationsRefused: counters.notificationsRefused.count,
+            notificationsLeftToOthers: counters.notificationsLeftToOthers.count,
             purchasesPosted: counters.purchasesPosted.count,
             customersAnswered: counters.customersAnswered.count,
             checksAnswered: counters.checksAnswered.count,
-            checksFailed: counters.checksFailed.count)
+            checksFailed: counters.checksFailed.count,
+            forwardsAccepted: counters.forwardsAccepted.count,
+            forwardsFailed: counters.forwardsFailed.count,
+            forwardsLeftOut: counters.forwardsLeftOut.count)
     }
 }

@@ -17,13 +17,17 @@ package struct Engine: Sendable {
     let asking: Asking
     let wishes = Wishes()
     let states = AskingStates()
+    let forwarding: Forwarding
+    let forwardingStates = ForwardingStates()
 
     /// - Parameter verifiers: for each app the one that holds the roots it trusts.
     /// - Parameter now: the machine's clock, or a simulator's.
     /// - Parameter asking: how the App Store is asked.
+    /// - Parameter forwarding: how notifications are sent on.
     package init(
         database: any Database, apps: [AppSettings], verifiers: [AppID: Verifier],
-        now: @escaping @Sendable () -> Instant, asking: Asking = .nobody, logger: Logger
+        now: @escaping @Sendable () -> Instant, asking: Asking = .nobody,
+        forwarding: Forwarding = .nobody, logger: Logger
     ) {
         precondition(
             apps.allSatisfy { verifiers[$0.id] != nil }, "Every app needs a verifier of its own.")
@@ -35,6 +39,7 @@ package struct Engine: Sendable {
                 checks: asking.rules,
                 access: Dictionary(uniqueKeysWithValues: apps.map { ($0.id, $0.rules) })))
         self.asking = asking
+        self.forwarding = forwarding
         self.apps = Dictionary(uniqueKeysWithValues: apps.map { ($0.id, $0) })
         self.verifiers = verifiers
         self.now = now

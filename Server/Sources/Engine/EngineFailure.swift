@@ -28,6 +28,9 @@ package enum EngineFailure: Error, Hashable, Sendable {
     case contentNotOpen(PublicationID, reason: String)
     /// The name given to a request was given to another one before.
     case keyOfAnotherRequest
+    /// The notification is kept, but these addresses, which the App Store's answer waits for, did
+    /// not accept it.
+    case notForwarded([String])
     /// So many writers wait for the database that one more is turned away.
     case busy
     case storage(String)
@@ -67,6 +70,7 @@ extension EngineFailure: CustomStringConvertible {
         case .contentNotOpen(let publication, let reason):
             "\(publication) may not be read: \(reason)"
         case .keyOfAnotherRequest: "the idempotency key belongs to another request"
+        case .notForwarded(let targets): "not accepted by \(targets.joined(separator: ", "))"
         case .busy: "too many writers wait for the database"
         case .storage(let what): what
         }

@@ -16,20 +16,25 @@ extension Engine {
     /// and up to a hundred transactions.
     package static let notificationBytesMax = 1_048_576
 
-    /// Takes in the body of a notification, of version 2 or 1. When this returns, it is on disk.
+    /// Takes in the body of a notification, of version 2 or 1. When this returns, it is on disk,
+    /// with whom it is to be sent on to; or, where the app's policy is `any`, another has it.
     /// Harmless to repeat.
     ///
+    /// - Parameter contentType: as its header said, for those it is sent on to.
     /// - Throws: ``EngineFailure``: `unreadable`, `tooMuch`, `notForAnyApp`, `notTrusted` for what
-    ///   can never be accepted; `cannotTellNow`, `storage` for what is worth another attempt.
+    ///   can never be accepted; `cannotTellNow`, `storage`, `notForwarded` for what is worth
+    ///   another attempt.
     package func record(
-        notification body: [UInt8]
+        notification body: [UInt8], contentType: String? = nil
     ) async throws(EngineFailure) -> KeptNotification {
+        let arrived = Self.arrived(body, contentType)
         do {
             switch try Self.contents(of: body) {
-            case .signed(let payload): return try await keep(notification: payload)
-            case .v1(let json): return try await keep(v1: json, body)
+            case .signed(let payload): return try await keep(notification: payload, arrived)
+            case .v1(let json): return try await keep(v1: json, arrived)
             }
         } catch {
+            if case .notForwarded = error { throw error }
             counters.notificationsRefused.add()
             throw error
         }
@@ -59,7 +64,9 @@ extension Engine {
         throw .unreadable("The body has neither signedPayload nor notification_type.")
     }
 
-    private func keep(notification jws: [UInt8]) async throws(EngineFailure) -> KeptNotification {
+    private func keep(
+        notification jws: [UInt8], _ arrived: ArrivedNotification
+    ) async throws(EngineFailure) -> KeptNotification {
         let (app, verifier) = if let onlyApp { onlyApp } else { try app(claimedBy: jws) }
         let receivedAt = now()
         let outcome = await verifier.notification(
@@ -72,18 +79,36 @@ extension Engine {
                 notification: contents, jws,
                 from: Attestation.Origin(
                     app: app, source: .notification, receivedAt: receivedAt,
-                    digests: digests)))
+                    digests: digests)), arrived)
     }
 
-    /// Keeps a notification of either version, and counts it.
-    func keep(_ attestation: Attestation) async throws(EngineFailure) -> KeptNotification {
+    /// Keeps a notification of either version with whom it is to be sent on to, and counts it.
+    func keep(
+        _ attestation: Attestation, _ arrived: ArrivedNotification
+    ) async throws(EngineFailure) -> KeptNotification {
         report(attestation)
         let document = attestation.document
-        let isNew: Bool
-        do { isNew = try await store.keep(attestation.kept) } catch { throw EngineFailure(error) }
-        (isNew ? counters.notificationsKept : counters.notificationsRepeated).add()
-        return KeptNotification(
-            app: document.app, document: DocumentID(bytes: document.id), isRepeat: !isNew)
+        var notification = KeptNotification(
+            app: document.app, document: DocumentID(bytes: document.id), isRepeat: false)
+        var attested = attestation.kept
+        attested.forward = order(for: arrived, document)
+        do {
+            notification.isRepeat = try await !store.keep(attested)
+        } catch {
+            guard attested.forward != nil, await isAcceptedElsewhere(document, arrived) else {
+                throw EngineFailure(error)
+            }
+            counters.notificationsLeftToOthers.add()
+            logger.error(
+                "A notification could not be kept; another address has accepted it.",
+                metadata: ["document": "\(notification.document)", "error": "\(error)"])
+            return notification
+        }
+        (notification.isRepeat ? counters.notificationsRepeated : counters.notificationsKept).add()
+        if attested.forward != nil, apps[document.app]?.forwards.policy == .all {
+            try await requireAll(document, arrived)
+        }
+        return notification
     }
 
     func trusted(_ outcome: NotificationOutcome) throws(EngineFailure) -> NotificationContents {

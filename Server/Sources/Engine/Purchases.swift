@@ -137,7 +137,7 @@ extension StoreTransaction {
         }
         var foreign: PurchaseID?
         for purchase in Set(attestations.flatMap { $0.facts.map(\.purchase) }).sorted() {
-            let isTheirs = try claim(purchase, for: id, in: app, at: now)
+            let isTheirs = try claim(purchase, for: id, by: .device, in: app, at: now)
             if !isTheirs { foreign = foreign ?? purchase }
         }
         return foreign
@@ -151,8 +151,11 @@ extension StoreTransaction {
 
     /// Links a purchase that is nobody's. False where it is another customer's, or carries another
     /// customer's token: then nothing is written, and an id never heard of stays so.
-    private func claim(
-        _ purchase: PurchaseID, for id: CustomerID, in app: AppID, at now: Instant
+    ///
+    /// - Parameter evidence: where no token says so.
+    func claim(
+        _ purchase: PurchaseID, for id: CustomerID, by evidence: Link.Evidence, in app: AppID,
+        at now: Instant
     ) throws -> Bool {
         let claimant = try customer(known: id, in: app)?.customer
         if let link = try link(of: purchase, in: app) { return link.customer == claimant }
@@ -160,7 +163,7 @@ extension StoreTransaction {
         let named = try token.flatMap { try customer(known: CustomerID(rawValue: $0), in: app) }
         if let named, named.customer != claimant { return false }
         let owner = try customer(id, in: app, at: now).customer
-        try link(purchase, to: owner, by: named == nil ? .device : .token, in: app, at: now)
+        try link(purchase, to: owner, by: named == nil ? evidence : .token, in: app, at: now)
         return true
     }
 }

@@ -59,7 +59,7 @@ extension Engine {
 
     /// Page by page, each kept before the next is asked for: an account that has too many to be
     /// read at once is read on from there the next time.
-    private func readHistory(
+    func readHistory(
         of claim: CheckClaim, from client: AppStoreClient, into findings: inout Findings
     ) async throws {
         var pages = client.historyPages(
@@ -81,7 +81,7 @@ extension Engine {
         }
     }
 
-    private func take(
+    func take(
         transaction jws: String, of claim: CheckClaim, _ findings: inout Findings
     ) async {
         await take(of: claim, &findings) { app, verifier, origin throws(EngineFailure) in
@@ -92,7 +92,7 @@ extension Engine {
         }
     }
 
-    private func take(
+    func take(
         renewal jws: String, of claim: CheckClaim, _ findings: inout Findings
     ) async {
         await take(of: claim, &findings) { app, verifier, origin throws(EngineFailure) in

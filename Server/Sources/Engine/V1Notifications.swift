@@ -6,15 +6,17 @@ import Storage
 
 extension Engine {
     /// Takes in a notification of version 1, once it has shown the secret of an app.
-    func keep(v1 json: JSON, _ body: [UInt8]) async throws(EngineFailure) -> KeptNotification {
+    func keep(
+        v1 json: JSON, _ arrived: ArrivedNotification
+    ) async throws(EngineFailure) -> KeptNotification {
         let (app, verifier) = try app(ofV1: json)
         let receivedAt = now()
         let origin = Attestation.Origin(
             app: app, source: .notification, receivedAt: receivedAt, digests: digests)
         let outcome = await verifier.notification(
             v1: json, for: app.identity, .secret(app.sharedSecret), at: AppStoreDate(receivedAt))
-        let kept = Self.withoutSecret(body, json, app.sharedSecret)
-        return try await keep(Self.attestation(try trusted(outcome), kept, origin))
+        let kept = Self.withoutSecret(arrived.body, json, app.sharedSecret)
+        return try await keep(Self.attestation(try trusted(outcome), kept, origin), arrived)
     }
 
     /// One that was kept before.

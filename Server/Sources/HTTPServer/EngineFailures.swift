@@ -71,6 +71,11 @@ extension Refused {
             self.init(
                 .idempotencyKeyReused, "The Idempotency-Key belongs to another request.",
                 remedy: "Use a new key for each debit, and the same one only to repeat it.")
+        case .notForwarded(let targets):
+            self.init(
+                .forwardNotAccepted, "Another address has not accepted the notification.",
+                remedy: "Send it again later; or let forward_policy be own.",
+                operatorDetail: targets.joined(separator: ", "))
         case .busy:
             self.init(
                 .serverBusy, "Too many requests wait for the database.",

@@ -14,7 +14,8 @@ extension PerennialServer {
     ) async throws -> Response {
         let asked = request.uri.queryParameters
         let after = try Self.sequence(asked["after"].map { String($0) })
-        let limit = try Self.limit(asked["limit"].map { String($0) })
+        let limit = try Self.limit(
+            asked["limit"].map { String($0) }, usual: Self.eventsUsual, most: Engine.eventsMax)
         let customer = asked["customer_id"].map { CustomerID(rawValue: String($0)) }
         do {
             let events = try await engine.events(
@@ -39,12 +40,12 @@ extension PerennialServer {
         return sequence
     }
 
-    private static func limit(_ text: String?) throws -> Int {
-        guard let text else { return eventsUsual }
-        guard let limit = Int(text), (1...Engine.eventsMax).contains(limit) else {
+    static func limit(_ text: String?, usual: Int, most: Int) throws -> Int {
+        guard let text else { return usual }
+        guard let limit = Int(text), (1...most).contains(limit) else {
             throw Refused(
                 .limitOutOfRange, "So many cannot be asked for.",
-                remedy: "Use a limit from 1 to \(Engine.eventsMax).")
+                remedy: "Use a limit from 1 to \(most).")
         }
         return limit
     }

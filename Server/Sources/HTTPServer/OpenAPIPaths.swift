@@ -129,6 +129,7 @@ extension OpenAPI {
             },
         \(walletPaths),
         \(contentPaths),
+        \(forwardPaths),
             "/v1/events": {
               "get": {
                 "operationId": "events",

@@ -4,6 +4,7 @@ extension OpenAPI {
     static let schemas = [
         requestSchemas, customerSchemas, purchaseSchemas, eventSchemas, walletSchemas,
         contentSchemas,
+        forwardSchemas,
         smallSchemas,
     ]
     .joined(separator: ",\n")

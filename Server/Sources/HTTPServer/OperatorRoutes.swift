@@ -25,7 +25,8 @@ extension PerennialServer {
 
     @Sendable func metrics(_ request: Request, _ context: ServerContext) async throws -> Response {
         let text = Metrics(
-            engine: engine.counts, asking: engine.askingStates, requests: counts.all,
+            engine: engine.counts, asking: engine.askingStates,
+            forwarding: engine.forwardingState, requests: counts.all,
             uptimeSeconds: (ContinuousClock.now - startedAt).components.seconds
         ).text
         return Answers.text(
@@ -38,6 +39,7 @@ extension PerennialServer {
 struct Metrics {
     var engine: EngineCounts
     var asking: [AskingState]
+    var forwarding: [ForwardingState]
     var requests: [(label: RequestCounts.Label, count: Int)]
     var uptimeSeconds: Int64
 
@@ -49,6 +51,7 @@ struct Metrics {
                 ("{result=\"kept\"}", engine.notificationsKept),
                 ("{result=\"repeated\"}", engine.notificationsRepeated),
                 ("{result=\"refused\"}", engine.notificationsRefused),
+                ("{result=\"left_to_others\"}", engine.notificationsLeftToOthers),
             ], to: &lines)
         Self.add(
             "perennial_purchases_posted_total", "Requests that posted purchases and were done.",
@@ -66,6 +69,7 @@ struct Metrics {
                 ("{result=\"failed\"}", engine.checksFailed),
             ], to: &lines)
         addAsking(to: &lines)
+        addForwarding(to: &lines)
         lines += [
             "# HELP perennial_uptime_seconds Since the process began to serve.",
             "# TYPE perennial_uptime_seconds gauge", "perennial_uptime_seconds \(uptimeSeconds)",
@@ -90,6 +94,27 @@ struct Metrics {
         gauge("failures_in_a_row", "Questions without an answer, since the last answer.") {
             Int64($0.failures)
         }
+    }
+
+    private func addForwarding(to lines: inout [String]) {
+        Self.add(
+            "perennial_forwards_total", "Attempts to send a notification on to another address.",
+            [
+                ("{result=\"accepted\"}", engine.forwardsAccepted),
+                ("{result=\"failed\"}", engine.forwardsFailed),
+                ("{result=\"left_out\"}", engine.forwardsLeftOut),
+            ], to: &lines)
+        Self.add(
+            "perennial_forwards_waiting", "Notifications that wait for an address.",
+            forwarding.map { (Self.labels($0), $0.waiting) }, "gauge", to: &lines)
+        Self.add(
+            "perennial_forwards_oldest_seconds", "How long the longest has waited.",
+            forwarding.map { (Self.labels($0), Int($0.oldestAge.components.seconds)) }, "gauge",
+            to: &lines)
+    }
+
+    private static func labels(_ state: ForwardingState) -> String {
+        "{app=\"\(state.app)\",url=\"\(state.target)\"}"
     }
 
     private static func labels(_ state: AskingState) -> String {

@@ -42,6 +42,8 @@ enum ProblemStatus {
         .purchaseBelongsToAnotherCustomer: .conflict,
         .customerIDMeaningless: .unprocessableContent,
         .trustUndecided: .serviceUnavailable,
+        .forwardNotAccepted: .serviceUnavailable,
+        .stateUnknown: .badRequest,
         .serverBusy: .serviceUnavailable,
         .storageUnavailable: .serviceUnavailable,
         .appNotConfigured: .internalServerError,

@@ -24,7 +24,9 @@ extension PerennialServer {
     {
         let body = try await request.bytes(max: Engine.notificationBytesMax)
         do {
-            let receipt = try await engine.record(notification: Array(body.readableBytesView))
+            let receipt = try await engine.record(
+                notification: Array(body.readableBytesView),
+                contentType: request.headers[.contentType])
             context.logger.debug(
                 "notification kept",
                 metadata: [

@@ -24,6 +24,7 @@ extension PerennialServer {
             keyed(.get, "/v1/customers/{id}", customer),
             keyed(.post, "/v1/customers/{id}/aliases", alias),
             secret(.get, Paths.events, events),
+            secret(.get, Paths.forwards, forwards),
             keyed(.get, "/v1/customers/{id}/wallets/{currency}", wallet),
             secret(.post, "/v1/customers/{id}/wallets/{currency}/debits", debit),
             keyed(.get, "/v1/customers/{id}/content", content),

@@ -9,6 +9,16 @@ package struct CheckClaim: Hashable, Sendable {
     package var revision: String?
     package var holder: String
 
+    package init(
+        app: AppID, timeline: Timeline, history: CheckHistory, revision: String?, holder: String
+    ) {
+        self.app = app
+        self.timeline = timeline
+        self.history = history
+        self.revision = revision
+        self.holder = holder
+    }
+
     package var purchase: PurchaseID { timeline.purchase }
 }
 

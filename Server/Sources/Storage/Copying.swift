@@ -34,6 +34,20 @@ struct CopiedTable: Hashable, Sendable {
                 "environment", "customer", "currency", "amount", "reason", "at_ms", "balance",
             ]),
         CopiedTable(
+            name: "forward_bodies", key: ["app", "document"], others: ["content_type", "body"]),
+        CopiedTable(
+            name: "forwards", key: ["app", "document", "target"],
+            others: [
+                "environment", "created_at_ms", "due_at_ms", "attempts", "attempted_at_ms",
+                "status", "trouble", "accepted_at_ms", "lease_until_ms", "lease_holder",
+            ]),
+        CopiedTable(
+            name: "imports", key: ["app", "kind", "file"],
+            others: [
+                "bytes_read", "lines_read", "used", "refused", "report_bytes", "changed_at_ms",
+                "ended_at_ms",
+            ]),
+        CopiedTable(
             name: "facts",
             key: ["app", "environment", "purchase", "attested_at_ms", "subject", "document"],
             others: ["document_signed_at_ms", "statement"]),

@@ -31,6 +31,8 @@ package struct StoredDocument: Hashable, Sendable {
         case device
         /// The store answered when we asked.
         case reconciliation
+        /// It stood in a file that the operator has imported.
+        case imported = "import"
     }
 
     /// A segment taken out of the document, and its SHA-256.

@@ -1,9 +1,11 @@
 import Ledger
 
-/// A document, and the facts that it attests: kept together.
+/// A document, the facts that it attests, and whom it is to be sent on to: kept together.
 package struct AttestedDocument: Hashable, Sendable {
     package var document: StoredDocument
     package var facts: [Fact]
+    /// Whom the notification that it came in is to be sent on to; nil: nobody.
+    package var forward: ForwardOrder?
 
     package init(_ document: StoredDocument, _ facts: [Fact]) {
         self.document = document
@@ -23,6 +25,7 @@ extension StoreTransaction {
     func keep(_ attested: [AttestedDocument]) throws(StorageFailure) -> [Bool] {
         let isNew = try add(attested.map(\.document))
         try add(zip(attested, isNew).filter(\.1).map(\.0))
+        try forward(attested)
         return isNew
     }
 }

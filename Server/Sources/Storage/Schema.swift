@@ -1,9 +1,10 @@
 /// The tables, as numbered steps. A step that has been released is never changed; a new one follows
 /// it.
 ///
-/// Ground: `headers`, `documents`, `customers`, `customer_ids`, `links`, `keys`, `debits`, and the
-/// log of what was told: `events`, `logs`, and `told` of each purchase, where it ends. Derived, and
-/// made again by a rebuild: `facts`, `purchases`. Between the two: `app_stores`, and those columns
+/// Ground: `headers`, `documents`, `customers`, `customer_ids`, `links`, `keys`, `debits`,
+/// `forwards` with their `forward_bodies`, `imports`, and the log of what was told: `events`,
+/// `logs`, and `told` of each purchase, where it ends. Derived, and made again by a rebuild:
+/// `facts`, `purchases`. Between the two: `app_stores`, and those columns
 /// of `purchases` that say how asking the store went, which may be lost at the price of asking it
 /// again. Every key begins with the app, so that rows can be spread over machines by it. On
 /// PostgreSQL each month has its own table of documents.
@@ -17,8 +18,8 @@ package enum Schema {
 
     static func steps(_ dialect: Dialect) -> [[String]] {
         [
-            firstTables(dialect), storeTables(dialect), eventTables(dialect), walletTables(dialect),
-            secretTables(dialect),
+            firstTables(dialect), storeTables(dialect), eventTables(dialect),
+            walletTables(dialect), forwardTables(dialect), secretTables(dialect),
         ]
     }
 

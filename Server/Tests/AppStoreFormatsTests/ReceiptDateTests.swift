@@ -25,6 +25,21 @@ import Testing
         }
     }
 
+    /// Found by damage: a number that only a forger writes ended the program.
+    @Test(arguments: [
+        (Int64.min, "0001-01-02T00:00:00Z"), (.max, "9999-12-31T00:00:00Z"),
+        (-1, "1969-12-31T23:59:59Z"),
+    ])
+    func `a moment before or after all four-digit years is spelled as the nearest`(
+        milliseconds: Int64, text: String
+    ) throws {
+        let moment = AppStoreDate(milliseconds: milliseconds)
+        #expect(ReceiptDate.text(moment) == text)
+        var row = VerifyReceiptRow()
+        row.expires = moment
+        #expect(try VerifyReceiptRow(parsing: row.json.bytes) == row)
+    }
+
     @Test(arguments: [
         ("2020-07-22T18:33:15+0100", 1_595_439_195_000 as Int64?),
         ("2020-07-22T18:33:15+01:00", 1_595_439_195_000),

@@ -152,6 +152,13 @@ import Testing
             ("WalletItem", walletItem),
             ("Money", Money(milliunits: 1, currency: "USD")),
             ("EventList", EventList(items: [], nextCursor: "0")),
+            ("ForwardList", ForwardList(items: [], nextCursor: nil)),
+            (
+                "Forward",
+                Forward(
+                    documentID: "d", url: "u", environment: .sandbox, state: .waiting,
+                    createdAt: now, attempts: 0)
+            ),
             (
                 "Event",
                 Event(

@@ -45,9 +45,10 @@ struct ServerProgram: Sendable {
 
     /// - Parameter leaseSeconds: where it asks the simulator's App Store, how long a question is
     ///   one server's.
+    /// - Parameter more: lines of the app's configuration.
     init(
         folder: TemporaryFolder, simulator: Wire, on engine: StoryDatabase, _ database: String,
-        leaseSeconds: Int? = nil
+        leaseSeconds: Int? = nil, more: String = ""
     ) async throws {
         self.folder = folder
         self.simulator = simulator
@@ -69,7 +70,7 @@ struct ServerProgram: Sendable {
         try Data(APIKey.wellKnownPEM.utf8).write(to: URL(filePath: folder.path + "/key.p8"))
         let root = try await simulator.send("GET", "/_sim/root.cer")
         try Data(root.body).write(to: URL(filePath: folder.path + "/root.cer"))
-        try Data((text + asking).utf8).write(to: URL(filePath: configuration))
+        try Data((text + "\n" + more + asking).utf8).write(to: URL(filePath: configuration))
         let made = try Self.run(
             ["keys", "create", "--app", "birds", "--kind", "secret"], on: configuration, database)
         guard made.status == 0, let key = made.output.firstMatch(of: /sk_\w+/) else {
@@ -134,6 +135,17 @@ struct ServerProgram: Sendable {
             wire: Wire(base: "http://127.0.0.1:\(port)"), process: process.processIdentifier)
         try await running.wait(for: "/ready")
         return running
+    }
+
+    /// Begins another command, and does not wait for its end.
+    func begin(_ arguments: [String]) throws -> Running {
+        let process = Process()
+        process.executableURL = try Self.executable()
+        process.arguments = arguments + common
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        return Running(wire: simulator, process: process.processIdentifier)
     }
 
     /// Runs another command of the program to its end.

@@ -61,6 +61,7 @@ struct Shop: Sendable {
 /// Starts a shop, plays the story, and stops it.
 ///
 /// - Parameters:
+///   - forwards: whom the server sends on what it is told.
 ///   - engine: what the server keeps its rows in.
 ///   - app: as the server is configured.
 ///   - notifies: whether the simulator tells the server what happens.
@@ -70,13 +71,14 @@ func withShop(
     notifies: Bool = true, graceDays: Int = 16,
     renewsEarlySeconds: Int64 = 0, questions: LocalStore.Settings.Questions = .none,
     announcements: LocalStore.Settings.Announcements = .signed, era: V1Era = .year2021,
+    forwards: ForwardRules = .none,
     _ story: @escaping @Sendable (Shop) async throws -> Void
 ) async throws {
     try await engine.withAddress { address in
         try await withShop(
             at: address, app, seed: seed, notifies: notifies, graceDays: graceDays,
             renewsEarlySeconds: renewsEarlySeconds, questions: questions,
-            announcements: announcements, era: era, story)
+            announcements: announcements, era: era, forwards: forwards, story)
     }
 }
 
@@ -84,13 +86,15 @@ private func withShop(
     at address: String, _ app: AppConfiguration, seed: UInt64, notifies: Bool, graceDays: Int,
     renewsEarlySeconds: Int64,
     questions: LocalStore.Settings.Questions,
-    announcements: LocalStore.Settings.Announcements, era: V1Era,
+    announcements: LocalStore.Settings.Announcements, era: V1Era, forwards: ForwardRules,
     _ story: @escaping @Sendable (Shop) async throws -> Void
 ) async throws {
     var simulator = SimulatorSettings(seed: seed, shop: try ExampleShop.file())
     simulator.graceDays = graceDays
     simulator.renewsEarlySeconds = renewsEarlySeconds
     simulator.v1Era = era
+    var app = birds
+    app.settings.forwards = forwards
     var settings = LocalStore.Settings(
         app: app, simulator: simulator, authority: try SigningAuthority(),
         databaseAddress: address,

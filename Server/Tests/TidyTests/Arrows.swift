@@ -76,6 +76,11 @@ enum Arrows {
         "PerennialTests": testing(["Perennial", "PerennialContract", "StoreKit"]),
         // Random numbers from a seed, and bytes that are damaged by them.
         "Dice": [],
+        // Feeds damaged documents to all that reads documents, in a process of its own.
+        "Fuzz": foundation.union([
+            "AppStoreFormats", "AppStoreTrust", "Intake", "Ledger", "Dice",
+        ]),
+        "FuzzTests": testing([]),
         "LedgerTests": testing(["Ledger", "Dice"]),
         "IntakeTests": testing(["Intake", "Ledger", "AppStoreFormats", "Dice"]),
         "ReportsTests": testing(["Reports", "Ledger"]),

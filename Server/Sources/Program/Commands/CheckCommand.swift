@@ -34,6 +34,7 @@ struct CheckReport {
             lines.append("ok    configuration \(path): \(names)")
             let settings = try options.settings(file)
             try checkRoots(of: file)
+            noteForwards(of: file)
             try await checkAppStores(of: file)
             try await checkDatabase(file, settings)
         } catch let failure as ConfigurationFailure {
@@ -49,6 +50,18 @@ struct CheckReport {
             let kind = app.settings.isSimulated ? "Apple's and a simulator's" : "Apple's"
             lines.append(
                 "ok    trust of \(app.settings.id): \(kind), \(roots.fingerprints.count) roots")
+        }
+    }
+
+    private mutating func noteForwards(of file: ConfigurationFile) {
+        for app in file.apps {
+            for target in app.settings.forwards.targets {
+                let environments = target.environments.map(\.rawValue).sorted()
+                lines.append(
+                    "ok    \(app.settings.id) is sent on to \(target.name): "
+                        + "\(environments.joined(separator: ", ")), policy "
+                        + app.settings.forwards.policy.rawValue)
+            }
         }
     }
 

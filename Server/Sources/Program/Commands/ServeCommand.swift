@@ -52,7 +52,8 @@ struct ServeCommand: AsyncParsableCommand {
                 apps: file.apps, databaseAddress: settings.database,
                 simulatorRoot: try await clock?.root(),
                 receiptRoot: try await clock?.receiptRoot(), now: now,
-                asking: stores.asking(lease: settings.checkLease), logger: logger)
+                asking: stores.asking(lease: settings.checkLease),
+                forwarding: ForwardPost(client: http).forwarding(), logger: logger)
             outcome = .success(try await serve(assembly, settings, clock: clock, logger))
         } catch { outcome = .failure(error) }
         try await http.shutdown()
@@ -74,6 +75,7 @@ struct ServeCommand: AsyncParsableCommand {
             MonthsAhead(engine: assembly.engine, logger: logger),
             Reconciler(engine: assembly.engine, logger: logger),
             Teller(engine: assembly.engine, logger: logger),
+            Forwarder(engine: assembly.engine, logger: logger),
         ]
         if let clock { services.insert(clock, at: 0) }
         try await ServiceGroup(together: services, stopsOnSignals: true, logger: logger).run()

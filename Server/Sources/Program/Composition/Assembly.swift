@@ -18,10 +18,12 @@ package struct Assembly: Sendable {
     /// - Parameter receiptRoot: the same for receipts, which the simulator signs under a root of
     ///   its own.
     /// - Parameter asking: how the App Store is asked.
+    /// - Parameter forwarding: how notifications are sent on.
     package init(
         apps: [AppConfiguration], databaseAddress: String, simulatorRoot: [UInt8]? = nil,
         receiptRoot: [UInt8]? = nil,
-        now: @escaping @Sendable () -> Instant, asking: Asking = .nobody, logger: Logger
+        now: @escaping @Sendable () -> Instant, asking: Asking = .nobody,
+        forwarding: Forwarding = .nobody, logger: Logger
     ) async throws {
         var verifiers: [AppID: Verifier] = [:]
         for app in apps {
@@ -36,7 +38,7 @@ package struct Assembly: Sendable {
         database = try DatabaseAddress.open(databaseAddress)
         engine = Engine(
             database: database, apps: self.apps, verifiers: verifiers, now: now, asking: asking,
-            logger: logger)
+            forwarding: forwarding, logger: logger)
         do { try await engine.prepare() } catch {
             let address = DatabaseAddress.withoutPassword(databaseAddress)
             throw StartFailure(

@@ -18,6 +18,7 @@ struct LocalParts: Sendable {
     let client: HTTPClient
     let reconciler: Reconciler
     let teller: Teller
+    let forwarder: Forwarder
 
     private enum End<Value: Sendable>: Sendable {
         case services
@@ -39,7 +40,7 @@ struct LocalParts: Sendable {
                         ) { portSink.yield($0) },
                     port: settings.port, flag: "--port"),
                 SimulatorInTurn(parts: self, ports: ports) { storeSink.yield($0) }, reconciler,
-                teller,
+                teller, forwarder,
             ], stopsOnSignals: stopsOnSignals, logger: settings.logger)
         return try await withThrowingTaskGroup(of: End<Value>.self) { tasks in
             tasks.addTask {
@@ -83,6 +84,7 @@ private struct SimulatorInTurn: Service {
             quiesce: {
                 await parts.reconciler.settle()
                 await parts.teller.settle()
+                await parts.forwarder.settle()
             })
         parts.clock.follow(simulator.clock)
         let secret = AppSecret(settings.sharedSecret)

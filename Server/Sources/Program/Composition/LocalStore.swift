@@ -78,19 +78,33 @@ package struct LocalStore: Sendable {
         _ settings: Settings, stopsOnSignals: Bool = false,
         _ body: @escaping @Sendable (LocalStore) async throws -> Value
     ) async throws -> Value? {
+        let client = HTTPClient(
+            eventLoopGroupProvider: .singleton, configuration: .notifications)
+        let outcome: Result<Value?, any Error>
+        do {
+            outcome = .success(
+                try await run(settings, client, stopsOnSignals: stopsOnSignals, body))
+        } catch { outcome = .failure(error) }
+        try await client.shutdown()
+        return try outcome.get()
+    }
+
+    private static func run<Value: Sendable>(
+        _ settings: Settings, _ client: HTTPClient, stopsOnSignals: Bool,
+        _ body: @escaping @Sendable (LocalStore) async throws -> Value
+    ) async throws -> Value? {
         let clock = LateClock(settings.simulator.now)
         let appStore = LateAppStore()
         let assembly = try await Assembly(
             apps: [settings.appWithSecret], databaseAddress: settings.databaseAddress,
             simulatorRoot: settings.authority.rootDER,
             receiptRoot: settings.authority.receipts.rootDER, now: { clock.now },
-            asking: Self.asking(settings.questions, appStore), logger: settings.logger)
+            asking: Self.asking(settings.questions, appStore),
+            forwarding: ForwardPost(client: client).forwarding(), logger: settings.logger)
         for (key, kind) in settings.keys {
             try await assembly.engine.keep(
                 key: key, app: settings.app.settings.id, kind: kind, name: "development")
         }
-        let client = HTTPClient(
-            eventLoopGroupProvider: .singleton, configuration: .notifications)
         let parts = LocalParts(
             settings: settings, assembly: assembly, clock: clock, appStore: appStore,
             client: client,
@@ -98,12 +112,13 @@ package struct LocalStore: Sendable {
                 engine: assembly.engine, pause: Self.pause,
                 asksForLost: settings.questions == .all, logger: settings.logger),
             teller: Teller(
+                engine: assembly.engine, pause: Self.pause, logger: settings.logger),
+            forwarder: Forwarder(
                 engine: assembly.engine, pause: Self.pause, logger: settings.logger))
         let outcome: Result<Value?, any Error>
         do { outcome = .success(try await parts.run(stopsOnSignals: stopsOnSignals, body)) } catch {
             outcome = .failure(error)
         }
-        try await client.shutdown()
         assembly.database.close()
         return try outcome.get()
     }

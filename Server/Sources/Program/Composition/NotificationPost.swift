@@ -25,10 +25,11 @@ struct NotificationPost: Sendable {
 }
 
 extension HTTPClient.Configuration {
-    /// For a server under test: where nobody listens that is told at once, and not tried again
-    /// until the time of a post is up. The schedule of attempts is the simulator's.
+    /// For a server under test, and for what is sent on; never led elsewhere. Where nobody listens
+    /// that is told at once, and not tried again until the time of a post is up: the schedules of
+    /// attempts are the simulator's, and the queue's.
     static var notifications: Self {
-        var configuration = Self()
+        var configuration = Self(redirectConfiguration: .disallow)
         configuration.connectionPool.retryConnectionEstablishment = false
         return configuration
     }

@@ -105,7 +105,7 @@ struct ConfigurationReader {
             known: [
                 "bundle_id", "app_apple_id", "simulated", "products", "terms", "wallets",
                 "content", "storekit", "access", "trust", "app_store", "shared_secret_file",
-                "shared_secret_env", "verify_receipt_url",
+                "shared_secret_env", "verify_receipt_url", "forward", "forward_policy",
             ], in: "app \(name)")
         let isSimulated = members["simulated"].flatMap { bool($0) } ?? false
         let products = members["products"].map { self.products($0) } ?? []
@@ -116,7 +116,8 @@ struct ConfigurationReader {
                 isSimulated: isSimulated, entitlements: Self.entitlements(of: products),
                 rules: members["access"].map { rules($0) } ?? AccessRules(),
                 terms: terms(of: products, members["terms"]),
-                wallets: wallets(of: products, members["wallets"])),
+                wallets: wallets(of: products, members["wallets"]),
+                forwards: forwards(members, of: key)),
             extraRootPaths: [], extraRoots: [])
         if let content = members["content"] {
             app.settings.content = self.content(content, of: products, app.settings.terms.clock)

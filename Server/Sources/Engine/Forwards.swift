@@ -1,0 +1,200 @@
+import AppStoreFormats
+import Ledger
+import Storage
+
+extension Engine {
+    /// Characters of a Content-Type that are kept; a longer one is left out.
+    private static let contentTypeCharactersMax = 255
+    /// Forwards in an answer.
+    package static let forwardsMax = 500
+    /// Those that are over are forgotten after so long: by then the App Store sends none again.
+    private static let overKept = Duration.days(8)
+    private static let allKept = Duration.days(30)
+    private static let forgottenAtOnce = 500
+
+    static func arrived(_ body: [UInt8], _ contentType: String?) -> ArrivedNotification {
+        let isShort = (contentType?.count ?? 0) <= contentTypeCharactersMax
+        return ArrivedNotification(contentType: isShort ? contentType : nil, body: body)
+    }
+
+    /// Whom a notification is to be sent on to; nil: nobody.
+    func order(
+        for arrived: ArrivedNotification, _ document: StoredDocument
+    ) -> ForwardOrder? {
+        guard let rules = apps[document.app]?.forwards, !rules.targets.isEmpty else { return nil }
+        let names = rules.targets.filter { $0.environments.contains(document.environment) }
+            .map(\.name)
+        guard !names.isEmpty else { return nil }
+        let full = names.filter { forwardingStates.isFull($0, of: document.app) }
+        for name in full { noteLeftOut(name, document) }
+        let now = document.receivedAt
+        return ForwardOrder(
+            arrived, to: names.filter { !full.contains($0) }, leftOut: full, createdAt: now,
+            dueAt: rules.policy == .all ? now + Forwarding.headStart : now)
+    }
+
+    private func noteLeftOut(_ target: String, _ document: StoredDocument) {
+        counters.forwardsLeftOut.add()
+        logger.error(
+            "A notification is not sent on: too many wait for this address.",
+            metadata: [
+                "app": "\(document.app)", "target": "\(target)",
+                "document": "\(DocumentID(bytes: document.id))",
+            ])
+    }
+
+    // MARK: - The queue
+
+    /// Tries what is due for one address of an app. Returns how many were tried, whatever came of
+    /// it. Harmless to repeat, and for several servers at once: each is one server's for a while.
+    package func forwardDue(to target: ForwardTarget, of app: AppID) async throws -> Int {
+        let now = now()
+        let dialect = store.database.dialect
+        let holder = forwarding.holder
+        let claims = try await transaction { tx in
+            try tx.claimForwards(
+                to: target.name, of: app, dueBy: now, limit: Forwarding.attemptsAtOnce,
+                for: holder, lease: Forwarding.lease, dialect)
+        }
+        try await attempt(claims.map { (claim: $0, target: target) }, of: app, nil)
+        return claims.count
+    }
+
+    /// Tries several at once. What was not finished because this server ends stays due.
+    ///
+    /// - Parameter arrived: what is sent; nil: what was stored.
+    private func attempt(
+        _ claims: [(claim: ForwardClaim, target: ForwardTarget)], of app: AppID,
+        _ arrived: ArrivedNotification?
+    ) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            for (claim, target) in claims {
+                tasks.addTask {
+                    let answer: ForwardAnswer
+                    if let body = arrived ?? claim.arrived {
+                        answer = await forwarding.post(target.url, body)
+                    } else {
+                        answer = .none("what came is not kept any more")
+                    }
+                    try await end(claim, of: app, answer, isStopping: Task.isCancelled)
+                }
+            }
+            try await tasks.waitForAll()
+        }
+    }
+
+    private func end(
+        _ claim: ForwardClaim, of app: AppID, _ answer: ForwardAnswer, isStopping: Bool
+    ) async throws {
+        let now = now()
+        let pause = Forwarding.pause(after: claim.attempts + 1)
+        try await transaction { tx in
+            // A server that stops has not been refused.
+            if isStopping, !answer.isAccepted { return try tx.release(claim, of: app) }
+            try tx.ended(claim, of: app, answer, at: now, next: pause.map { now + $0 })
+        }
+        if isStopping, !answer.isAccepted { return }
+        (answer.isAccepted ? counters.forwardsAccepted : counters.forwardsFailed).add()
+        guard !answer.isAccepted else { return }
+        logger.log(
+            level: pause == nil ? .error : .notice,
+            pause == nil
+                ? "A notification was sent on to an address for the last time."
+                : "An address did not accept a notification.",
+            metadata: [
+                "app": "\(app)", "target": "\(claim.target)", "answer": "\(answer)",
+                "document": "\(DocumentID(bytes: claim.document))",
+            ])
+    }
+
+    // MARK: - What the App Store waits for
+
+    /// Sends a notification on to all at once that have not accepted it.
+    ///
+    /// - Throws: ``EngineFailure`` `notForwarded` with those that did not accept it.
+    func requireAll(
+        _ document: StoredDocument, _ arrived: ArrivedNotification
+    ) async throws(EngineFailure) {
+        do {
+            let targets = apps[document.app]?.forwards.targets ?? []
+            let dialect = store.database.dialect
+            let holder = forwarding.holder
+            let claims = try await transaction { tx in
+                try tx.claimForwards(
+                    of: document.id, in: document.app, for: holder, lease: Forwarding.lease,
+                    dialect)
+            }
+            let known = claims.compactMap { claim in
+                targets.first { $0.name == claim.target }.map { (claim: claim, target: $0) }
+            }
+            try await attempt(known, of: document.app, arrived)
+            let after = try await reading { tx in
+                try tx.forwards(of: document.id, in: document.app)
+            }
+            let names = Set(targets.map(\.name))
+            let open = after.filter { $0.acceptedAt == nil && names.contains($0.target) }
+            if !open.isEmpty { throw EngineFailure.notForwarded(open.map(\.target)) }
+        } catch { throw EngineFailure(error) }
+    }
+
+    /// Whether another accepts a notification that we cannot keep.
+    func isAcceptedElsewhere(
+        _ document: StoredDocument, _ arrived: ArrivedNotification
+    ) async -> Bool {
+        guard let rules = apps[document.app]?.forwards, rules.policy == .any else { return false }
+        let urls = rules.targets.filter { $0.environments.contains(document.environment) }
+            .map(\.url)
+        return await withTaskGroup(of: Bool.self) { tasks in
+            for url in urls {
+                tasks.addTask { await forwarding.post(url, arrived).isAccepted }
+            }
+            return await tasks.contains(true)
+        }
+    }
+
+    // MARK: - How it goes
+
+    /// Looks how much waits for each address, for ``forwardingState``, and forgets what is long
+    /// over.
+    package func lookAtForwards() async throws {
+        let now = now()
+        let queues = forwardQueues
+        let seen = try await reading { tx in
+            try queues.map { app, target in
+                let backlog = try tx.backlog(to: target.name, of: app)
+                return ForwardingState(
+                    app: app, target: target.name, waiting: backlog.count,
+                    oldestAge: backlog.oldest.map { now - $0 } ?? .zero)
+            }
+        }
+        forwardingStates.put(seen)
+        for app in apps.keys.sorted() {
+            _ = try await transaction { tx in
+                try tx.forgetForwards(
+                    of: app, overBefore: now - Self.overKept, allBefore: now - Self.allKept,
+                    limit: Self.forgottenAtOnce)
+            }
+        }
+    }
+
+    /// As of the last ``lookAtForwards()``.
+    package var forwardingState: [ForwardingState] { forwardingStates.all }
+
+    /// Every address of every app.
+    package var forwardQueues: [(app: AppID, target: ForwardTarget)] {
+        apps.values.sorted { $0.id < $1.id }.flatMap { app in
+            app.forwards.targets.map { (app: app.id, target: $0) }
+        }
+    }
+
+    /// What was sent on, or is to be, the newest first.
+    package func forwards(
+        of appID: AppID, in state: StoredForward.State?, after position: ForwardPosition?,
+        limit: Int
+    ) async throws(EngineFailure) -> [StoredForward] {
+        _ = try app(appID)
+        return try await reading { tx in
+            try tx.forwards(of: appID, in: state, after: position, limit: limit)
+        }
+    }
+}

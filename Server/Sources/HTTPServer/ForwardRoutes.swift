@@ -1,0 +1,93 @@
+import Engine
+import Hummingbird
+import Ledger
+import PerennialContract
+
+extension PerennialServer {
+    /// Forwards in an answer where nobody says how many.
+    private static let forwardsUsual = 100
+
+    /// What was sent on to other addresses, or is to be, the newest first.
+    @Sendable func forwards(
+        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+    ) async throws -> Response {
+        let asked = request.uri.queryParameters
+        let position = try Self.position(asked["after"].map { String($0) })
+        let state = try Self.state(asked["state"].map { String($0) })
+        let limit = try Self.limit(
+            asked["limit"].map { String($0) }, usual: Self.forwardsUsual, most: Engine.forwardsMax)
+        do {
+            let forwards = try await engine.forwards(
+                of: holder.app, in: state, after: position, limit: limit)
+            let last = forwards.count == limit ? forwards.last : nil
+            return try Answers.ok(
+                ForwardList(
+                    items: forwards.map { PerennialContract.Forward($0) },
+                    nextCursor: last.map { Self.cursor(ForwardPosition(after: $0)) }))
+        } catch let failure as EngineFailure {
+            throw Refused(failure, subject: .customer)
+        }
+    }
+
+    private static func state(_ text: String?) throws -> StoredForward.State? {
+        guard let text else { return nil }
+        guard let state = StoredForward.State(rawValue: text) else {
+            let known = StoredForward.State.allCases.map(\.rawValue).joined(separator: ", ")
+            throw Refused(
+                .stateUnknown, "There is no such state.", remedy: "Use one of \(known).")
+        }
+        return state
+    }
+
+    // MARK: - Cursors
+
+    /// Moment, document and address, each in hexadecimal digits.
+    private static func cursor(_ position: ForwardPosition) -> String {
+        [
+            String(position.createdAt.milliseconds, radix: 16), hexadecimal(position.document),
+            hexadecimal(Array(position.target.utf8)),
+        ].joined(separator: "-")
+    }
+
+    private static func position(_ cursor: String?) throws -> ForwardPosition? {
+        guard let cursor, !cursor.isEmpty else { return nil }
+        let parts = cursor.split(separator: "-", omittingEmptySubsequences: false)
+        guard parts.count == 3, let moment = Int64(parts[0], radix: 16),
+            let document = bytes(parts[1]), let target = bytes(parts[2])
+        else {
+            throw Refused(
+                .cursorUnknown, "There is no such cursor.",
+                remedy: "Send next_cursor of an answer as it is, or nothing to begin.")
+        }
+        return ForwardPosition(
+            createdAt: Instant(milliseconds: moment), document: document,
+            target: String(decoding: target, as: UTF8.self))
+    }
+
+    private static func hexadecimal(_ bytes: [UInt8]) -> String {
+        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+
+    private static func bytes(_ digits: Substring) -> [UInt8]? {
+        let values = digits.utf8.map { Character(Unicode.Scalar($0)).hexDigitValue }
+        guard values.count.isMultiple(of: 2), !values.contains(nil) else { return nil }
+        let known = values.compactMap { $0 }
+        return stride(from: 0, to: known.count, by: 2).map {
+            UInt8(known[$0] * 16 + known[$0 + 1])
+        }
+    }
+}
+
+extension PerennialContract.Forward {
+    /// The engine's forward in the contract's words.
+    fileprivate init(_ forward: StoredForward) {
+        self.init(
+            documentID: DocumentID(bytes: forward.document).rawValue, url: forward.target,
+            environment: StoreEnvironment(forward.environment),
+            state: State(rawValue: forward.state.rawValue),
+            createdAt: Timestamp(forward.createdAt), attempts: forward.attempts,
+            lastAttemptAt: forward.attemptedAt.map { Timestamp($0) }, lastStatus: forward.status,
+            lastTrouble: forward.trouble, nextAttemptAt: forward.dueAt.map { Timestamp($0) },
+            acceptedAt: forward.acceptedAt.map { Timestamp($0) })
+    }
+}

@@ -1,0 +1,193 @@
+import AppStoreFormats
+import Ledger
+
+/// What a file is, that is imported.
+enum ImportKind: String, CaseIterable, Sendable {
+    /// App receipts, or transaction receipts, in Base64.
+    case receipts
+    /// The numbers of purchases' first transactions.
+    case originalTransactionIDs = "original-transaction-ids"
+    /// The transactions that RevenueCat exports ("Scheduled Data Exports").
+    case revenueCat = "revenuecat-export"
+
+    /// The columns that are read, by the names that they may have.
+    fileprivate var columns: [Column: [String]] {
+        switch self {
+        case .receipts:
+            [
+                .customer: ["customer_id"],
+                .receipt: ["app_receipt", "receipt", "receipt_data", "transaction_receipt"],
+            ]
+        case .originalTransactionIDs:
+            [.customer: ["customer_id"], .number: ["original_transaction_id"]]
+        case .revenueCat:
+            [
+                .customer: ["rc_last_seen_app_user_id_alias"],
+                .alias: ["rc_original_app_user_id"], .number: ["original_store_transaction_id"],
+                .store: ["store"], .isSandbox: ["is_sandbox"],
+            ]
+        }
+    }
+
+    /// What stands there where the first line is no header.
+    fileprivate var usualColumns: [[Column]] {
+        switch self {
+        case .receipts: [[.receipt], [.customer, .receipt]]
+        case .originalTransactionIDs: [[.number], [.customer, .number]]
+        case .revenueCat: []
+        }
+    }
+}
+
+private enum Column: Hashable {
+    case customer
+    case alias
+    case receipt
+    case number
+    case store
+    case isSandbox
+}
+
+/// One row of an import, understood.
+struct ImportRow: Hashable, Sendable {
+    var customer: CustomerID?
+    /// Another id of theirs.
+    var alias: CustomerID?
+    var evidence: Evidence
+
+    enum Evidence: Hashable, Sendable {
+        case receipt(String)
+        case number(String, in: Environment)
+    }
+}
+
+/// A row that cannot be used, and why.
+struct UnusableRow: Error, Hashable, Sendable {
+    var reason: String
+}
+
+/// Which column of a file is what.
+struct ImportColumns: Sendable {
+    let kind: ImportKind
+    /// Of rows that do not say it themselves.
+    let environment: Environment
+    /// Whether the first row is names, and no row.
+    let hasHeader: Bool
+    private let places: [Column: Int]
+
+    /// RevenueCat's words for Apple's stores.
+    private static let stores: Set = ["app_store", "mac_app_store"]
+    /// How its own ids begin, of customers who never had another.
+    private static let anonymousPrefix = "$RCAnonymousID:"
+
+    /// - Parameter first: the file's first row; nil for JSON, which names each value.
+    /// - Throws: ``UnusableRow`` where the columns that are needed are not there.
+    init(
+        _ kind: ImportKind, first: [String]?, in environment: Environment
+    ) throws(UnusableRow) {
+        self.kind = kind
+        self.environment = environment
+        guard let first else {
+            (hasHeader, places) = (false, [:])
+            return
+        }
+        var places: [Column: Int] = [:]
+        for (column, names) in kind.columns {
+            places[column] = first.firstIndex { names.contains(Self.plain($0)) }
+        }
+        let evidence: Column = kind == .receipts ? .receipt : .number
+        if places[evidence] != nil {
+            (hasHeader, self.places) = (true, places)
+            return
+        }
+        guard let usual = kind.usualColumns.first(where: { $0.count == first.count }) else {
+            let wanted = (kind.columns[evidence] ?? []).joined(separator: ", or ")
+            throw UnusableRow(reason: "The first line names no column \(wanted).")
+        }
+        hasHeader = false
+        self.places = Dictionary(
+            uniqueKeysWithValues: usual.enumerated().map { ($0.element, $0.offset) })
+    }
+
+    private static func plain(_ name: String) -> String {
+        var name = name[...]
+        if name.first == "\u{FEFF}" { name = name.dropFirst() }
+        return name.trimmed.lowercased()
+    }
+
+    /// What a row says.
+    func row(_ content: RowReader.Content) throws(UnusableRow) -> ImportRow {
+        switch content {
+        case .tooLong:
+            throw UnusableRow(reason: "longer than \(RowReader.rowBytesMax) bytes")
+        case .fields(let fields):
+            return try row { column in
+                places[column].flatMap { fields.indices.contains($0) ? fields[$0] : nil }
+            }
+        case .json(let bytes):
+            guard let json = try? JSON(parsing: bytes), json.members != nil else {
+                throw UnusableRow(reason: "no JSON object")
+            }
+            return try row { column in
+                for name in kind.columns[column] ?? [] {
+                    if let text = json[name]?.string { return text }
+                    if let number = json[name]?.integer { return "\(number)" }
+                    if let flag = json[name]?.bool { return "\(flag)" }
+                }
+                return nil
+            }
+        }
+    }
+
+    private func row(_ value: (Column) -> String?) throws(UnusableRow) -> ImportRow {
+        func text(_ column: Column) -> String? {
+            let text = value(column).map { String($0[...].trimmed) }
+            return text?.isEmpty == true || text == "null" ? nil : text
+        }
+        let customer = text(.customer).map { CustomerID(rawValue: $0) }
+        switch kind {
+        case .receipts:
+            guard let receipt = text(.receipt) else { throw UnusableRow(reason: "no receipt") }
+            return ImportRow(customer: customer, evidence: .receipt(receipt))
+        case .originalTransactionIDs:
+            guard let number = text(.number) else {
+                throw UnusableRow(reason: "no original_transaction_id")
+            }
+            return ImportRow(customer: customer, evidence: .number(number, in: environment))
+        case .revenueCat:
+            return try revenueCatRow(
+                customer: text(.customer), original: text(.alias), number: text(.number),
+                store: text(.store), isSandbox: text(.isSandbox))
+        }
+    }
+
+    /// Of the two ids of a customer the one counts that the app has given; where both are the
+    /// app's, they are one customer.
+    private func revenueCatRow(
+        customer: String?, original: String?, number: String?, store: String?, isSandbox: String?
+    ) throws(UnusableRow) -> ImportRow {
+        if let store, !Self.stores.contains(store.lowercased()) {
+            throw UnusableRow(reason: "of the store \(store), not Apple's")
+        }
+        guard let number else { throw UnusableRow(reason: "no original_store_transaction_id") }
+        let ids = [customer, original].compactMap { $0 }
+        let own = ids.filter { !$0.hasPrefix(Self.anonymousPrefix) }
+        guard let first = own.first ?? ids.first else {
+            throw UnusableRow(reason: "no app user id")
+        }
+        let second = own.dropFirst().first { $0 != first }
+        let isOfSandbox = isSandbox.map { ["true", "t", "1"].contains($0.lowercased()) }
+        return ImportRow(
+            customer: CustomerID(rawValue: first), alias: second.map { CustomerID(rawValue: $0) },
+            evidence: .number(number, in: isOfSandbox == true ? .sandbox : .production))
+    }
+}
+
+extension Substring {
+    /// Without space at either end.
+    fileprivate var trimmed: Substring {
+        var text = drop { $0.isWhitespace }
+        while text.last?.isWhitespace == true { text.removeLast() }
+        return text
+    }
+}

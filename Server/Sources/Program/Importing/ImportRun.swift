@@ -1,0 +1,258 @@
+import AppStoreClient
+import Crypto
+import Engine
+import Foundation
+import Ledger
+import Storage
+
+/// One walk through a file: batch by batch, each kept before the next is begun, with the place in
+/// the file beside it. Killed at any moment, it goes on from the last batch that was kept; what is
+/// read again changes nothing.
+struct ImportRun {
+    /// Rows that are worked on before the place is written down.
+    static let batchRowsMax = 200
+    /// Bytes of them.
+    static let batchBytesMax = 8_388_608
+    /// Rows worked on at once.
+    static let rowsAtOnce = 16
+    static let chunkBytes = 65_536
+    /// Attempts to have an answer about one row; after them the import stops, and can go on.
+    static let attemptsMax = 10
+    private static let pauseFirst = Duration.seconds(1)
+    private static let pauseMax = Duration.seconds(60)
+    /// Of each end of a file, to tell it from others.
+    private static let markBytes = 1_048_576
+
+    var engine: Engine
+    var app: AppID
+    var kind: ImportKind
+    var file: URL
+    var report: URL
+    /// Of rows that do not say it themselves.
+    var environment = Ledger.Environment.production
+    /// Says what would come of each row, asks nobody, and keeps nothing.
+    var isTrial = false
+    /// Begins anew, although the file was begun or done before.
+    var isAnew = false
+    /// Told after each batch.
+    var progress: @Sendable (_ position: ImportPosition, _ bytesTotal: Int64) -> Void = { _, _ in }
+    var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+
+    /// Reads the file to its end. Returns where it stands then: with the rows of earlier runs.
+    func run() async throws -> ImportPosition {
+        let handle: FileHandle
+        do { handle = try FileHandle(forReadingFrom: file) } catch {
+            throw StartFailure(
+                "\(file.path) cannot be read: \(error.localizedDescription).",
+                remedy: "Name a file that this user may read.")
+        }
+        defer { handle.closeFile() }
+        let total = Int64(try handle.seekToEnd())
+        let key = ImportKey(app: app, kind: kind.rawValue, file: try Self.mark(of: handle, total))
+        var position = ImportPosition()
+        if !isTrial, !isAnew { position = try await engine.importPosition(of: key) ?? position }
+        if position.endedAt != nil { return position }
+        var walk = try Walk(handle, kind: kind, environment: environment, from: position)
+        var written = try ImportReport(url: report, keeping: position.reportBytes)
+        while let batch = try walk.next() {
+            try await take(batch, walk.columns, &position, &written)
+            if !isTrial { try await engine.put(position, of: key) }
+            progress(position, total)
+        }
+        position.endedAt = engine.moment
+        position.reportBytes = written.bytes
+        if !isTrial { try await engine.put(position, of: key) }
+        try written.close()
+        return position
+    }
+
+    /// What tells one file from another: its size, its first and its last bytes.
+    private static func mark(of handle: FileHandle, _ total: Int64) throws -> [UInt8] {
+        var hash = SHA256()
+        hash.update(data: Data("\(total)".utf8))
+        try handle.seek(toOffset: 0)
+        hash.update(data: try handle.read(upToCount: markBytes) ?? Data())
+        try handle.seek(toOffset: UInt64(max(0, total - Int64(markBytes))))
+        hash.update(data: try handle.read(upToCount: markBytes) ?? Data())
+        return Array(hash.finalize())
+    }
+
+    // MARK: - One batch
+
+    private func take(
+        _ batch: [RowReader.Row], _ columns: ImportColumns, _ position: inout ImportPosition,
+        _ report: inout ImportReport
+    ) async throws {
+        let outcomes = try await outcomes(of: batch, columns)
+        var refused: [(line: Int64, customer: String?, reason: String)] = []
+        for (row, outcome) in zip(batch, outcomes) {
+            if let reason = outcome.reason {
+                refused.append((row.line, outcome.customer, reason))
+            } else {
+                position.used += 1
+            }
+        }
+        try report.add(refused)
+        position.refused += Int64(refused.count)
+        position.reportBytes = report.bytes
+        position.bytesRead = batch.last?.bytesRead ?? position.bytesRead
+        position.linesRead = batch.last?.linesRead ?? position.linesRead
+    }
+
+    private struct Outcome: Sendable {
+        var customer: String?
+        /// Nil where the row was of use.
+        var reason: String?
+    }
+
+    private func outcomes(
+        of batch: [RowReader.Row], _ columns: ImportColumns
+    ) async throws -> [Outcome] {
+        try await withThrowingTaskGroup(of: (Int, Outcome).self) { tasks in
+            var outcomes = [Outcome](repeating: Outcome(), count: batch.count)
+            for (index, row) in batch.enumerated() {
+                if index >= Self.rowsAtOnce, let (done, outcome) = try await tasks.next() {
+                    outcomes[done] = outcome
+                }
+                tasks.addTask { (index, try await self.outcome(of: row, columns)) }
+            }
+            for try await (done, outcome) in tasks { outcomes[done] = outcome }
+            return outcomes
+        }
+    }
+
+    private func outcome(
+        of row: RowReader.Row, _ columns: ImportColumns
+    ) async throws -> Outcome {
+        let understood: ImportRow
+        do throws(UnusableRow) { understood = try columns.row(row.content) } catch {
+            return Outcome(customer: nil, reason: error.reason)
+        }
+        let customer = understood.customer?.rawValue
+        for attempt in 0..<Self.attemptsMax {
+            switch try await bring(understood) {
+            case .used: return Outcome(customer: customer, reason: nil)
+            case .unusable(let reason): return Outcome(customer: customer, reason: reason)
+            case .refusedAltogether(let reason):
+                throw StartFailure(
+                    "\(reason)", remedy: "Then run the same command again: it goes on from here.")
+            case .notNow(let until, let reason):
+                guard attempt + 1 < Self.attemptsMax else {
+                    throw StartFailure(
+                        "The App Store has not answered \(Self.attemptsMax) times: \(reason)",
+                        remedy: "Run the same command again later: it goes on from here.")
+                }
+                let pause = min(Self.pauseFirst * (1 << min(attempt, 10)), Self.pauseMax)
+                try await sleep(max(pause, until.map { $0 - engine.moment } ?? .zero))
+            }
+        }
+        return Outcome(customer: customer, reason: "no answer")
+    }
+
+    private func bring(_ row: ImportRow) async throws -> ImportOutcome {
+        switch row.evidence {
+        case .receipt(let text):
+            try await engine.bring(receipt: text, of: row.customer, app: app, isTrial: isTrial)
+        case .number(let number, let environment):
+            try await engine.bring(
+                transaction: number, of: row.customer, also: row.alias, app: app, in: environment,
+                isTrial: isTrial)
+        }
+    }
+
+    // MARK: - The file
+
+    /// The rows of a file, in batches.
+    private struct Walk {
+        let handle: FileHandle
+        let columns: ImportColumns
+        var reader: RowReader
+        var ready: [RowReader.Row] = []
+        var isAtEnd = false
+
+        init(
+            _ handle: FileHandle, kind: ImportKind, environment: Ledger.Environment,
+            from position: ImportPosition
+        ) throws {
+            self.handle = handle
+            try handle.seek(toOffset: 0)
+            let first = Array(try handle.read(upToCount: ImportRun.chunkBytes) ?? Data())
+            guard !first.starts(with: [0x1F, 0x8B]) else {
+                throw StartFailure(
+                    "The file is compressed.", remedy: "Unpack it first: gunzip FILE.")
+            }
+            let shape = RowReader.Shape(firstBytes: first)
+            let header = try Self.header(handle, shape)
+            do throws(UnusableRow) {
+                columns = try ImportColumns(kind, first: header?.fields, in: environment)
+            } catch {
+                throw StartFailure(error.reason, remedy: "See docs/import.md for each kind.")
+            }
+            var (bytes, lines) = (position.bytesRead, position.linesRead)
+            if bytes == 0, columns.hasHeader, let header {
+                (bytes, lines) = (header.row.bytesRead, header.row.linesRead)
+            }
+            reader = RowReader(shape, bytesRead: bytes, linesRead: lines)
+            try handle.seek(toOffset: UInt64(bytes))
+        }
+
+        /// The first row; nil in JSON, and of an empty file.
+        private static func header(
+            _ handle: FileHandle, _ shape: RowReader.Shape
+        ) throws -> (fields: [String], row: RowReader.Row)? {
+            guard case .separated = shape else { return nil }
+            var reader = RowReader(shape)
+            try handle.seek(toOffset: 0)
+            while true {
+                let chunk = try handle.read(upToCount: ImportRun.chunkBytes) ?? Data()
+                let row = chunk.isEmpty ? reader.end() : reader.add(chunk).first
+                if let row {
+                    guard case .fields(let fields) = row.content else { return ([], row) }
+                    return (fields, row)
+                }
+                if chunk.isEmpty { return nil }
+            }
+        }
+
+        /// Nil at the end of the file.
+        mutating func next() throws -> [RowReader.Row]? {
+            while !isAtEnd, ready.count < ImportRun.batchRowsMax,
+                ready.reduce(0, { $0 + $1.weight }) < ImportRun.batchBytesMax
+            {
+                // Foundation's data is freed at once, and not at the end of all.
+                let chunk = try autoreleased {
+                    Array(try handle.read(upToCount: ImportRun.chunkBytes) ?? Data())
+                }
+                if chunk.isEmpty {
+                    isAtEnd = true
+                    if let last = reader.end() { ready.append(last) }
+                } else {
+                    ready += reader.add(chunk)
+                }
+            }
+            guard !ready.isEmpty else { return nil }
+            let batch = Array(ready.prefix(ImportRun.batchRowsMax))
+            ready.removeFirst(batch.count)
+            return batch
+        }
+
+        private func autoreleased<Value>(_ body: () throws -> Value) rethrows -> Value {
+            #if canImport(Darwin)
+                try autoreleasepool(invoking: body)
+            #else
+                try body()
+            #endif
+        }
+    }
+}
+
+extension RowReader.Row {
+    /// Bytes that it holds.
+    fileprivate var weight: Int {
+        switch content {
+        case .fields(let fields): fields.reduce(0) { $0 + $1.utf8.count }
+        case .json(let bytes): bytes.count
+        case .tooLong: 0
+        }
+    }
+}

@@ -1,0 +1,174 @@
+/// Rows out of the bytes of a file, as they come: CSV as RFC 4180 has it, or one JSON object a
+/// line. Never holds more than one row.
+///
+/// CSV: fields are parted by comma, semicolon or tab, whichever the first line has; a field may
+/// stand in quotes, and then hold line ends, and a quote as two. A row longer than ``rowBytesMax``
+/// is passed over up to the next line end, and told.
+struct RowReader {
+    /// A receipt of two mebibytes, in Base64, with room for the rest.
+    static let rowBytesMax = 4_194_304
+    static let fieldsMax = 500
+
+    struct Row: Hashable, Sendable {
+        /// Of its first byte, from 1.
+        var line: Int64
+        /// Of the file, up to the end of this row.
+        var bytesRead: Int64
+        var linesRead: Int64
+        var content: Content
+    }
+
+    enum Content: Hashable, Sendable {
+        case fields([String])
+        /// One line, which should be a JSON object.
+        case json([UInt8])
+        case tooLong
+    }
+
+    enum Shape: Hashable, Sendable {
+        case separated(by: UInt8)
+        case json
+    }
+
+    let shape: Shape
+    private var bytesRead: Int64
+    private var linesRead: Int64
+    /// Where the row begins that is being read.
+    private var line: Int64
+    private var fields: [[UInt8]] = []
+    private var field: [UInt8] = []
+    private var rowBytes = 0
+    private var state = State.fieldStart
+
+    private enum State {
+        case fieldStart
+        case plain
+        case quoted
+        /// After a quote within quotes: the end of them, or the first of two.
+        case quoteSeen
+        /// Passing over a row that is too long.
+        case over
+    }
+
+    /// - Parameters:
+    ///   - bytesRead: where in the file the bytes begin that will be added, at the start of a row.
+    ///   - linesRead: how many lines lie before that.
+    init(_ shape: Shape, bytesRead: Int64 = 0, linesRead: Int64 = 0) {
+        self.shape = shape
+        self.bytesRead = bytesRead
+        self.linesRead = linesRead
+        line = linesRead + 1
+    }
+
+    /// The rows that end within some bytes, which follow those added before.
+    mutating func add(_ bytes: some Sequence<UInt8>) -> [Row] {
+        var rows: [Row] = []
+        for byte in bytes {
+            bytesRead += 1
+            if byte == UInt8(ascii: "\n") { linesRead += 1 }
+            if let row = take(byte) { rows.append(row) }
+        }
+        return rows
+    }
+
+    /// The row that the end of the file ends; nil where there is none.
+    mutating func end() -> Row? {
+        guard rowBytes > 0 else { return nil }
+        linesRead += 1
+        return row()
+    }
+
+    private mutating func take(_ byte: UInt8) -> Row? {
+        if isOfMark(byte) { return nil }
+        if byte == UInt8(ascii: "\n"), state != .quoted { return isEmptyLine ? skip() : row() }
+        rowBytes += 1
+        if rowBytes > Self.rowBytesMax {
+            state = .over
+            fields = []
+            field = []
+        }
+        guard case .separated(let separator) = shape else {
+            if state != .over { field.append(byte) }
+            return nil
+        }
+        takeSeparated(byte, separator)
+        return nil
+    }
+
+    private mutating func takeSeparated(_ byte: UInt8, _ separator: UInt8) {
+        let quote = UInt8(ascii: "\"")
+        switch state {
+        case .over: return
+        case .quoted where byte == quote: state = .quoteSeen
+        case .quoted: field.append(byte)
+        case .fieldStart where byte == quote: state = .quoted
+        case .quoteSeen where byte == quote:
+            field.append(byte)
+            state = .quoted
+        case .fieldStart, .plain, .quoteSeen:
+            guard byte == separator else {
+                field.append(byte)
+                state = .plain
+                return
+            }
+            endField()
+        }
+    }
+
+    private mutating func endField() {
+        if fields.count < Self.fieldsMax { fields.append(field) }
+        field = []
+        state = .fieldStart
+    }
+
+    /// Of the mark of UTF-8 that some programs begin a file with.
+    private func isOfMark(_ byte: UInt8) -> Bool {
+        let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+        return bytesRead <= mark.count && rowBytes == 0 && byte == mark[Int(bytesRead) - 1]
+    }
+
+    private var isEmptyLine: Bool {
+        rowBytes == 0 || field == [UInt8(ascii: "\r")] && rowBytes == 1
+    }
+
+    private mutating func skip() -> Row? {
+        begin()
+        return nil
+    }
+
+    private mutating func begin() {
+        line = linesRead + 1
+        (fields, field, rowBytes, state) = ([], [], 0, .fieldStart)
+    }
+
+    private mutating func row() -> Row? {
+        let line = line
+        defer { begin() }
+        let content: Content
+        switch (shape, state) {
+        case (_, .over): content = .tooLong
+        case (.json, _): content = .json(field)
+        case (.separated, _):
+            if field.last == UInt8(ascii: "\r") { field.removeLast() }
+            endField()
+            content = .fields(fields.map { String(decoding: $0, as: UTF8.self) })
+        }
+        return Row(line: line, bytesRead: bytesRead, linesRead: linesRead, content: content)
+    }
+}
+
+extension RowReader.Shape {
+    /// As the first bytes of a file show it.
+    init(firstBytes bytes: some Collection<UInt8>) {
+        let text = bytes.drop { $0 <= 0x20 || [0xEF, 0xBB, 0xBF].contains($0) }
+        if text.first == UInt8(ascii: "{") {
+            self = .json
+            return
+        }
+        let line = text.prefix { $0 != UInt8(ascii: "\n") }
+        let candidates = [UInt8(ascii: ","), UInt8(ascii: ";"), UInt8(ascii: "\t")]
+        let counts = candidates.map { candidate in line.count { $0 == candidate } }
+        let most = counts.indices.max { counts[$0] < counts[$1] } ?? 0
+        self = .separated(by: counts[most] == 0 ? candidates[0] : candidates[most])
+    }
+}

@@ -1,0 +1,123 @@
+import Ledger
+
+/// Where a list of forwards, the newest first, goes on.
+package struct ForwardPosition: Hashable, Sendable {
+    package var createdAt: Instant
+    package var document: [UInt8]
+    package var target: String
+
+    package init(after forward: StoredForward) {
+        createdAt = forward.createdAt
+        document = forward.document
+        target = forward.target
+    }
+
+    package init(createdAt: Instant, document: [UInt8], target: String) {
+        self.createdAt = createdAt
+        self.document = document
+        self.target = target
+    }
+}
+
+extension StoreTransaction {
+    private static let columns =
+        "document, target, environment, created_at_ms, due_at_ms, attempts, attempted_at_ms, "
+        + "status, trouble, accepted_at_ms"
+
+    /// What was sent on, or is to be, the newest first.
+    package func forwards(
+        of app: AppID, in state: StoredForward.State?, after position: ForwardPosition?, limit: Int
+    ) throws(StorageFailure) -> [StoredForward] {
+        var values: [Value] = [.text(app.rawValue)]
+        var condition = ""
+        if let position {
+            condition = " AND (created_at_ms, document, target) < ($2, $3, $4)"
+            values += [
+                .integer(position.createdAt.milliseconds), .bytes(position.document),
+                .text(position.target),
+            ]
+        }
+        condition += state.map(Self.condition) ?? ""
+        let rows = try connection.rows(
+            "SELECT \(Self.columns) FROM forwards WHERE app = $1\(condition) "
+                + "ORDER BY created_at_ms DESC, document DESC, target DESC "
+                + "LIMIT $\(values.count + 1)",
+            values + [.integer(Int64(limit))])
+        var forwards: [StoredForward] = []
+        for row in rows { forwards.append(try Self.forward(row)) }
+        return forwards
+    }
+
+    /// All addresses of one document.
+    package func forwards(
+        of document: [UInt8], in app: AppID
+    ) throws(StorageFailure) -> [StoredForward] {
+        let rows = try connection.rows(
+            "SELECT \(Self.columns) FROM forwards WHERE app = $1 AND document = $2 "
+                + "ORDER BY target",
+            [.text(app.rawValue), .bytes(document)])
+        var forwards: [StoredForward] = []
+        for row in rows { forwards.append(try Self.forward(row)) }
+        return forwards
+    }
+
+    private static func condition(of state: StoredForward.State) -> String {
+        switch state {
+        case .waiting: " AND due_at_ms IS NOT NULL"
+        case .accepted: " AND accepted_at_ms IS NOT NULL"
+        case .givenUp: " AND due_at_ms IS NULL AND accepted_at_ms IS NULL AND attempts > 0"
+        case .leftOut: " AND due_at_ms IS NULL AND accepted_at_ms IS NULL AND attempts = 0"
+        }
+    }
+
+    private static func forward(_ row: Row) throws(StorageFailure) -> StoredForward {
+        func instant(_ column: Int) throws(StorageFailure) -> Instant? {
+            try row.optionalInteger(column).map(Instant.init(milliseconds:))
+        }
+        return StoredForward(
+            document: try row.bytes(0), target: try row.text(1),
+            environment: try Environment.stored(try row.text(2)),
+            createdAt: Instant(milliseconds: try row.integer(3)), dueAt: try instant(4),
+            attempts: Int(try row.integer(5)), attemptedAt: try instant(6),
+            status: try row.optionalInteger(7).map(Int.init), trouble: try row.optionalText(8),
+            acceptedAt: try instant(9))
+    }
+
+    /// How much waits for an address.
+    package func backlog(
+        to target: String, of app: AppID
+    ) throws(StorageFailure) -> ForwardBacklog {
+        let rows = try connection.rows(
+            "SELECT count(*), min(created_at_ms) FROM (SELECT created_at_ms FROM forwards "
+                + "WHERE app = $1 AND target = $2 AND due_at_ms IS NOT NULL LIMIT $3) AS waiting",
+            [
+                .text(app.rawValue), .text(target), .integer(Int64(ForwardBacklog.countMax)),
+            ])
+        return ForwardBacklog(
+            count: Int(try rows[0].integer(0)),
+            oldest: try rows[0].optionalInteger(1).map(Instant.init(milliseconds:)))
+    }
+
+    /// Forgets some of those that are over since before one moment, and of all from before
+    /// another, such as those for an address that is no longer configured. Returns how many.
+    package func forgetForwards(
+        of app: AppID, overBefore over: Instant, allBefore all: Instant, limit: Int
+    ) throws(StorageFailure) -> Int {
+        let rows = try connection.rows(
+            "SELECT document, target FROM forwards WHERE app = $1 AND created_at_ms < $2 "
+                + "AND (due_at_ms IS NULL OR created_at_ms < $3) "
+                + "ORDER BY created_at_ms LIMIT $4",
+            [
+                .text(app.rawValue), .integer(over.milliseconds), .integer(all.milliseconds),
+                .integer(Int64(limit)),
+            ])
+        for row in rows {
+            let document = try row.bytes(0)
+            try connection.run(
+                "DELETE FROM forwards WHERE app = $1 AND document = $2 AND target = $3",
+                [.text(app.rawValue), .bytes(document), .text(try row.text(1))])
+            try removeBodyIfOver(of: document, in: app)
+        }
+        return rows.count
+    }
+}

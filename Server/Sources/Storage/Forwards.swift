@@ -1,0 +1,255 @@
+import Ledger
+
+/// A notification as it came.
+package struct ArrivedNotification: Hashable, Sendable {
+    /// As its header said; nil where there was none.
+    package var contentType: String?
+    package var body: [UInt8]
+
+    package init(contentType: String?, body: [UInt8]) {
+        self.contentType = contentType
+        self.body = body
+    }
+}
+
+/// Whom a notification is to be sent on to.
+package struct ForwardOrder: Hashable, Sendable {
+    package var arrived: ArrivedNotification
+    /// The names of the addresses.
+    package var targets: [String]
+    /// Of those whose queue is full: it is written down that they were left out.
+    package var leftOut: [String]
+    package var createdAt: Instant
+    package var dueAt: Instant
+
+    package init(
+        _ arrived: ArrivedNotification, to targets: [String], leftOut: [String] = [],
+        createdAt: Instant, dueAt: Instant
+    ) {
+        self.arrived = arrived
+        self.targets = targets
+        self.leftOut = leftOut
+        self.createdAt = createdAt
+        self.dueAt = dueAt
+    }
+}
+
+/// A notification and one address that it is sent on to.
+package struct StoredForward: Hashable, Sendable {
+    package var document: [UInt8]
+    package var target: String
+    package var environment: Environment
+    package var createdAt: Instant
+    /// When it is tried next; nil: never again.
+    package var dueAt: Instant?
+    package var attempts: Int
+    package var attemptedAt: Instant?
+    /// Of the last answer; nil where there was none.
+    package var status: Int?
+    /// Why there was no answer.
+    package var trouble: String?
+    package var acceptedAt: Instant?
+
+    package enum State: String, Hashable, Sendable, CaseIterable {
+        case waiting
+        case accepted
+        /// Tried as often as is tried at most.
+        case givenUp = "given_up"
+        /// Never tried: the queue of its address was full.
+        case leftOut = "left_out"
+    }
+
+    package var state: State {
+        if acceptedAt != nil { return .accepted }
+        if dueAt != nil { return .waiting }
+        return attempts == 0 ? .leftOut : .givenUp
+    }
+}
+
+/// One that a server has taken for a while, to try it.
+package struct ForwardClaim: Hashable, Sendable {
+    package var document: [UInt8]
+    package var target: String
+    package var attempts: Int
+    package var holder: String
+    /// Nil where it is gone: then there is nothing left to send.
+    package var arrived: ArrivedNotification?
+}
+
+/// What came of trying.
+package enum ForwardAnswer: Hashable, Sendable {
+    case status(Int)
+    /// There was none, and why.
+    case none(String)
+
+    /// What the App Store takes for success ("Responding to App Store Server Notifications").
+    package var isAccepted: Bool {
+        if case .status(let code) = self { (200...206).contains(code) } else { false }
+    }
+}
+
+/// How much waits for one address.
+package struct ForwardBacklog: Hashable, Sendable {
+    /// ``countMax`` where there are more.
+    package var count: Int
+    /// Since when the longest has waited.
+    package var oldest: Instant?
+
+    package static let countMax = 100_000
+}
+
+extension StoreTransaction {
+    /// Characters that are kept of why there was no answer.
+    private static let troubleCharactersMax = 200
+
+    // MARK: - Orders
+
+    /// Writes down whom documents are to be sent on to. What is there already stays as it is.
+    func forward(_ attested: [AttestedDocument]) throws(StorageFailure) {
+        let ordered = attested.filter { $0.forward != nil }
+        guard !ordered.isEmpty else { return }
+        for each in ordered {
+            guard let order = each.forward else { continue }
+            let rows =
+                order.targets.map { Self.row(each.document, $0, order, order.dueAt) }
+                + order.leftOut.map { Self.row(each.document, $0, order, nil) }
+            let added = try connection.runEach(Self.insertForward, rows)
+            guard added.prefix(order.targets.count).contains(where: { $0 > 0 }) else { continue }
+            try connection.run(
+                "INSERT INTO forward_bodies (app, document, content_type, body) "
+                    + "VALUES ($1, $2, $3, $4) ON CONFLICT (app, document) DO NOTHING",
+                [
+                    .text(each.document.app.rawValue), .bytes(each.document.id),
+                    .text(order.arrived.contentType), .bytes(order.arrived.body),
+                ])
+        }
+    }
+
+    private static let insertForward =
+        "INSERT INTO forwards (app, document, target, environment, created_at_ms, due_at_ms, "
+        + "attempts, lease_until_ms) VALUES ($1, $2, $3, $4, $5, $6, 0, 0) "
+        + "ON CONFLICT (app, document, target) DO NOTHING"
+
+    private static func row(
+        _ document: StoredDocument, _ target: String, _ order: ForwardOrder, _ dueAt: Instant?
+    ) -> [Value] {
+        [
+            .text(document.app.rawValue), .bytes(document.id), .text(target),
+            .text(document.environment.rawValue), .integer(order.createdAt.milliseconds),
+            .integer(dueAt?.milliseconds),
+        ]
+    }
+
+    // MARK: - Claims
+
+    /// Takes what is due for one address, the longest due first. Nobody else is given it until the
+    /// lease runs out.
+    package func claimForwards(
+        to target: String, of app: AppID, dueBy now: Instant, limit: Int, for holder: String,
+        lease: Duration, _ dialect: Dialect
+    ) throws(StorageFailure) -> [ForwardClaim] {
+        let clock = try clock(dialect)
+        let rows = try connection.rows(
+            "SELECT document, target, attempts FROM forwards WHERE app = $1 AND target = $2 "
+                + "AND due_at_ms <= $3 AND lease_until_ms <= $4 ORDER BY due_at_ms LIMIT $5 "
+                + dialect.takingFreeRows,
+            [
+                .text(app.rawValue), .text(target), .integer(now.milliseconds), .integer(clock),
+                .integer(Int64(limit)),
+            ])
+        return try claims(rows, of: app, for: holder, until: clock + lease.wholeMilliseconds)
+    }
+
+    /// Takes what nobody has accepted yet of one document, due or not.
+    package func claimForwards(
+        of document: [UInt8], in app: AppID, for holder: String, lease: Duration,
+        _ dialect: Dialect
+    ) throws(StorageFailure) -> [ForwardClaim] {
+        let clock = try clock(dialect)
+        let rows = try connection.rows(
+            "SELECT document, target, attempts FROM forwards WHERE app = $1 AND document = $2 "
+                + "AND accepted_at_ms IS NULL AND lease_until_ms <= $3 ORDER BY target "
+                + dialect.takingFreeRows,
+            [.text(app.rawValue), .bytes(document), .integer(clock)])
+        return try claims(rows, of: app, for: holder, until: clock + lease.wholeMilliseconds)
+    }
+
+    private func claims(
+        _ rows: [Row], of app: AppID, for holder: String, until end: Int64
+    ) throws(StorageFailure) -> [ForwardClaim] {
+        var claims: [ForwardClaim] = []
+        for row in rows {
+            claims.append(
+                ForwardClaim(
+                    document: try row.bytes(0), target: try row.text(1),
+                    attempts: Int(try row.integer(2)), holder: holder))
+        }
+        try connection.runEach(
+            "UPDATE forwards SET lease_until_ms = $1, lease_holder = $2 "
+                + "WHERE app = $3 AND document = $4 AND target = $5",
+            claims.map { [.integer(end), .text(holder)] + Self.key($0, in: app) })
+        let bodies = try connection.rowsEach(
+            "SELECT content_type, body FROM forward_bodies WHERE app = $1 AND document = $2",
+            claims.map { [.text(app.rawValue), .bytes($0.document)] })
+        for (index, found) in bodies.enumerated() {
+            guard let row = found.first else { continue }
+            claims[index].arrived = ArrivedNotification(
+                contentType: try row.optionalText(0), body: try row.bytes(1))
+        }
+        return claims
+    }
+
+    private static func key(_ claim: ForwardClaim, in app: AppID) -> [Value] {
+        [.text(app.rawValue), .bytes(claim.document), .text(claim.target)]
+    }
+
+    // MARK: - Ends
+
+    /// An address has answered, or has not. An acceptance counts, whoever has the lease; a failure
+    /// only of whoever has it.
+    ///
+    /// - Parameter next: when it is tried again; nil: never.
+    package func ended(
+        _ claim: ForwardClaim, of app: AppID, _ answer: ForwardAnswer, at now: Instant,
+        next: Instant?
+    ) throws(StorageFailure) {
+        var status: Int?
+        var trouble: String?
+        switch answer {
+        case .status(let code): status = code
+        case .none(let reason): trouble = String(reason.prefix(Self.troubleCharactersMax))
+        }
+        let isAccepted = answer.isAccepted
+        let condition = isAccepted ? "" : " AND lease_holder = $9"
+        try connection.run(
+            "UPDATE forwards SET attempts = attempts + 1, attempted_at_ms = $1, status = $2, "
+                + "trouble = $3, accepted_at_ms = $4, due_at_ms = $5, lease_until_ms = 0, "
+                + "lease_holder = NULL WHERE app = $6 AND document = $7 AND target = $8 "
+                + "AND accepted_at_ms IS NULL" + condition,
+            [
+                .integer(now.milliseconds), .integer(status.map(Int64.init)), .text(trouble),
+                .integer(isAccepted ? now.milliseconds : nil),
+                .integer(isAccepted ? nil : next?.milliseconds),
+            ] + Self.key(claim, in: app) + (isAccepted ? [] : [.text(claim.holder)]))
+        try removeBodyIfOver(of: claim.document, in: app)
+    }
+
+    /// Gives one back untried: it stays due.
+    package func release(_ claim: ForwardClaim, of app: AppID) throws(StorageFailure) {
+        try connection.run(
+            "UPDATE forwards SET lease_until_ms = 0, lease_holder = NULL "
+                + "WHERE app = $1 AND document = $2 AND target = $3 AND lease_holder = $4",
+            Self.key(claim, in: app) + [.text(claim.holder)])
+    }
+
+    func removeBodyIfOver(of document: [UInt8], in app: AppID) throws(StorageFailure) {
+        let waiting = try connection.rows(
+            "SELECT 1 FROM forwards WHERE app = $1 AND document = $2 AND due_at_ms IS NOT NULL "
+                + "LIMIT 1",
+            [.text(app.rawValue), .bytes(document)])
+        guard waiting.isEmpty else { return }
+        try connection.run(
+            "DELETE FROM forward_bodies WHERE app = $1 AND document = $2",
+            [.text(app.rawValue), .bytes(document)])
+    }
+}

@@ -1,0 +1,52 @@
+import AppStoreFormats
+import Foundation
+
+/// Documents of our own simulator, as files: the part of a name before the dot says which form it
+/// has.
+struct Corpus {
+    struct Document {
+        var name: String
+        var form: Form
+        var bytes: [UInt8]
+    }
+
+    private(set) var documents: [Document] = []
+    /// Certificates that the documents are signed under, in DER.
+    private(set) var roots: [[UInt8]] = []
+
+    /// - Parameter folder: nil for the one in the repository.
+    init(folder: String?) throws {
+        let usual = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("Corpus")
+        let url = folder.map { URL(fileURLWithPath: $0) } ?? usual
+        for name in try FileManager.default.contentsOfDirectory(atPath: url.path).sorted() {
+            let bytes = Array(try Data(contentsOf: url.appendingPathComponent(name)))
+            let word = String(name.prefix { $0 != "." && $0 != "-" })
+            if word == "root" {
+                roots.append(bytes)
+            } else if let form = Form(rawValue: word) {
+                documents.append(Document(name: name, form: form, bytes: bytes))
+            }
+        }
+        // What app receipts hold, taken out of them.
+        for receipt in documents where receipt.form == .receipt {
+            guard let content = Self.content(of: receipt.bytes) else { continue }
+            documents.append(
+                Document(name: "payload of \(receipt.name)", form: .payload, bytes: content))
+        }
+    }
+
+    /// The first set that can be read as a receipt, wherever it stands: the file is ours.
+    private static func content(of file: [UInt8]) -> [UInt8]? {
+        for start in file.indices where file[start] == 0x31 {
+            guard file.count > start + 4, file[start + 1] == 0x82 else { continue }
+            let length = Int(file[start + 2]) << 8 | Int(file[start + 3])
+            guard start + 4 + length <= file.count else { continue }
+            let bytes = Array(file[start..<start + 4 + length])
+            if let receipt = try? AppReceipt(parsing: bytes), !receipt.attributes.isEmpty {
+                return bytes
+            }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,98 @@
+import Engine
+import Foundation
+import Ledger
+import Testing
+
+@testable import Program
+
+@Suite struct ForwardConfigurationTests {
+    private func rules(_ lines: String) throws(ConfigurationFailure) -> ForwardRules {
+        let text = """
+            apps:
+              birds:
+                bundle_id: com.example.birds
+                app_apple_id: 1234567890
+                products: {pro: [pro]}
+            \(lines)
+            """
+        let file = try ConfigurationFile(text) { _ in nil }
+        return file.apps.first?.settings.forwards ?? .none
+    }
+
+    @Test func `nothing is sent on where nothing is said`() throws {
+        #expect(try rules("") == .none)
+        #expect(ForwardRules.none.policy == .own)
+    }
+
+    @Test func `addresses are listed with their environments, and shown without their query`()
+        throws
+    {
+        let found = try rules(
+            """
+                forward:
+                  - https://old.example.com/apple
+                  - url: https://staging.example.com:8443/a?key=secret
+                    environments: [sandbox]
+                  - {url: "http://localhost:9000/a", environments: production}
+                forward_policy: any
+            """)
+        #expect(found.policy == .any)
+        #expect(
+            found.targets == [
+                ForwardTarget(
+                    name: "https://old.example.com/apple", url: "https://old.example.com/apple",
+                    environments: [.production, .sandbox]),
+                ForwardTarget(
+                    name: "https://staging.example.com:8443/a",
+                    url: "https://staging.example.com:8443/a?key=secret",
+                    environments: [.sandbox]),
+                ForwardTarget(
+                    name: "http://localhost:9000/a", url: "http://localhost:9000/a",
+                    environments: [.production]),
+            ])
+    }
+
+    /// An address, and whether notifications may be sent there.
+    static let addresses: [(url: String, isGood: Bool)] = [
+        ("https://old.example.com", true), ("https://10.0.0.7/apple", true),
+        ("http://127.0.0.1:9000/a", true), ("http://[::1]:9000/a", true),
+        ("http://old.example.com/apple", false), ("http://169.254.169.254/latest", false),
+        ("http://localhost.example.com/", false), ("https://anna:secret@old.example.com/", false),
+        ("https://old.example.com/#here", false), ("ftp://old.example.com/", false),
+        ("file:///etc/passwd", false), ("old.example.com", false), ("https://", false),
+        ("https://old.example.com/ä", false), ("", false),
+    ]
+
+    @Test(arguments: addresses.indices)
+    func `without TLS nothing leaves this machine`(number: Int) {
+        let (url, isGood) = Self.addresses[number]
+        #expect((ConfigurationReader.name(of: url) != nil) == isGood, "\(url)")
+    }
+
+    @Test(arguments: [
+        ("    forward: https://old.example.com/", "is no list"),
+        ("    forward: []", "is no list"),
+        ("    forward: [http://old.example.com/]", "no address to send on to"),
+        ("    forward: [{environments: sandbox}]", "has no url"),
+        ("    forward: [{url: https://a.example/, environments: [moon]}]", "no such environment"),
+        ("    forward: [https://a.example/, \"https://a.example/?b\"]", "stands there twice"),
+        ("    forward: [https://a.example/]\n    forward_policy: some", "is no forward_policy"),
+        ("    forward_policy: all", "nothing is sent on"),
+    ])
+    func `what is wrong is said, with its line`(lines: String, expected: String) {
+        let failure = #expect(throws: ConfigurationFailure.self) { try rules(lines) }
+        let complaint = failure?.complaints.first
+        #expect(complaint?.message.contains(expected) == true, "\(complaint?.message ?? "")")
+        #expect((complaint?.line ?? 0) >= 6)
+    }
+
+    @Test func `the pauses between attempts double up to six hours, and take a week in all`() {
+        let pauses = (1...Forwarding.attemptsMax).map { Forwarding.pause(after: $0) }
+        #expect(pauses.prefix(3) == [.seconds(15), .seconds(30), .seconds(60)])
+        #expect(pauses.last == .some(nil) && pauses.dropLast().allSatisfy { $0 != nil })
+        let whole = pauses.compactMap { $0 }.reduce(.zero, +)
+        // The App Store's own attempts take 157 hours.
+        #expect(whole > .hours(150) && whole < .hours(170))
+        #expect(Forwarding.lease > ForwardPost.timeout)
+    }
+}

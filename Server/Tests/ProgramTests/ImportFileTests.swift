@@ -1,0 +1,161 @@
+import Foundation
+import Ledger
+import Testing
+
+@testable import Program
+
+@Suite struct ImportFileTests {
+    private static func rows(
+        _ text: String, _ shape: RowReader.Shape = .separated(by: UInt8(ascii: ",")),
+        chunk: Int = 7
+    ) -> [RowReader.Row] {
+        var reader = RowReader(shape)
+        var rows: [RowReader.Row] = []
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            rows += reader.add(rest.prefix(chunk))
+            rest = rest.dropFirst(chunk)
+        }
+        return rows + (reader.end().map { [$0] } ?? [])
+    }
+
+    /// A file, and its rows with the lines where they begin.
+    static let files: [(text: String, rows: [[String]], lines: [Int64])] = [
+        ("a,b\nc,d\n", [["a", "b"], ["c", "d"]], [1, 2]),
+        ("a,b\r\nc,d", [["a", "b"], ["c", "d"]], [1, 2]),
+        ("\u{FEFF}a\n\n\r\nb\n", [["a"], ["b"]], [1, 4]),
+        ("\"a,\"\"b\"\"\nc\",d\ne,\"\"", [["a,\"b\"\nc", "d"], ["e", ""]], [1, 3]),
+        ("a\"b\",c\n,\n", [["a\"b\"", "c"], ["", ""]], [1, 2]),
+        ("é,🙂", [["é", "🙂"]], [1]),
+        ("", [], []),
+    ]
+
+    @Test(arguments: files.indices, [1, 2, 3, 64])
+    func `rows are read as RFC 4180 has them, however the bytes come`(
+        number: Int, chunk: Int
+    ) {
+        let (text, expected, lines) = Self.files[number]
+        let rows = Self.rows(text, chunk: chunk)
+        #expect(rows.map(\.content) == expected.map { .fields($0) })
+        #expect(rows.map(\.line) == lines)
+        let last = rows.last?.bytesRead ?? 0
+        #expect(rows.isEmpty || last <= Int64(text.utf8.count))
+    }
+
+    @Test(arguments: files.indices)
+    func `reading goes on at the end of any row as if it had never stopped`(number: Int) {
+        let text = Self.files[number].text
+        let all = Self.rows(text)
+        for (place, row) in all.enumerated() {
+            var reader = RowReader(
+                .separated(by: UInt8(ascii: ",")), bytesRead: row.bytesRead,
+                linesRead: row.linesRead)
+            var rest = reader.add(Array(text.utf8).dropFirst(Int(row.bytesRead)))
+            if let last = reader.end() { rest.append(last) }
+            #expect(rest == Array(all.dropFirst(place + 1)))
+        }
+    }
+
+    @Test func `a row that is too long is passed over and told, and the next is read`() {
+        let long = String(repeating: "x", count: RowReader.rowBytesMax + 1)
+        let rows = Self.rows("a\n\(long)\nb\n", chunk: 65_536)
+        #expect(rows.map(\.content) == [.fields(["a"]), .tooLong, .fields(["b"])])
+        #expect(rows.map(\.line) == [1, 2, 3])
+    }
+
+    @Test(arguments: [
+        ("{\"a\": 1}\n", RowReader.Shape.json), ("\u{FEFF} \n{}", .json),
+        ("a,b;c,d", .separated(by: UInt8(ascii: ","))),
+        ("a;b;c,d", .separated(by: UInt8(ascii: ";"))),
+        ("a\tb\n,,,,", .separated(by: UInt8(ascii: "\t"))),
+        ("MIIB", .separated(by: UInt8(ascii: ","))), ("", .separated(by: UInt8(ascii: ","))),
+    ])
+    func `the first line shows how a file is written`(text: String, shape: RowReader.Shape) {
+        #expect(RowReader.Shape(firstBytes: Array(text.utf8)) == shape)
+    }
+
+    private func row(
+        _ kind: ImportKind, first: [String]?, _ content: RowReader.Content
+    ) throws -> ImportRow {
+        try ImportColumns(kind, first: first, in: .production).row(content)
+    }
+
+    @Test func `a receipt stands alone, behind its customer, or under its name`() throws {
+        let alone = ImportRow(customer: nil, evidence: .receipt("MIIB"))
+        #expect(try row(.receipts, first: ["MIIA"], .fields([" MIIB "])) == alone)
+        let annas = ImportRow(customer: "anna", evidence: .receipt("MIIB"))
+        #expect(try row(.receipts, first: ["a", "MIIA"], .fields(["anna", "MIIB"])) == annas)
+        let named = ["App_Receipt", "x", "customer_id"]
+        #expect(try row(.receipts, first: named, .fields(["MIIB", "", "anna"])) == annas)
+        let json = Array(#"{"customer_id":"anna","app_receipt":"MIIB"}"#.utf8)
+        #expect(try row(.receipts, first: nil, .json(json)) == annas)
+    }
+
+    @Test func `a number may be written as one`() throws {
+        let ours = ImportRow(customer: "7", evidence: .number("2000", in: .production))
+        let json = Array(#"{"customer_id":7,"original_transaction_id":2000}"#.utf8)
+        #expect(try row(.originalTransactionIDs, first: nil, .json(json)) == ours)
+    }
+
+    private static let exported = [
+        "rc_original_app_user_id", "rc_last_seen_app_user_id_alias", "store", "is_sandbox",
+        "original_store_transaction_id",
+    ]
+    private static let anonymous = "$RCAnonymousID:87c6049c"
+
+    /// original, last seen → customer, alias
+    static let customers: [(original: String, last: String, customer: String, alias: String?)] = [
+        ("anna", "anna", "anna", nil), (anonymous, "anna", "anna", nil),
+        ("anna", anonymous, "anna", nil), ("a1", "a2", "a2", "a1"),
+        (anonymous, anonymous, anonymous, nil), ("anna", "", "anna", nil),
+    ]
+
+    @Test(arguments: customers.indices)
+    func `of RevenueCat's two ids the app's own counts`(number: Int) throws {
+        let expected = Self.customers[number]
+        let found = try row(
+            .revenueCat, first: Self.exported,
+            .fields([expected.original, expected.last, "app_store", "false", "2000"]))
+        #expect(found.customer?.rawValue == expected.customer)
+        #expect(found.alias?.rawValue == expected.alias)
+        #expect(found.evidence == .number("2000", in: .production))
+    }
+
+    @Test func `what is of the sandbox stays there, and what is not Apple's is told`() throws {
+        let sandbox = try row(
+            .revenueCat, first: Self.exported, .fields(["a", "a", "mac_app_store", "true", "1"]))
+        #expect(sandbox.evidence == .number("1", in: .sandbox))
+        let failure = #expect(throws: UnusableRow.self) {
+            try row(
+                .revenueCat, first: Self.exported, .fields(["a", "a", "play_store", "f", "GPA"]))
+        }
+        #expect(failure?.reason.contains("play_store") == true)
+    }
+
+    @Test func `a file without the column that is needed is refused at once`() {
+        for (kind, first) in [
+            (ImportKind.revenueCat, ["a", "b"]), (.receipts, ["a", "b", "c"]),
+            (.originalTransactionIDs, ["a", "b", "c"]),
+        ] {
+            #expect(throws: UnusableRow.self) {
+                try ImportColumns(kind, first: first, in: .production)
+            }
+        }
+    }
+
+    @Test func `a report is cut to what was read, and quotes what it must`() throws {
+        let url = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        defer { try? FileManager.default.removeItem(at: url) }
+        var first = try ImportReport(url: url, keeping: 0)
+        try first.add([(2, "anna", "no, \"this\"")])
+        let kept = first.bytes
+        try first.add([(3, nil, "lost")])
+        try first.close()
+        var again = try ImportReport(url: url, keeping: kept)
+        try again.add([(4, "a,b", "late")])
+        try again.close()
+        let text = try String(contentsOf: url, encoding: .utf8)
+        #expect(
+            text == "line,customer_id,reason\n2,anna,\"no, \"\"this\"\"\"\n4,\"a,b\",late\n")
+    }
+}

@@ -1,0 +1,272 @@
+import Ledger
+import Testing
+
+@testable import Storage
+
+private struct Undone: Error {}
+
+private let old = "https://old.example.com/apple"
+private let staging = "https://staging.example.com/apple"
+private let body = ArrivedNotification(
+    contentType: "application/json; charset=utf-8", body: [0x7B, 0, 0xFF, 0x7D])
+
+private func attested(
+    _ number: UInt8, to targets: [String] = [old, staging], leftOut: [String] = [],
+    dueAt: Instant = now
+) -> AttestedDocument {
+    var attested = AttestedDocument(
+        document(number), [fact(TransactionID(rawValue: "t\(number)"))])
+    attested.forward = ForwardOrder(
+        body, to: targets, leftOut: leftOut, createdAt: now + .seconds(Int(number)), dueAt: dueAt)
+    return attested
+}
+
+extension Store {
+    fileprivate func claims(
+        to target: String = old, at moment: Instant = now, by holder: String = "a",
+        limit: Int = 10, lease: Duration = .seconds(60)
+    ) async throws -> [ForwardClaim] {
+        let dialect = database.dialect
+        return try await transaction {
+            try $0.claimForwards(
+                to: target, of: app, dueBy: moment, limit: limit, for: holder, lease: lease,
+                dialect)
+        }
+    }
+
+    fileprivate func end(
+        _ claim: ForwardClaim, _ answer: ForwardAnswer, next: Instant? = now + .seconds(15)
+    ) async throws {
+        try await transaction { try $0.ended(claim, of: app, answer, at: now, next: next) }
+    }
+
+    fileprivate func forwards(
+        _ state: StoredForward.State? = nil, after position: ForwardPosition? = nil,
+        limit: Int = 100
+    ) async throws -> [StoredForward] {
+        try await reading { try $0.forwards(of: app, in: state, after: position, limit: limit) }
+    }
+
+    fileprivate func bodies() async throws -> Int64 {
+        try await database.read {
+            try $0.rows("SELECT count(*) FROM forward_bodies", [])[0].integer(0)
+        }
+    }
+}
+
+@Suite struct ForwardRowsTests {
+    @Test(arguments: Driver.allCases)
+    func `what is to be sent on is kept with the document, and once`(driver: Driver) async throws {
+        try await driver.withStore { store in
+            #expect(try await store.keep(attested(1)))
+            #expect(try await !store.keep(attested(1)))
+            for target in [old, staging] {
+                let claims = try await store.claims(to: target)
+                #expect(claims.map(\.target) == [target])
+                #expect(claims.map(\.document) == [document(1).id])
+                #expect(claims.map(\.arrived) == [body])
+            }
+            #expect(try await store.forwards().count == 2)
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `of a transaction that fails nothing is sent on`(driver: Driver) async throws {
+        try await driver.withStore { store in
+            await #expect(throws: Undone.self) {
+                try await store.transaction { tx in
+                    _ = try tx.keep(attested(1))
+                    throw Undone()
+                }
+            }
+            let (forwards, bodies) = (try await store.forwards(), try await store.bodies())
+            #expect(forwards.isEmpty && bodies == 0)
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `many servers at once take each forward once`(driver: Driver) async throws {
+        try await driver.withStore { store in
+            for number in 0..<60 { _ = try await store.keep(attested(UInt8(number))) }
+            let taken = try await withThrowingTaskGroup(of: [ForwardClaim].self) { tasks in
+                for number in 0..<6 {
+                    tasks.addTask {
+                        var mine: [ForwardClaim] = []
+                        for _ in 0..<25 {
+                            mine += try await store.claims(by: "\(number)", limit: 3)
+                        }
+                        return mine
+                    }
+                }
+                return try await tasks.reduce(into: []) { $0 += $1 }
+            }
+            #expect(taken.count == 60)
+            #expect(Set(taken.map(\.document)).count == 60)
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `the longest due comes first, and nothing before it is due`(driver: Driver) async throws {
+        try await driver.withStore { store in
+            for (number, seconds) in [(1, 30), (2, 10), (3, 20)] {
+                _ = try await store.keep(
+                    attested(UInt8(number), to: [old], dueAt: now + .seconds(seconds)))
+            }
+            #expect(try await store.claims(at: now + .seconds(9)).isEmpty)
+            let claims = try await store.claims(at: now + .seconds(20))
+            #expect(claims.map(\.document[0]) == [2, 3])
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `a failure is tried again, and an acceptance is the end`(driver: Driver) async throws {
+        try await driver.withStore { store in
+            _ = try await store.keep(attested(1, to: [old]))
+            let first = try #require(try await store.claims().first)
+            try await store.end(first, .status(500))
+            #expect(try await store.claims().isEmpty)
+            let waiting = try #require(try await store.forwards(.waiting).first)
+            #expect(waiting.attempts == 1 && waiting.status == 500 && waiting.trouble == nil)
+            #expect(waiting.dueAt == now + .seconds(15) && waiting.attemptedAt == now)
+            let second = try #require(try await store.claims(at: now + .seconds(15)).first)
+            #expect(second.attempts == 1 && second.arrived == body)
+            try await store.end(second, .status(204))
+            let accepted = try #require(try await store.forwards(.accepted).first)
+            #expect(accepted.attempts == 2 && accepted.status == 204)
+            #expect(accepted.acceptedAt == now && accepted.dueAt == nil)
+            #expect(try await store.forwards(.waiting).isEmpty)
+            // Nobody waits for what came any more.
+            #expect(try await store.bodies() == 0)
+            _ = try await store.keep(attested(1, to: [old]))
+            #expect(try await store.claims(at: now + .days(1)).isEmpty)
+            #expect(try await store.bodies() == 0)
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `what came stays until the last address is done with it`(driver: Driver) async throws {
+        try await driver.withStore { store in
+            _ = try await store.keep(attested(1))
+            try await store.end(try #require(try await store.claims().first), .status(200))
+            #expect(try await store.bodies() == 1)
+            let last = try #require(try await store.claims(to: staging).first)
+            try await store.end(last, .none("no route to host"), next: nil)
+            #expect(try await store.bodies() == 0)
+            let lost = try #require(try await store.forwards(.givenUp).first)
+            #expect(lost.target == staging && lost.trouble == "no route to host")
+            #expect(lost.status == nil)
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `a lease that has run out is taken over, and only an acceptance of the first counts`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore { store in
+            _ = try await store.keep(attested(1, to: [old]))
+            let slow = try #require(try await store.claims(by: "slow", lease: .zero).first)
+            let quick = try #require(try await store.claims(by: "quick").first)
+            try await store.end(slow, .none("timeout"))
+            #expect(try await store.forwards(.waiting).first?.attempts == 0)
+            #expect(try await store.claims(by: "third").isEmpty)
+            try await store.end(slow, .status(200))
+            try await store.end(quick, .status(500))
+            let forward = try #require(try await store.forwards().first)
+            #expect(forward.state == .accepted && forward.status == 200 && forward.attempts == 1)
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `one that a server gives back is due as before`(driver: Driver) async throws {
+        try await driver.withStore { store in
+            _ = try await store.keep(attested(1, to: [old]))
+            let claim = try #require(try await store.claims().first)
+            #expect(try await store.claims(by: "b").isEmpty)
+            try await store.transaction { try $0.release(claim, of: app) }
+            let again = try #require(try await store.claims(by: "b").first)
+            #expect(again.attempts == 0)
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `of a full queue it is written down who was left out`(driver: Driver) async throws {
+        try await driver.withStore { store in
+            _ = try await store.keep(attested(1, to: [], leftOut: [old]))
+            let forward = try #require(try await store.forwards(.leftOut).first)
+            #expect(forward.attempts == 0 && forward.dueAt == nil && forward.target == old)
+            #expect(try await store.claims(at: now + .days(1)).isEmpty)
+            #expect(try await store.bodies() == 0)
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `the list has every forward once, the newest first, in pages of any size`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore { store in
+            for number in 0..<9 { _ = try await store.keep(attested(UInt8(number))) }
+            var all: [StoredForward] = []
+            while true {
+                let position = all.last.map { ForwardPosition(after: $0) }
+                let page = try await store.forwards(after: position, limit: 4)
+                all += page
+                if page.count < 4 { break }
+            }
+            #expect(all.count == 18 && Set(all).count == 18)
+            #expect(all.map(\.createdAt) == all.map(\.createdAt).sorted(by: >))
+            let waiting = try await store.reading { try $0.backlog(to: old, of: app) }
+            #expect(waiting == ForwardBacklog(count: 9, oldest: now))
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `what is over is forgotten after a while, and what waits only after a longer one`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore { store in
+            for number in 1...3 { _ = try await store.keep(attested(UInt8(number), to: [old])) }
+            let done = try #require(try await store.claims(limit: 1).first)
+            try await store.end(done, .status(200))
+            func forget(over: Instant, all: Instant) async throws -> Int {
+                try await store.transaction {
+                    try $0.forgetForwards(of: app, overBefore: over, allBefore: all, limit: 10)
+                }
+            }
+            let later = now + .days(1)
+            #expect(try await forget(over: now, all: now) == 0)
+            #expect(try await forget(over: later, all: now) == 1)
+            #expect(try await store.forwards().map(\.state) == [.waiting, .waiting])
+            #expect(try await store.bodies() == 2)
+            #expect(try await forget(over: later, all: later) == 2)
+            #expect(try await store.forwards().isEmpty)
+            #expect(try await store.bodies() == 0)
+        }
+    }
+
+    @Test(arguments: [
+        (199, false), (200, true), (204, true), (206, true), (207, false), (302, false),
+        (410, false), (500, false),
+    ])
+    func `what Apple takes for success is one`(status: Int, isAccepted: Bool) {
+        #expect(ForwardAnswer.status(status).isAccepted == isAccepted)
+        #expect(!ForwardAnswer.none("").isAccepted)
+    }
+
+    @Test func `what is due, and how much waits, is found by an index`() async throws {
+        try await Driver.sqliteMemory.withStore { store in
+            for sql in [
+                "SELECT document FROM forwards WHERE app = $1 AND target = $2 AND due_at_ms <= $3 "
+                    + "AND lease_until_ms <= $3 ORDER BY due_at_ms LIMIT 8",
+                "SELECT created_at_ms FROM forwards WHERE app = $1 AND target = $2 "
+                    + "AND due_at_ms IS NOT NULL LIMIT $3",
+            ] {
+                let plan = try await store.database.read { connection in
+                    try connection.rows(
+                        "EXPLAIN QUERY PLAN \(sql)", [.text("birds"), .text("u"), .integer(1)]
+                    ).map { try $0.text(3) }
+                }
+                #expect(plan.count == 1 && plan[0].contains("forwards_by_due"), "\(plan)")
+            }
+        }
+    }
+}

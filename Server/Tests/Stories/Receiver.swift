@@ -1,0 +1,134 @@
+import Foundation
+import Synchronization
+
+/// Another backend, on a port of this machine: takes what is posted, and answers as it is told to.
+final class Receiver: Sendable {
+    struct Arrival: Hashable, Sendable {
+        var path: String
+        var contentType: String?
+        var body: [UInt8]
+    }
+
+    enum Reply: Sendable {
+        case status(Int)
+        case redirect(to: String)
+        /// Never, while the connection stays open.
+        case nothing
+    }
+
+    private struct State {
+        var listener: Int32 = -1
+        var port: UInt16 = 0
+        var replies: [Reply]
+        var arrivals: [Arrival] = []
+    }
+
+    struct Unusable: Error {}
+
+    private let state: Mutex<State>
+
+    /// - Parameter replies: in turn; the last one from then on.
+    init(_ replies: Reply...) throws {
+        state = Mutex(State(replies: replies.isEmpty ? [.status(200)] : replies))
+        try listen()
+    }
+
+    deinit { stop() }
+
+    var url: String { "http://127.0.0.1:\(state.withLock { $0.port })/apple" }
+    var arrivals: [Arrival] { state.withLock { $0.arrivals } }
+
+    func reply(_ replies: Reply...) { state.withLock { $0.replies = replies } }
+
+    /// Begins to listen, at the port that it had.
+    func listen() throws {
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var yes: Int32 = 1
+        setsockopt(
+            listener, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        address.sin_port = state.withLock { $0.port }.bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(listener, $0, length) == 0 && getsockname(listener, $0, &length) == 0
+            }
+        }
+        guard isBound, Foundation.listen(listener, 128) == 0 else { throw Unusable() }
+        state.withLock { state in
+            state.listener = listener
+            state.port = UInt16(bigEndian: address.sin_port)
+        }
+        Thread.detachNewThread { [weak self] in
+            while true {
+                let connection = accept(listener, nil, nil)
+                guard connection >= 0, let receiver = self else { return }
+                Thread.detachNewThread { receiver.serve(connection) }
+            }
+        }
+    }
+
+    /// Whoever calls is turned away from now on.
+    func stop() {
+        let listener = state.withLock { state in
+            defer { state.listener = -1 }
+            return state.listener
+        }
+        guard listener >= 0 else { return }
+        shutdown(listener, Int32(SHUT_RDWR))
+        close(listener)
+    }
+
+    // MARK: - One connection, one request
+
+    private func serve(_ connection: Int32) {
+        defer { close(connection) }
+        guard let arrival = Self.arrival(on: connection) else { return }
+        let reply = state.withLock { state in
+            state.arrivals.append(arrival)
+            return state.replies.count > 1 ? state.replies.removeFirst() : state.replies[0]
+        }
+        switch reply {
+        case .status(let code): Self.send("HTTP/1.1 \(code) Told\r\n", to: connection)
+        case .redirect(let url):
+            Self.send("HTTP/1.1 302 Told\r\nLocation: \(url)\r\n", to: connection)
+        case .nothing:
+            // Until the other side has had enough.
+            var byte: UInt8 = 0
+            while read(connection, &byte, 1) > 0 {}
+        }
+    }
+
+    private static func send(_ head: String, to connection: Int32) {
+        let bytes = Array((head + "Content-Length: 0\r\nConnection: close\r\n\r\n").utf8)
+        _ = Foundation.send(connection, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+    }
+
+    private static func arrival(on connection: Int32) -> Arrival? {
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        let end = Array("\r\n\r\n".utf8)
+        while true {
+            if let head = bytes.firstRange(of: end) {
+                let lines = String(decoding: bytes[..<head.lowerBound], as: UTF8.self)
+                    .components(separatedBy: "\r\n")
+                func header(_ name: String) -> String? {
+                    lines.first { $0.lowercased().hasPrefix(name + ":") }?
+                        .dropFirst(name.count + 1).trimmingCharacters(in: .whitespaces)
+                }
+                let length = header("content-length").flatMap { Int($0) } ?? 0
+                if bytes.count >= head.upperBound + length {
+                    let path = lines[0].split(separator: " ").dropFirst().first ?? ""
+                    return Arrival(
+                        path: String(path), contentType: header("content-type"),
+                        body: Array(bytes[head.upperBound..<head.upperBound + length]))
+                }
+            }
+            let count = read(connection, &buffer, buffer.count)
+            guard count > 0 else { return nil }
+            bytes += buffer[..<count]
+        }
+    }
+}

@@ -1,0 +1,108 @@
+/// What `GET /v1/forwards` answers: notifications that were sent on to other addresses, or are to
+/// be, the newest first.
+public struct ForwardList: Hashable, Sendable, Codable {
+    public var items: [Forward]
+    /// Of what is older; nil at the end.
+    public var nextCursor: String?
+
+    public init(items: [Forward], nextCursor: String?) {
+        self.items = items
+        self.nextCursor = nextCursor
+    }
+
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case items
+        case nextCursor = "next_cursor"
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var members = encoder.container(keyedBy: CodingKeys.self)
+        try members.encode(items, forKey: .items)
+        try members.encode(nextCursor, forKey: .nextCursor)
+    }
+}
+
+/// One notification and one address that it is sent on to.
+public struct Forward: Hashable, Sendable, Codable {
+    /// SHA-256 of the signed document, in hexadecimal: as in an event's cause.
+    public var documentID: String
+    /// Without its query.
+    public var url: String
+    public var environment: StoreEnvironment
+    public var state: State
+    public var createdAt: Timestamp
+    public var attempts: Int
+    public var lastAttemptAt: Timestamp?
+    /// HTTP status of the last answer; nil where there was none.
+    public var lastStatus: Int?
+    /// Why there was no answer.
+    public var lastTrouble: String?
+    /// Nil where it is not tried any more.
+    public var nextAttemptAt: Timestamp?
+    public var acceptedAt: Timestamp?
+
+    /// Where a forward stands.
+    public struct State: RawRepresentable, Hashable, Sendable, Codable {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        public static let waiting = Self(rawValue: "waiting")
+        public static let accepted = Self(rawValue: "accepted")
+        /// Tried as often as is tried at most.
+        public static let givenUp = Self(rawValue: "given_up")
+        /// Never tried: too many waited for this address already.
+        public static let leftOut = Self(rawValue: "left_out")
+
+        /// All that this version of the server says.
+        public static let known: [State] = [waiting, accepted, givenUp, leftOut]
+    }
+
+    public init(
+        documentID: String, url: String, environment: StoreEnvironment, state: State,
+        createdAt: Timestamp, attempts: Int, lastAttemptAt: Timestamp? = nil,
+        lastStatus: Int? = nil, lastTrouble: String? = nil, nextAttemptAt: Timestamp? = nil,
+        acceptedAt: Timestamp? = nil
+    ) {
+        self.documentID = documentID
+        self.url = url
+        self.environment = environment
+        self.state = state
+        self.createdAt = createdAt
+        self.attempts = attempts
+        self.lastAttemptAt = lastAttemptAt
+        self.lastStatus = lastStatus
+        self.lastTrouble = lastTrouble
+        self.nextAttemptAt = nextAttemptAt
+        self.acceptedAt = acceptedAt
+    }
+
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case documentID = "document_id"
+        case url
+        case environment
+        case state
+        case createdAt = "created_at"
+        case attempts
+        case lastAttemptAt = "last_attempt_at"
+        case lastStatus = "last_status"
+        case lastTrouble = "last_trouble"
+        case nextAttemptAt = "next_attempt_at"
+        case acceptedAt = "accepted_at"
+    }
+
+    // Written by hand so that what does not apply is an explicit null and not a missing member.
+    public func encode(to encoder: any Encoder) throws {
+        var members = encoder.container(keyedBy: CodingKeys.self)
+        try members.encode(documentID, forKey: .documentID)
+        try members.encode(url, forKey: .url)
+        try members.encode(environment, forKey: .environment)
+        try members.encode(state, forKey: .state)
+        try members.encode(createdAt, forKey: .createdAt)
+        try members.encode(attempts, forKey: .attempts)
+        try members.encode(lastAttemptAt, forKey: .lastAttemptAt)
+        try members.encode(lastStatus, forKey: .lastStatus)
+        try members.encode(lastTrouble, forKey: .lastTrouble)
+        try members.encode(nextAttemptAt, forKey: .nextAttemptAt)
+        try members.encode(acceptedAt, forKey: .acceptedAt)
+    }
+}
