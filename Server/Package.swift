@@ -157,7 +157,7 @@ let package = Package(
                 "PostgresCluster",
                 "Program", "Simulator", "Storage", "StoragePostgres", "StorageSQLite", crypto,
                 httpClient, logging,
-            ]),
+            ], tables: true),
         tests("TidyTests", []),
     ] as [Target]).filter(keep),
     swiftLanguageModes: [.v6]

@@ -7,6 +7,8 @@ public struct Paths: Sendable {
     public static let verifyReceipt = "/verifyReceipt"
     public static let sandboxVerifyReceipt = "/sandbox/verifyReceipt"
     public static let purchases = "/v1/purchases"
+    public static let preview = "/v1/purchases/preview"
+    public static let customers = "/v1/customers"
     public static let events = "/v1/events"
     public static let health = "/health"
     public static let ready = "/ready"
@@ -16,6 +18,14 @@ public struct Paths: Sendable {
     public static func customer(_ id: String) -> String { "/v1/customers/\(percentEncoded(id))" }
 
     public static func aliases(of id: String) -> String { "\(customer(id))/aliases" }
+
+    public static func transfers(of id: String) -> String { "\(customer(id))/transfers" }
+
+    public static func blocks(of id: String) -> String { "\(customer(id))/blocks" }
+
+    public static func grants(of id: String) -> String { "\(customer(id))/grants" }
+
+    public static func history(of id: String) -> String { "\(customer(id))/history" }
 
     public static func wallet(_ currency: String, of id: String) -> String {
         "\(customer(id))/wallets/\(percentEncoded(currency))"

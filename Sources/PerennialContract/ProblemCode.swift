@@ -43,6 +43,14 @@ public struct ProblemCode: RawRepresentable, Hashable, Sendable, Codable {
 
     // Customers
     public static let customerIDMeaningless = Self(rawValue: "customer_id_meaningless")
+    public static let customerProofMissing = Self(rawValue: "customer_proof_missing")
+    public static let customerProofNotValid = Self(rawValue: "customer_proof_not_valid")
+    public static let purchaseUnknown = Self(rawValue: "purchase_unknown")
+    public static let transferUnknown = Self(rawValue: "transfer_unknown")
+    public static let transferSuperseded = Self(rawValue: "transfer_superseded")
+    public static let entitlementUnknown = Self(rawValue: "entitlement_unknown")
+    public static let grantUnknown = Self(rawValue: "grant_unknown")
+    public static let grantWithoutTime = Self(rawValue: "grant_without_time")
 
     // Our own troubles: the same request may succeed later.
     public static let trustUndecided = Self(rawValue: "trust_undecided")
@@ -62,7 +70,9 @@ public struct ProblemCode: RawRepresentable, Hashable, Sendable, Codable {
         notificationIncomplete, purchaseNotTrusted, purchaseForAnotherApp, purchaseNotUnderstood,
         purchaseIncomplete, purchasesMissing, renewalWithoutTransaction,
         purchaseBelongsToAnotherCustomer,
-        customerIDMeaningless, trustUndecided, serverBusy, storageUnavailable, appNotConfigured,
+        customerIDMeaningless, customerProofMissing, customerProofNotValid, purchaseUnknown,
+        transferUnknown, transferSuperseded, entitlementUnknown, grantUnknown, grantWithoutTime,
+        trustUndecided, serverBusy, storageUnavailable, appNotConfigured,
         serverNotReady, serverFailed,
     ]
 }

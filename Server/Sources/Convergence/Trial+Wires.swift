@@ -139,7 +139,9 @@ extension EngineFailure {
         switch self {
         case .unreadable, .tooMuch, .notForAnyApp, .unknownApp, .notTrusted, .incomplete,
             .renewalWithoutTransaction, .meaninglessCustomerID, .belongsToAnotherCustomer,
-            .unknownCurrency, .walletHasTooLittle, .keyOfAnotherRequest:
+            .unknownCurrency, .walletHasTooLittle, .keyOfAnotherRequest, .unknownPurchase,
+            .unknownTransfer, .transferSuperseded, .unknownEntitlement, .unknownGrant,
+            .grantWithoutTime, .noProof:
             true
         case .cannotTellNow, .busy, .storage: false
         }

@@ -20,12 +20,17 @@ package struct AppSettings: Hashable, Sendable {
     package var terms: TermRules
     /// What consumables put into which wallet.
     package var wallets: WalletRules
+    /// What becomes of another customer's purchase that a device shows, where it is not kept.
+    package var restore: [Environment: Claim.Policy]
+    /// By what an app's request shows that it speaks for a customer; nil: by the id alone.
+    package var proof: IdentityProof?
 
     package init(
         id: AppID, bundleID: String, appAppleID: Int64? = nil, isSimulated: Bool = false,
         sharedSecret: AppSecret? = nil, entitlements: [EntitlementID: Set<ProductID>],
         rules: AccessRules = AccessRules(), terms: TermRules = .none,
-        wallets: WalletRules = .none
+        wallets: WalletRules = .none, restore: [Environment: Claim.Policy] = [:],
+        proof: IdentityProof? = nil
     ) {
         self.id = id
         self.bundleID = bundleID
@@ -36,6 +41,12 @@ package struct AppSettings: Hashable, Sendable {
         self.rules = rules
         self.terms = terms
         self.wallets = wallets
+        self.restore = restore
+        self.proof = proof
+    }
+
+    package func restore(in environment: Environment) -> Claim.Policy {
+        restore[environment] ?? .keep
     }
 
     var identity: AppIdentity {

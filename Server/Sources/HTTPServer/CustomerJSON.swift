@@ -45,6 +45,7 @@ extension Entitlement {
     fileprivate func write(to text: inout JSONText) {
         text.object { text in
             text.member("active", active)
+            text.member("grant_id", grantID)
             text.member("product_id", productID)
             text.member("purchase_id", purchaseID)
             text.member("reason", reason)

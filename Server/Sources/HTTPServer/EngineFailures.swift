@@ -46,12 +46,15 @@ extension Refused {
                 .customerIDMeaningless, "The customer id names nobody in particular.",
                 detail: "Found \(String(id.prefix(Self.shownCharactersMax)).debugDescription).",
                 remedy: "Send an id that only one person has, of printable characters.")
-        case .belongsToAnotherCustomer(let purchase):
+        case .belongsToAnotherCustomer(let purchase, let why):
             self.init(
                 .purchaseBelongsToAnotherCustomer, "The purchase belongs to another customer.",
-                detail: "Purchase \(purchase).",
+                detail: "Purchase \(purchase): \(why.rawValue).",
                 remedy: "Ask as the customer who has it; or, if both are one person, say so with "
                     + "POST /v1/customers/{id}/aliases.")
+        case .unknownPurchase, .unknownTransfer, .transferSuperseded, .unknownEntitlement,
+            .unknownGrant, .grantWithoutTime, .noProof:
+            self = .ofSupport(failure)
         case .unknownCurrency(let currency, let known):
             self = .unknownCurrency(currency, known: known)
         case .walletHasTooLittle(let currency, let balance):
@@ -71,6 +74,45 @@ extension Refused {
             self.init(
                 .storageUnavailable, "The server cannot use its database now.",
                 remedy: "Send the same request again later.", operatorDetail: detail)
+        }
+    }
+
+    /// What concerns people who decide: moves, grants, and who speaks for whom.
+    private static func ofSupport(_ failure: EngineFailure) -> Refused {
+        let detail = "\(failure)."
+        switch failure {
+        case .unknownPurchase:
+            return Refused(
+                .purchaseUnknown, "There is no such purchase.", detail: detail,
+                remedy: "Name the number of its first transaction, and the environment.")
+        case .unknownTransfer:
+            return Refused(
+                .transferUnknown, "There is no such transfer of this customer.", detail: detail,
+                remedy: "GET /v1/customers/{id}/transfers lists them.")
+        case .transferSuperseded:
+            return Refused(
+                .transferSuperseded, "The purchase has gone on since.", detail: detail,
+                remedy: "Undo the later transfer first, or move the purchase anew.")
+        case .unknownEntitlement:
+            return Refused(
+                .entitlementUnknown, "There is no such entitlement.", detail: detail,
+                remedy: "Use one that a product of perennial.yaml gives.")
+        case .unknownGrant:
+            return Refused(
+                .grantUnknown, "There is no such grant of this customer.", detail: detail,
+                remedy: "GET /v1/customers/{id}/grants lists them.")
+        case .grantWithoutTime:
+            return Refused(
+                .grantWithoutTime, "The grant would be over already.", detail: detail,
+                remedy: "Send a later `until`, or none.")
+        case .noProof(let lack) where lack == .missing:
+            return Refused(
+                .customerProofMissing, "The request does not show for whom it speaks.",
+                remedy: "Send Perennial-Customer-Proof, made by the app's own backend.")
+        default:
+            return Refused(
+                .customerProofNotValid, "The proof is not this customer's, or has expired.",
+                detail: detail, remedy: "Ask the app's own backend for a new one.")
         }
     }
 

@@ -70,6 +70,7 @@ extension PerennialContract.Event {
             offer: change.offer.map { RedeemedOffer($0) },
             nextProductID: change.nextProduct?.rawValue,
             nextPrice: change.nextPrice.map { PerennialContract.Money($0) },
+            grant: change.grant.map { PerennialContract.Grant($0) },
             cause: Cause(entry.cause))
     }
 }

@@ -86,6 +86,7 @@ extension OpenAPI {
               }
             },
             "/v1/customers/{id}": {
+        \(erase),
               "get": {
                 "operationId": "customer",
                 "summary": "What a customer may use now, and why",
@@ -128,6 +129,8 @@ extension OpenAPI {
               }
             },
         \(walletPaths),
+        \(identityPaths),
+        \(supportPaths),
             "/v1/events": {
               "get": {
                 "operationId": "events",

@@ -3,7 +3,7 @@ import PerennialContract
 extension OpenAPI {
     static let schemas = [
         requestSchemas, customerSchemas, purchaseSchemas, eventSchemas, walletSchemas,
-        smallSchemas,
+        identitySchemas, smallSchemas,
     ]
     .joined(separator: ",\n")
 
@@ -107,7 +107,7 @@ extension OpenAPI {
               "Entitlement": {
                 "type": "object",
                 "required": ["active", "until", "state", "reason", "will_renew", "product_id", \
-        "purchase_id"],
+        "purchase_id", "grant_id"],
                 "properties": {
                   "active": { "type": "boolean" },
                   "until": {
@@ -121,8 +121,15 @@ extension OpenAPI {
                     "type": ["boolean", "null"],
                     "description": "Null where the store has not said."
                   },
-                  "product_id": { "type": "string" },
-                  "purchase_id": { "type": "string" }
+                  "product_id": {
+                    "type": ["string", "null"],
+                    "description": "Null where it was given by hand; purchase_id likewise."
+                  },
+                  "purchase_id": { "type": ["string", "null"] },
+                  "grant_id": {
+                    "type": ["string", "null"],
+                    "description": "Null where a purchase gives it."
+                  }
                 }
               }
         """

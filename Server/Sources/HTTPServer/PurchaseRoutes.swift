@@ -53,8 +53,9 @@ extension PerennialServer {
                 .purchasesMissing, "The request holds no purchase.",
                 remedy: "Send at least one of signed_transactions, or an app_receipt.")
         }
+        let id = CustomerID(rawValue: posted.customerID)
+        try requireProof(of: id, request, holder)
         do {
-            let id = CustomerID(rawValue: posted.customerID)
             return Answers.customer(
                 Customer(try await engine.record(evidence, of: id, app: holder.app)))
         } catch {
@@ -66,6 +67,7 @@ extension PerennialServer {
         _ request: Request, _ context: ServerContext, _ holder: KeyHolder
     ) async throws -> Response {
         let id = try Self.customerID(in: context)
+        try requireProof(of: id, request, holder)
         let environment = try Self.environment(in: request)
         do {
             return Answers.customer(
@@ -82,6 +84,9 @@ extension PerennialServer {
         let id = try Self.customerID(in: context)
         let environment = try Self.environment(in: request)
         let other = try await request.value(AliasRequest.self, max: BodyLimit.aliasBytesMax)
+        // Of the two at most one is told apart by a proof; the other must be somebody nobody knows.
+        try requireProof(of: id, request, holder)
+        try requireProof(of: CustomerID(rawValue: other.customerID), request, holder)
         do {
             return Answers.customer(
                 Customer(

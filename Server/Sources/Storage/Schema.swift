@@ -1,8 +1,9 @@
 /// The tables, as numbered steps. A step that has been released is never changed; a new one follows
 /// it.
 ///
-/// Ground: `headers`, `documents`, `customers`, `customer_ids`, `links`, `keys`, `debits`, and the
-/// log of what was told: `events`, `logs`, and `told` of each purchase, where it ends. Derived, and
+/// Ground: `headers`, `documents`, `customers`, `customer_ids`, `links`, `shares`, `blocks`,
+/// `transfers`, `grants`, `erasures`, `keys`, `debits`, and the log of what was told: `events`,
+/// `logs`, and `told` of each purchase, where it ends. Derived, and
 /// made again by a rebuild: `facts`, `purchases`. Between the two: `app_stores`, and those columns
 /// of `purchases` that say how asking the store went, which may be lost at the price of asking it
 /// again. Every key begins with the app, so that rows can be spread over machines by it. On
@@ -16,7 +17,10 @@ package enum Schema {
     package static let oldestVersion = 4
 
     static func steps(_ dialect: Dialect) -> [[String]] {
-        [firstTables(dialect), storeTables(dialect), eventTables(dialect), walletTables(dialect)]
+        [
+            firstTables(dialect), storeTables(dialect), eventTables(dialect), walletTables(dialect),
+            identityTables(dialect),
+        ]
     }
 
     private static func firstTables(_ type: Dialect) -> [String] {

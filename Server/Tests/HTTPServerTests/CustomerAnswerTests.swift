@@ -22,7 +22,7 @@ import Testing
         return Customer(
             CustomerState(
                 id: "anna", aliases: ["device-1"], environment: .production, asOf: now,
-                entitlements: access.map { ["pro": $0] } ?? [:],
+                entitlements: access.map { ["pro": Right($0)] } ?? [:],
                 purchases: [PurchaseState(timeline: timeline, access: access)],
                 terms: rules.terms(of: [timeline]),
                 termsWithoutLength: rules.paymentsWithoutLength(of: [timeline]), balances: [:]))

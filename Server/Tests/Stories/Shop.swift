@@ -68,20 +68,21 @@ func withShop(
     on engine: StoryDatabase, seed: UInt64 = 1, notifies: Bool = true, graceDays: Int = 16,
     renewsEarlySeconds: Int64 = 0, questions: LocalStore.Settings.Questions = .none,
     announcements: LocalStore.Settings.Announcements = .signed, era: V1Era = .year2021,
+    app: AppConfiguration = birds,
     _ story: @escaping @Sendable (Shop) async throws -> Void
 ) async throws {
     try await engine.withAddress { address in
         try await withShop(
             at: address, seed: seed, notifies: notifies, graceDays: graceDays,
             renewsEarlySeconds: renewsEarlySeconds, questions: questions,
-            announcements: announcements, era: era, story)
+            announcements: announcements, era: era, app: app, story)
     }
 }
 
 private func withShop(
     at address: String, seed: UInt64, notifies: Bool, graceDays: Int, renewsEarlySeconds: Int64,
     questions: LocalStore.Settings.Questions,
-    announcements: LocalStore.Settings.Announcements, era: V1Era,
+    announcements: LocalStore.Settings.Announcements, era: V1Era, app: AppConfiguration,
     _ story: @escaping @Sendable (Shop) async throws -> Void
 ) async throws {
     var simulator = SimulatorSettings(seed: seed, shop: try ExampleShop.file())
@@ -89,7 +90,7 @@ private func withShop(
     simulator.renewsEarlySeconds = renewsEarlySeconds
     simulator.v1Era = era
     var settings = LocalStore.Settings(
-        app: birds, simulator: simulator, authority: try SigningAuthority(),
+        app: app, simulator: simulator, authority: try SigningAuthority(),
         databaseAddress: address,
         keys: [(Shop.appKey, .app), (Shop.secretKey, .secret)],
         logger: Logger(label: "story") { _ in SwiftLogNoOpLogHandler() })

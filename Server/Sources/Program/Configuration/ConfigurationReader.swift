@@ -99,7 +99,7 @@ struct ConfigurationReader {
             known: [
                 "bundle_id", "app_apple_id", "simulated", "products", "terms", "wallets",
                 "storekit", "access", "trust", "app_store", "shared_secret_file",
-                "shared_secret_env", "verify_receipt_url",
+                "shared_secret_env", "verify_receipt_url", "restore", "identity",
             ], in: "app \(name)")
         let isSimulated = members["simulated"].flatMap { bool($0) } ?? false
         let products = members["products"].map { self.products($0) } ?? []
@@ -110,7 +110,9 @@ struct ConfigurationReader {
                 isSimulated: isSimulated, entitlements: Self.entitlements(of: products),
                 rules: members["access"].map { rules($0) } ?? AccessRules(),
                 terms: terms(of: products, members["terms"]),
-                wallets: wallets(of: products, members["wallets"])),
+                wallets: wallets(of: products, members["wallets"]),
+                restore: members["restore"].map { restore($0) } ?? [:],
+                proof: members["identity"].flatMap { proof($0) }),
             extraRootPaths: [], extraRoots: [])
         if app.settings.bundleID.isEmpty {
             complain(key, "App \(name) has no bundle_id.", "Add it, as App Store Connect shows it.")
