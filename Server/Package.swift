@@ -119,7 +119,8 @@ let package = Package(
             ["AppStoreTrust", "AppStoreFormats", "Dice", x509, asn1, crypto, cryptoExtras]),
         tests(
             "AppStoreClientTests",
-            ["AppStoreClient", "AppStoreFormats", crypto, httpClient, hummingbird, logging]),
+            ["AppStoreClient", "AppStoreFormats", crypto, httpClient, hummingbird, logging],
+            tables: true),
         tests("IntakeTests", ["Intake", "Ledger", "AppStoreFormats", "Dice"]),
         .target(
             name: "PostgresCluster", dependencies: ["Storage", "StoragePostgres", "CLibPQ"],
@@ -131,7 +132,7 @@ let package = Package(
             "EngineTests",
             [
                 "Engine", "AppStoreClient", "AppStoreFormats", "AppStoreTrust", "StorageSQLite",
-                "Ledger", logging,
+                "Ledger", crypto, logging,
             ]),
         tests(
             "HTTPServerTests",

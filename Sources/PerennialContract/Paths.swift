@@ -8,6 +8,8 @@ public struct Paths: Sendable {
     public static let sandboxVerifyReceipt = "/sandbox/verifyReceipt"
     public static let purchases = "/v1/purchases"
     public static let preview = "/v1/purchases/preview"
+    public static let offerSignatures = "/v1/offers/signatures"
+    public static let publishedKeys = "/.well-known/jwks.json"
     public static let customers = "/v1/customers"
     public static let events = "/v1/events"
     public static let health = "/health"
@@ -24,6 +26,8 @@ public struct Paths: Sendable {
     public static func blocks(of id: String) -> String { "\(customer(id))/blocks" }
 
     public static func grants(of id: String) -> String { "\(customer(id))/grants" }
+
+    public static func offers(of id: String) -> String { "\(customer(id))/offers" }
 
     public static func history(of id: String) -> String { "\(customer(id))/history" }
 

@@ -51,6 +51,9 @@ public struct ProblemCode: RawRepresentable, Hashable, Sendable, Codable {
     public static let entitlementUnknown = Self(rawValue: "entitlement_unknown")
     public static let grantUnknown = Self(rawValue: "grant_unknown")
     public static let grantWithoutTime = Self(rawValue: "grant_without_time")
+    public static let offersKeyMissing = Self(rawValue: "offers_key_missing")
+    public static let offerUnknown = Self(rawValue: "offer_unknown")
+    public static let offerNotForCustomer = Self(rawValue: "offer_not_for_customer")
 
     // Our own troubles: the same request may succeed later.
     public static let trustUndecided = Self(rawValue: "trust_undecided")
@@ -72,6 +75,7 @@ public struct ProblemCode: RawRepresentable, Hashable, Sendable, Codable {
         purchaseBelongsToAnotherCustomer,
         customerIDMeaningless, customerProofMissing, customerProofNotValid, purchaseUnknown,
         transferUnknown, transferSuperseded, entitlementUnknown, grantUnknown, grantWithoutTime,
+        offersKeyMissing, offerUnknown, offerNotForCustomer,
         trustUndecided, serverBusy, storageUnavailable, appNotConfigured,
         serverNotReady, serverFailed,
     ]

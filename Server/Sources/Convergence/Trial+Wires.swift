@@ -141,7 +141,7 @@ extension EngineFailure {
             .renewalWithoutTransaction, .meaninglessCustomerID, .belongsToAnotherCustomer,
             .unknownCurrency, .walletHasTooLittle, .keyOfAnotherRequest, .unknownPurchase,
             .unknownTransfer, .transferSuperseded, .unknownEntitlement, .unknownGrant,
-            .grantWithoutTime, .noProof:
+            .grantWithoutTime, .noProof, .noOffersKey, .unknownOffer, .offerNotForThem:
             true
         case .cannotTellNow, .busy, .storage: false
         }

@@ -1,3 +1,4 @@
+import AppStoreClient
 import AppStoreFormats
 import AppStoreTrust
 import Ledger
@@ -17,13 +18,17 @@ package struct Engine: Sendable {
     let asking: Asking
     let wishes = Wishes()
     let states = AskingStates()
+    let mint = TokenMint()
+    let signers: [AppID: OfferSigner]
 
     /// - Parameter verifiers: for each app the one that holds the roots it trusts.
     /// - Parameter now: the machine's clock, or a simulator's.
     /// - Parameter asking: how the App Store is asked.
+    /// - Parameter signers: for each app that may sign offers the one that does.
     package init(
         database: any Database, apps: [AppSettings], verifiers: [AppID: Verifier],
-        now: @escaping @Sendable () -> Instant, asking: Asking = .nobody, logger: Logger
+        now: @escaping @Sendable () -> Instant, asking: Asking = .nobody,
+        signers: [AppID: OfferSigner] = [:], logger: Logger
     ) {
         precondition(
             apps.allSatisfy { verifiers[$0.id] != nil }, "Every app needs a verifier of its own.")
@@ -35,6 +40,7 @@ package struct Engine: Sendable {
                 checks: asking.rules,
                 access: Dictionary(uniqueKeysWithValues: apps.map { ($0.id, $0.rules) })))
         self.asking = asking
+        self.signers = signers
         self.apps = Dictionary(uniqueKeysWithValues: apps.map { ($0.id, $0) })
         self.verifiers = verifiers
         self.now = now

@@ -30,6 +30,11 @@ package enum EngineFailure: Error, Hashable, Sendable {
     /// It would end before it begins.
     case grantWithoutTime(Instant)
     case noProof(IdentityProof.Lack)
+    /// There is no key to sign offers with.
+    case noOffersKey
+    /// Nil: an introductory one.
+    case unknownOffer(String?, ProductID?)
+    case offerNotForThem(OfferAnswer.Why)
     case unknownCurrency(CurrencyID, known: [CurrencyID])
     case walletHasTooLittle(CurrencyID, balance: Int64)
     /// The name given to a request was given to another one before.
@@ -74,6 +79,10 @@ extension EngineFailure: CustomStringConvertible {
                 + known.map(\.rawValue).joined(separator: ", ")
         case .unknownGrant(let grant): "no grant \(grant) of this customer is known"
         case .grantWithoutTime(let until): "a grant until \(until) is over already"
+        case .noOffersKey: "there is no key to sign offers with"
+        case .unknownOffer(let offer, let product):
+            "\(product?.rawValue ?? "the product") has no offer \(offer ?? "for new customers")"
+        case .offerNotForThem(let why): "the offer is not for this customer: \(why.rawValue)"
         case .noProof(let lack): "the request does not prove its customer: \(lack.rawValue)"
         case .unknownCurrency(let currency, let known):
             "no currency \(currency), there are \(known.map(\.rawValue).joined(separator: ", "))"

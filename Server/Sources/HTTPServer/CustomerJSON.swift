@@ -30,6 +30,7 @@ extension Customer {
             text.array(oneTime) { $1.write(to: &$0) }
             text.key("subscriptions")
             text.array(subscriptions) { $1.write(to: &$0) }
+            if let token { text.member("token", token) }
             text.key("wallets")
             text.object { text in
                 for (name, wallet) in wallets.sorted(by: { $0.key < $1.key }) {

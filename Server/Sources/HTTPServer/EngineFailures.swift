@@ -53,7 +53,8 @@ extension Refused {
                 remedy: "Ask as the customer who has it; or, if both are one person, say so with "
                     + "POST /v1/customers/{id}/aliases.")
         case .unknownPurchase, .unknownTransfer, .transferSuperseded, .unknownEntitlement,
-            .unknownGrant, .grantWithoutTime, .noProof:
+            .unknownGrant, .grantWithoutTime, .noProof, .noOffersKey, .unknownOffer,
+            .offerNotForThem:
             self = .ofSupport(failure)
         case .unknownCurrency(let currency, let known):
             self = .unknownCurrency(currency, known: known)
@@ -105,6 +106,18 @@ extension Refused {
             return Refused(
                 .grantWithoutTime, "The grant would be over already.", detail: detail,
                 remedy: "Send a later `until`, or none.")
+        case .noOffersKey:
+            return Refused(
+                .offersKeyMissing, "There is no key to sign offers with.",
+                remedy: "Add app_store with an In-App Purchase key to perennial.yaml.")
+        case .unknownOffer:
+            return Refused(
+                .offerUnknown, "There is no such offer.", detail: detail,
+                remedy: "Name a product and an offer of the app's .storekit file.")
+        case .offerNotForThem(let why):
+            return Refused(
+                .offerNotForCustomer, "The offer is not for this customer.", detail: why.sentence,
+                remedy: "GET /v1/customers/{id}/offers says which are.")
         case .noProof(let lack) where lack == .missing:
             return Refused(
                 .customerProofMissing, "The request does not show for whom it speaks.",

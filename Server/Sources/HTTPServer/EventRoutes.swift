@@ -86,16 +86,18 @@ extension PurchaseCondition {
 
 extension RedeemedOffer {
     fileprivate init(_ offer: Offer) {
-        let kind =
-            switch offer.kind {
-            case .introductory: "introductory"
-            case .promotional: "promotional"
-            case .code: "code"
-            case .winBack: "win_back"
-            case .retention: "retention"
-            case .unknown: "unknown"
-            }
-        self.init(kind: kind, id: offer.id)
+        self.init(kind: Self.word(of: offer.kind), id: offer.id)
+    }
+
+    static func word(of kind: Offer.Kind) -> String {
+        switch kind {
+        case .introductory: "introductory"
+        case .promotional: "promotional"
+        case .code: "code"
+        case .winBack: "win_back"
+        case .retention: "retention"
+        case .unknown: "unknown"
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 /// Whose purchases are, what is given by hand, and what support asks.
 extension OpenAPI {
     /// One operation at a path that needs a key.
-    private static func operation(
+    static func operation(
         _ method: String, _ id: String, _ summary: String, _ description: String,
         parameters: [String] = [], takes: String? = nil, answers: String
     ) -> String {

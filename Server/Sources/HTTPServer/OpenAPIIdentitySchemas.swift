@@ -1,18 +1,18 @@
 extension OpenAPI {
-    private static let text = #"{ "type": "string" }"#
-    private static let flag = #"{ "type": "boolean" }"#
+    static let text = #"{ "type": "string" }"#
+    static let flag = #"{ "type": "boolean" }"#
     private static let texts = #"{ "type": "array", "items": { "type": "string" } }"#
     private static let textOrNull = #"{ "type": ["string", "null"] }"#
-    private static let time = ##"{ "$ref": "#/components/schemas/Timestamp" }"##
+    static let time = ##"{ "$ref": "#/components/schemas/Timestamp" }"##
     private static let timeOrNull = #"{ "anyOf": [\#(time), { "type": "null" }] }"#
     private static let environment = ##"{ "$ref": "#/components/schemas/StoreEnvironment" }"##
 
-    private static func list(of schema: String) -> String {
+    static func list(of schema: String) -> String {
         ##"{ "type": "array", "items": { "$ref": "#/components/schemas/\##(schema)" } }"##
     }
 
     /// An object: its members by name, those that are always there first.
-    private static func object(
+    static func object(
         _ name: String, _ members: KeyValuePairs<String, String>, required: Int
     ) -> String {
         let properties = members.map { #""\#($0.key)": \#($0.value)"# }

@@ -131,6 +131,7 @@ extension OpenAPI {
         \(walletPaths),
         \(identityPaths),
         \(supportPaths),
+        \(offerPaths),
             "/v1/events": {
               "get": {
                 "operationId": "events",

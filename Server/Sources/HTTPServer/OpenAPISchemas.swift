@@ -3,7 +3,7 @@ import PerennialContract
 extension OpenAPI {
     static let schemas = [
         requestSchemas, customerSchemas, purchaseSchemas, eventSchemas, walletSchemas,
-        identitySchemas, smallSchemas,
+        identitySchemas, offerSchemas.joined(separator: ",\n"), smallSchemas,
     ]
     .joined(separator: ",\n")
 
@@ -97,6 +97,11 @@ extension OpenAPI {
                   "one_time": {
                     "type": "array",
                     "items": { "$ref": "#/components/schemas/OneTimePurchase" }
+                  },
+                  "token": {
+                    "type": "string",
+                    "description": "A JWT (ES256) of what is open, to be checked with the keys of \
+        /.well-known/jwks.json. Absent where the app wants none."
                   },
                   "wallets": {
                     "type": "object",

@@ -56,10 +56,10 @@ extension PerennialServer {
         let id = CustomerID(rawValue: posted.customerID)
         try requireProof(of: id, request, holder)
         do {
-            return Answers.customer(
-                Customer(try await engine.record(evidence, of: id, app: holder.app)))
-        } catch {
-            throw Refused(error, subject: .purchases)
+            let state = try await engine.record(evidence, of: id, app: holder.app)
+            return try await answer(state, to: holder)
+        } catch let failure as EngineFailure {
+            throw Refused(failure, subject: .purchases)
         }
     }
 
@@ -70,11 +70,11 @@ extension PerennialServer {
         try requireProof(of: id, request, holder)
         let environment = try Self.environment(in: request)
         do {
-            return Answers.customer(
-                Customer(
-                    try await engine.customer(id, app: holder.app, environment: environment)))
-        } catch {
-            throw Refused(error, subject: .customer)
+            let state = try await engine.customer(
+                id, app: holder.app, environment: environment)
+            return try await answer(state, to: holder)
+        } catch let failure as EngineFailure {
+            throw Refused(failure, subject: .customer)
         }
     }
 
@@ -88,13 +88,12 @@ extension PerennialServer {
         try requireProof(of: id, request, holder)
         try requireProof(of: CustomerID(rawValue: other.customerID), request, holder)
         do {
-            return Answers.customer(
-                Customer(
-                    try await engine.alias(
-                        CustomerID(rawValue: other.customerID), to: id, app: holder.app,
-                        environment: environment)))
-        } catch {
-            throw Refused(error, subject: .customer)
+            let state = try await engine.alias(
+                CustomerID(rawValue: other.customerID), to: id, app: holder.app,
+                environment: environment)
+            return try await answer(state, to: holder)
+        } catch let failure as EngineFailure {
+            throw Refused(failure, subject: .customer)
         }
     }
 

@@ -51,6 +51,9 @@ struct CopiedTable: Hashable, Sendable {
                 "environment", "customer", "entitlement", "from_ms", "until_ms", "reason",
                 "withdrawn_at_ms", "turns_at_ms",
             ]),
+        CopiedTable(
+            name: "token_keys", key: ["app", "key_id"],
+            others: ["private_key", "created_at_ms", "retired_at_ms"]),
         CopiedTable(name: "erasures", key: ["app", "id_hash"], others: ["erased_at_ms"]),
         CopiedTable(
             name: "facts",

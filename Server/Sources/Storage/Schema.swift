@@ -2,8 +2,8 @@
 /// it.
 ///
 /// Ground: `headers`, `documents`, `customers`, `customer_ids`, `links`, `shares`, `blocks`,
-/// `transfers`, `grants`, `erasures`, `keys`, `debits`, and the log of what was told: `events`,
-/// `logs`, and `told` of each purchase, where it ends. Derived, and
+/// `transfers`, `grants`, `erasures`, `keys`, `token_keys`, `debits`, and the log of what was told:
+/// `events`, `logs`, and `told` of each purchase, where it ends. Derived, and
 /// made again by a rebuild: `facts`, `purchases`. Between the two: `app_stores`, and those columns
 /// of `purchases` that say how asking the store went, which may be lost at the price of asking it
 /// again. Every key begins with the app, so that rows can be spread over machines by it. On
@@ -19,7 +19,7 @@ package enum Schema {
     static func steps(_ dialect: Dialect) -> [[String]] {
         [
             firstTables(dialect), storeTables(dialect), eventTables(dialect), walletTables(dialect),
-            identityTables(dialect),
+            identityTables(dialect), tokenTables(dialect),
         ]
     }
 

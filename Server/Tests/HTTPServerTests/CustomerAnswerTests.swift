@@ -175,5 +175,5 @@ import Testing
                 productID: "book", purchasedAt: Timestamp(monthAgo), revokedAt: Timestamp(now)),
             OneTimePurchase(productID: "gems", purchasedAt: Timestamp(monthAgo), revokedAt: nil),
         ],
-        wallets: ["gems": Wallet(balance: 40), "coins": Wallet(balance: -1)])
+        wallets: ["gems": Wallet(balance: 40), "coins": Wallet(balance: -1)], token: "a.b.c")
 }

@@ -106,6 +106,9 @@ import Testing
             transferID: "t", originalTransactionID: "1", environment: .sandbox, to: "a")
         (transfer.kind, transfer.from, transfer.evidence) = ("moved", "b", "support")
         (transfer.reason, transfer.at, transfer.undoneAt) = ("r", now, now)
+        var signature = OfferSignature(keyID: "k", nonce: "n", at: now)
+        (signature.timestamp, signature.signature) = (1, "s")
+        (signature.compactJWS, signature.allowsIntroductory) = ("a.b.c", true)
         let values: [(String, any Encodable)] = [
             (
                 "PurchasesRequest",
@@ -158,7 +161,25 @@ import Testing
                 CustomerList.Found(customerID: "a", aliases: [], by: "id", purchaseID: "1")
             ),
             ("Erasure", Erasure(unlinkedPurchases: 1)),
-            ("Customer", Customer(customerID: "a", environment: .sandbox, asOf: now)),
+            (
+                "Customer",
+                Customer(customerID: "a", environment: .sandbox, asOf: now, token: "t")
+            ),
+            ("OfferList", OfferList(items: [])),
+            (
+                "CustomerOffer",
+                OfferList.Offer(
+                    productID: "p", kind: "k", offerID: "o", eligible: true, why: "w", reason: "r")
+            ),
+            (
+                "OfferSignatureRequest",
+                OfferSignatureRequest(
+                    customerID: "a", productID: "p", kind: "k", offerID: "o",
+                    appAccountToken: "t", transactionID: "1")
+            ),
+            ("OfferSignature", signature),
+            ("TokenKeySet", TokenKeySet(keys: [])),
+            ("TokenKey", TokenKeySet.Key(id: "k", x: "x", y: "y")),
             (
                 "Entitlement",
                 Entitlement(

@@ -39,7 +39,16 @@ import Testing
         #expect(try settings(text)?.proof == .hmac(AppSecret(Self.secret)))
     }
 
+    @Test func `tokens live for an hour, for as long as is said, or are left out`() throws {
+        #expect(try settings("products: {p: [pro]}")?.tokens == TokenRules())
+        let rules = try settings("tokens: {minutes: 5, issuer: https://iap.example.com}")?.tokens
+        #expect(rules == TokenRules(life: .seconds(300), issuer: "https://iap.example.com"))
+        #expect(try #require(try settings("tokens: false")).tokens == nil)
+    }
+
     @Test(arguments: [
+        ("tokens: {minutes: 0}", "Choose 1 to 1440."),
+        ("tokens: {minute: 1}", "Did you mean minutes?"),
         ("restore: move", "Write one of keep, transfer, transfer_if_inactive, share."),
         ("restore: {prodution: keep}", "Did you mean production?"),
         ("identity: {proof: magic}", "is no proof of identity"),

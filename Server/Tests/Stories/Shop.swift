@@ -85,7 +85,7 @@ private func withShop(
     announcements: LocalStore.Settings.Announcements, era: V1Era, app: AppConfiguration,
     _ story: @escaping @Sendable (Shop) async throws -> Void
 ) async throws {
-    var simulator = SimulatorSettings(seed: seed, shop: try ExampleShop.file())
+    var simulator = SimulatorSettings(seed: seed, shop: try app.storeKit ?? ExampleShop.file())
     simulator.graceDays = graceDays
     simulator.renewsEarlySeconds = renewsEarlySeconds
     simulator.v1Era = era

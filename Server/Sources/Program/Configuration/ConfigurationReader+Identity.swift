@@ -53,6 +53,26 @@ extension ConfigurationReader {
         }
     }
 
+    static let tokenMinutesRange = 1...1440
+
+    /// `tokens: {minutes: 60, issuer: https://iap.example.com}`, or `tokens: false` for none.
+    mutating func tokens(_ node: Node) -> TokenRules? {
+        if text(node) == "false" { return nil }
+        var rules = TokenRules()
+        let members = members(of: node, known: ["minutes", "issuer"], in: "tokens")
+        if let issuer = members["issuer"].flatMap(text), !issuer.isEmpty { rules.issuer = issuer }
+        guard let minutes = members["minutes"], let count = number(minutes) else { return rules }
+        if Self.tokenMinutesRange.contains(Int(clamping: count)) {
+            rules.life = .seconds(60 * count)
+        } else {
+            let (least, most) = (
+                Self.tokenMinutesRange.lowerBound, Self.tokenMinutesRange.upperBound
+            )
+            complain(minutes, "\(count) minutes are no life.", "Choose \(least) to \(most).")
+        }
+        return rules
+    }
+
     /// Shorter ones could be guessed.
     private static let proofSecretCharactersMin = 32
 

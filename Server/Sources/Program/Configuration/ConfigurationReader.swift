@@ -100,6 +100,7 @@ struct ConfigurationReader {
                 "bundle_id", "app_apple_id", "simulated", "products", "terms", "wallets",
                 "storekit", "access", "trust", "app_store", "shared_secret_file",
                 "shared_secret_env", "verify_receipt_url", "restore", "identity",
+                "tokens",
             ], in: "app \(name)")
         let isSimulated = members["simulated"].flatMap { bool($0) } ?? false
         let products = members["products"].map { self.products($0) } ?? []
@@ -112,7 +113,8 @@ struct ConfigurationReader {
                 terms: terms(of: products, members["terms"]),
                 wallets: wallets(of: products, members["wallets"]),
                 restore: members["restore"].map { restore($0) } ?? [:],
-                proof: members["identity"].flatMap { proof($0) }),
+                proof: members["identity"].flatMap { proof($0) },
+                tokens: members["tokens"].map { tokens($0) } ?? TokenRules()),
             extraRootPaths: [], extraRoots: [])
         if app.settings.bundleID.isEmpty {
             complain(key, "App \(name) has no bundle_id.", "Add it, as App Store Connect shows it.")
@@ -122,6 +124,7 @@ struct ConfigurationReader {
             read(storeKit: storeKit, products: products, into: &app)
         }
         if let appStore = members["app_store"] { app.appStore = self.appStore(appStore, of: app) }
+        if let shop = app.storeKit { app.settings.offers = OfferCatalogue(shop) }
         readSecret(members, into: &app)
         warnAboutWhatIsLeftOut(key, members, isSimulated: isSimulated)
         return app
