@@ -41,13 +41,14 @@ extension Engine {
         if let until = order.until, until <= now { throw .grantWithoutTime(until) }
         let name = order.grantID
         return try await deciding { tx in
-            let customer = try tx.customer(id, in: appID, at: now).customer
             if let kept = try tx.grant(name, in: appID) {
+                let known = try tx.customer(known: id, in: appID)?.customer
                 let isSame =
-                    kept.customer == customer && kept.environment == environment
+                    kept.customer == known && kept.environment == environment
                     && kept.grant.isWhat(order)
                 return isSame ? .success(kept) : .failure(.keyOfAnotherRequest)
             }
+            let customer = try tx.customer(id, in: appID, at: now).customer
             let kept = KeptGrant(
                 Grant(
                     id: name, entitlement: order.entitlement, from: now, until: order.until,

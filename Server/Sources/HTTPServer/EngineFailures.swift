@@ -52,17 +52,10 @@ extension Refused {
                 detail: "Purchase \(purchase): \(why.rawValue).",
                 remedy: "Ask as the customer who has it; or, if both are one person, say so with "
                     + "POST /v1/customers/{id}/aliases.")
-        case .unknownPurchase, .unknownTransfer, .transferSuperseded, .unknownEntitlement,
-            .unknownGrant, .grantWithoutTime, .noProof, .noOffersKey, .unknownOffer,
-            .offerNotForThem:
-            self = .ofSupport(failure)
         case .unknownCurrency(let currency, let known):
             self = .unknownCurrency(currency, known: known)
         case .walletHasTooLittle(let currency, let balance):
-            self.init(
-                .walletHasTooLittle, "The wallet has too little.",
-                detail: "\(currency): \(balance).",
-                remedy: "Take at most the balance, or sell more first.")
+            self = .walletHasTooLittle(currency, balance: balance)
         case .keyOfAnotherRequest:
             self.init(
                 .idempotencyKeyReused, "The Idempotency-Key belongs to another request.",
@@ -71,6 +64,10 @@ extension Refused {
             self.init(
                 .serverBusy, "Too many requests wait for the database.",
                 remedy: "Send the same request again later.")
+        case .unknownPurchase, .unknownTransfer, .transferSuperseded, .unknownEntitlement,
+            .unknownGrant, .grantWithoutTime, .noProof, .noOffersKey, .unknownOffer,
+            .offerNotForThem:
+            self = .ofSupport(failure)
         case .storage(let detail):
             self.init(
                 .storageUnavailable, "The server cannot use its database now.",
@@ -127,6 +124,13 @@ extension Refused {
                 .customerProofNotValid, "The proof is not this customer's, or has expired.",
                 detail: detail, remedy: "Ask the app's own backend for a new one.")
         }
+    }
+
+    private static func walletHasTooLittle(_ currency: CurrencyID, balance: Int64) -> Refused {
+        Refused(
+            .walletHasTooLittle, "The wallet has too little.",
+            detail: "\(currency): \(balance).",
+            remedy: "Take at most the balance, or sell more first.")
     }
 
     private static func unknownCurrency(
