@@ -36,12 +36,24 @@ extension AppConfiguration {
         if let access = appStore { return OfferSigner(access.credentials) }
         guard settings.isSimulated, let key = storeKit?.offersKey else { return nil }
         let pem =
-            "-----BEGIN PRIVATE KEY-----\n\(key.privateKey)\n-----END PRIVATE KEY-----\n"
+            ["-----BEGIN PRIVATE KEY-----"] + Self.lines(of: key.privateKey)
+            + ["-----END PRIVATE KEY-----", ""]
         // A file whose key was blacked out has none.
         let credentials = try? AppStoreCredentials(
             keyID: key.id, issuerID: Self.simulatedIssuer, bundleID: settings.bundleID,
-            privateKey: pem)
+            privateKey: pem.joined(separator: "\n"))
         return credentials.map { OfferSigner($0) }
+    }
+
+    /// Of 64 characters, as PEM has them (RFC 7468).
+    private static func lines(of text: String) -> [String] {
+        var rest = text[...]
+        var lines: [String] = []
+        while !rest.isEmpty {
+            lines.append(String(rest.prefix(64)))
+            rest = rest.dropFirst(64)
+        }
+        return lines
     }
 
     private static let simulatedIssuer = "simulated"
