@@ -3,6 +3,11 @@
 import PackageDescription
 
 let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
+// What tests run is optimised in debug builds, too: they play years of purchases. For a debugger:
+// PERENNIAL_UNOPTIMIZED=1.
+let quick =
+    Context.environment["PERENNIAL_UNOPTIMIZED"] == nil
+    ? strict + [.unsafeFlags(["-O"], .when(configuration: .debug))] : strict
 
 let asn1 = Target.Dependency.product(name: "SwiftASN1", package: "swift-asn1")
 let argumentParser = Target.Dependency.product(
@@ -30,7 +35,7 @@ let only = Context.environment["PERENNIAL_ONLY"].map {
 let keep: (Target) -> Bool = { target in only.map { $0.contains(target.name) } ?? true }
 
 func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
-    .target(name: name, dependencies: dependencies, swiftSettings: strict)
+    .target(name: name, dependencies: dependencies, swiftSettings: quick)
 }
 
 /// Files in `Tables` are read where they stand: tables in plain text.
@@ -124,7 +129,8 @@ let package = Package(
             ["AppStoreTrust", "AppStoreFormats", "Dice", x509, asn1, crypto, cryptoExtras]),
         tests(
             "AppStoreClientTests",
-            ["AppStoreClient", "AppStoreFormats", crypto, httpClient, hummingbird, logging]),
+            ["AppStoreClient", "AppStoreFormats", crypto, httpClient, hummingbird, logging],
+            tables: true),
         tests("IntakeTests", ["Intake", "Ledger", "AppStoreFormats", "Dice"]),
         .target(
             name: "PostgresCluster", dependencies: ["Storage", "StoragePostgres", "CLibPQ"],
@@ -136,7 +142,7 @@ let package = Package(
             "EngineTests",
             [
                 "Engine", "AppStoreClient", "AppStoreFormats", "AppStoreTrust", "StorageSQLite",
-                "Ledger", logging,
+                "Ledger", crypto, logging,
             ]),
         tests(
             "HTTPServerTests",
@@ -162,7 +168,7 @@ let package = Package(
                 "PostgresCluster",
                 "Program", "Simulator", "Storage", "StoragePostgres", "StorageSQLite", crypto,
                 httpClient, logging,
-            ]),
+            ], tables: true),
         tests("TidyTests", []),
     ] as [Target]).filter(keep),
     swiftLanguageModes: [.v6]

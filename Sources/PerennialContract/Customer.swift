@@ -14,12 +14,15 @@ public struct Customer: Hashable, Sendable, Codable {
     public var nonRenewing: [NonRenewing]
     public var oneTime: [OneTimePurchase]
     public var wallets: [String: Wallet]
+    /// What they may use, signed (ES256), for checks without the server; nil where the app wants
+    /// none.
+    public var token: String?
 
     public init(
         customerID: String, aliases: [String] = [], environment: StoreEnvironment, asOf: Timestamp,
         entitlements: [String: Entitlement] = [:], subscriptions: [Subscription] = [],
         nonRenewing: [NonRenewing] = [], oneTime: [OneTimePurchase] = [],
-        wallets: [String: Wallet] = [:]
+        wallets: [String: Wallet] = [:], token: String? = nil
     ) {
         self.customerID = customerID
         self.aliases = aliases
@@ -30,6 +33,7 @@ public struct Customer: Hashable, Sendable, Codable {
         self.nonRenewing = nonRenewing
         self.oneTime = oneTime
         self.wallets = wallets
+        self.token = token
     }
 
     enum CodingKeys: String, CodingKey, CaseIterable {
@@ -42,5 +46,6 @@ public struct Customer: Hashable, Sendable, Codable {
         case nonRenewing = "non_renewing"
         case oneTime = "one_time"
         case wallets
+        case token
     }
 }

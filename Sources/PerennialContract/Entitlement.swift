@@ -8,12 +8,15 @@ public struct Entitlement: Hashable, Sendable, Codable {
     public var reason: String
     /// Nil where the store has not said.
     public var willRenew: Bool?
-    public var productID: String
-    public var purchaseID: String
+    /// Nil where it was given by hand; ``purchaseID`` likewise.
+    public var productID: String?
+    public var purchaseID: String?
+    /// Nil where a purchase gives it.
+    public var grantID: String?
 
     public init(
         active: Bool, until: Timestamp?, state: AccessState, reason: String, willRenew: Bool?,
-        productID: String, purchaseID: String
+        productID: String?, purchaseID: String?, grantID: String? = nil
     ) {
         self.active = active
         self.until = until
@@ -22,6 +25,7 @@ public struct Entitlement: Hashable, Sendable, Codable {
         self.willRenew = willRenew
         self.productID = productID
         self.purchaseID = purchaseID
+        self.grantID = grantID
     }
 
     enum CodingKeys: String, CodingKey, CaseIterable {
@@ -32,6 +36,7 @@ public struct Entitlement: Hashable, Sendable, Codable {
         case willRenew = "will_renew"
         case productID = "product_id"
         case purchaseID = "purchase_id"
+        case grantID = "grant_id"
     }
 
     // Written by hand so that what is not known is an explicit null and not a missing member.
@@ -44,5 +49,6 @@ public struct Entitlement: Hashable, Sendable, Codable {
         try members.encode(willRenew, forKey: .willRenew)
         try members.encode(productID, forKey: .productID)
         try members.encode(purchaseID, forKey: .purchaseID)
+        try members.encode(grantID, forKey: .grantID)
     }
 }

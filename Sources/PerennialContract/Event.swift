@@ -41,6 +41,8 @@ public struct Event: Hashable, Sendable, Codable {
     /// The product of the next period, where that is what changed.
     public var nextProductID: String?
     public var nextPrice: Money?
+    /// What was given by hand, or ended; then it is about no purchase.
+    public var grant: Grant?
     public var cause: Cause
 
     /// By what we know of it.
@@ -75,7 +77,7 @@ public struct Event: Hashable, Sendable, Codable {
         productID: String? = nil, transactionID: String? = nil, ownership: Ownership? = nil,
         before: PurchaseCondition? = nil, after: PurchaseCondition? = nil, money: Money? = nil,
         why: String? = nil, offer: RedeemedOffer? = nil, nextProductID: String? = nil,
-        nextPrice: Money? = nil, cause: Cause
+        nextPrice: Money? = nil, grant: Grant? = nil, cause: Cause
     ) {
         self.id = id
         self.sequence = sequence
@@ -99,6 +101,7 @@ public struct Event: Hashable, Sendable, Codable {
         self.offer = offer
         self.nextProductID = nextProductID
         self.nextPrice = nextPrice
+        self.grant = grant
         self.cause = cause
     }
 
@@ -125,6 +128,7 @@ public struct Event: Hashable, Sendable, Codable {
         case offer
         case nextProductID = "next_product_id"
         case nextPrice = "next_price"
+        case grant
         case cause
     }
 
@@ -153,6 +157,7 @@ public struct Event: Hashable, Sendable, Codable {
         try members.encode(offer, forKey: .offer)
         try members.encode(nextProductID, forKey: .nextProductID)
         try members.encode(nextPrice, forKey: .nextPrice)
+        try members.encode(grant, forKey: .grant)
         try members.encode(cause, forKey: .cause)
     }
 }

@@ -58,6 +58,15 @@ public struct EventType: RawRepresentable, Hashable, Sendable, Codable {
     public static let moved = Self(rawValue: "moved")
     public static let customerMerged = Self(rawValue: "customer_merged")
     public static let aliasAdded = Self(rawValue: "alias_added")
+    public static let movedAway = Self(rawValue: "moved_away")
+    public static let unlinked = Self(rawValue: "unlinked")
+    public static let shared = Self(rawValue: "shared")
+    public static let shareEnded = Self(rawValue: "share_ended")
+    public static let blocked = Self(rawValue: "blocked")
+    public static let unblocked = Self(rawValue: "unblocked")
+    public static let customerErased = Self(rawValue: "customer_erased")
+    public static let granted = Self(rawValue: "granted")
+    public static let grantEnded = Self(rawValue: "grant_ended")
 
     /// All that this version of the server says.
     public static let known: [EventType] = [
@@ -67,6 +76,7 @@ public struct EventType: RawRepresentable, Hashable, Sendable, Codable {
         commitmentRenewalTurnedOff, commitmentRenewalTurnedOn, productChangeScheduled,
         productChangeCancelled, offerRedeemed, priceIncreaseAnnounced, priceIncreaseAgreed,
         billingFailed, graceBegan, graceEnded, retryBegan, accessUnconfirmed, expired, periodBegan,
-        accessChanged, linked, moved, customerMerged, aliasAdded,
+        accessChanged, linked, moved, customerMerged, aliasAdded, movedAway, unlinked, shared,
+        shareEnded, blocked, unblocked, customerErased, granted, grantEnded,
     ]
 }

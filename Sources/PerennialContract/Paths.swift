@@ -7,6 +7,10 @@ public struct Paths: Sendable {
     public static let verifyReceipt = "/verifyReceipt"
     public static let sandboxVerifyReceipt = "/sandbox/verifyReceipt"
     public static let purchases = "/v1/purchases"
+    public static let preview = "/v1/purchases/preview"
+    public static let offerSignatures = "/v1/offers/signatures"
+    public static let publishedKeys = "/.well-known/jwks.json"
+    public static let customers = "/v1/customers"
     public static let events = "/v1/events"
     public static let forwards = "/v1/forwards"
     public static let health = "/health"
@@ -17,6 +21,16 @@ public struct Paths: Sendable {
     public static func customer(_ id: String) -> String { "/v1/customers/\(percentEncoded(id))" }
 
     public static func aliases(of id: String) -> String { "\(customer(id))/aliases" }
+
+    public static func transfers(of id: String) -> String { "\(customer(id))/transfers" }
+
+    public static func blocks(of id: String) -> String { "\(customer(id))/blocks" }
+
+    public static func grants(of id: String) -> String { "\(customer(id))/grants" }
+
+    public static func offers(of id: String) -> String { "\(customer(id))/offers" }
+
+    public static func history(of id: String) -> String { "\(customer(id))/history" }
 
     public static func wallet(_ currency: String, of id: String) -> String {
         "\(customer(id))/wallets/\(percentEncoded(currency))"

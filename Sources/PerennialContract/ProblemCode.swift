@@ -49,6 +49,17 @@ public struct ProblemCode: RawRepresentable, Hashable, Sendable, Codable {
 
     // Customers
     public static let customerIDMeaningless = Self(rawValue: "customer_id_meaningless")
+    public static let customerProofMissing = Self(rawValue: "customer_proof_missing")
+    public static let customerProofNotValid = Self(rawValue: "customer_proof_not_valid")
+    public static let purchaseUnknown = Self(rawValue: "purchase_unknown")
+    public static let transferUnknown = Self(rawValue: "transfer_unknown")
+    public static let transferSuperseded = Self(rawValue: "transfer_superseded")
+    public static let entitlementUnknown = Self(rawValue: "entitlement_unknown")
+    public static let grantUnknown = Self(rawValue: "grant_unknown")
+    public static let grantWithoutTime = Self(rawValue: "grant_without_time")
+    public static let offersKeyMissing = Self(rawValue: "offers_key_missing")
+    public static let offerUnknown = Self(rawValue: "offer_unknown")
+    public static let offerNotForCustomer = Self(rawValue: "offer_not_for_customer")
 
     // Our own troubles: the same request may succeed later.
     /// The App Store's answer waits for an address that a notification is sent on to.
@@ -72,7 +83,10 @@ public struct ProblemCode: RawRepresentable, Hashable, Sendable, Codable {
         notificationIncomplete, purchaseNotTrusted, purchaseForAnotherApp, purchaseNotUnderstood,
         purchaseIncomplete, purchasesMissing, renewalWithoutTransaction,
         purchaseBelongsToAnotherCustomer,
-        customerIDMeaningless, trustUndecided, serverBusy, storageUnavailable, appNotConfigured,
+        customerIDMeaningless, customerProofMissing, customerProofNotValid, purchaseUnknown,
+        transferUnknown, transferSuperseded, entitlementUnknown, grantUnknown, grantWithoutTime,
+        offersKeyMissing, offerUnknown, offerNotForCustomer,
+        trustUndecided, serverBusy, storageUnavailable, appNotConfigured,
         serverNotReady, serverFailed,
     ]
 }

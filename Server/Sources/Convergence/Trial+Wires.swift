@@ -148,7 +148,9 @@ extension EngineFailure {
         switch self {
         case .unreadable, .tooMuch, .notForAnyApp, .unknownApp, .notTrusted, .incomplete,
             .renewalWithoutTransaction, .meaninglessCustomerID, .belongsToAnotherCustomer,
-            .unknownCurrency, .walletHasTooLittle, .keyOfAnotherRequest:
+            .unknownCurrency, .walletHasTooLittle, .keyOfAnotherRequest, .unknownPurchase,
+            .unknownTransfer, .transferSuperseded, .unknownEntitlement, .unknownGrant,
+            .grantWithoutTime, .noProof, .noOffersKey, .unknownOffer, .offerNotForThem:
             true
         case .cannotTellNow, .notForwarded, .busy, .storage: false
         }

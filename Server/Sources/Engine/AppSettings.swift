@@ -24,13 +24,22 @@ package struct AppSettings: Hashable, Sendable {
     package var content: ContentSettings
     /// Whom its notifications are sent on to.
     package var forwards: ForwardRules
+    /// What becomes of another customer's purchase that a device shows, where it is not kept.
+    package var restore: [Environment: Claim.Policy]
+    /// By what an app's request shows that it speaks for a customer; nil: by the id alone.
+    package var proof: IdentityProof?
+    /// What customers carry to be checked without us; nil: nothing.
+    package var tokens: TokenRules?
+    package var offers: OfferCatalogue
 
     package init(
         id: AppID, bundleID: String, appAppleID: Int64? = nil, isSimulated: Bool = false,
         sharedSecret: AppSecret? = nil, entitlements: [EntitlementID: Set<ProductID>],
         rules: AccessRules = AccessRules(), terms: TermRules = .none,
         wallets: WalletRules = .none, content: ContentSettings = .none,
-        forwards: ForwardRules = .none
+        forwards: ForwardRules = .none, restore: [Environment: Claim.Policy] = [:],
+        proof: IdentityProof? = nil, tokens: TokenRules? = TokenRules(),
+        offers: OfferCatalogue = .none
     ) {
         self.id = id
         self.bundleID = bundleID
@@ -43,6 +52,14 @@ package struct AppSettings: Hashable, Sendable {
         self.wallets = wallets
         self.content = content
         self.forwards = forwards
+        self.restore = restore
+        self.proof = proof
+        self.tokens = tokens
+        self.offers = offers
+    }
+
+    package func restore(in environment: Environment) -> Claim.Policy {
+        restore[environment] ?? .keep
     }
 
     var identity: AppIdentity {

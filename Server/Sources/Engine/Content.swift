@@ -136,8 +136,8 @@ extension AppSettings {
 extension StoreTransaction {
     func shelf(of state: CustomerState, in app: AppSettings) -> [ShelfEntry] {
         let reader = Reader(
-            of: state.purchases.map(\.timeline), state.terms, app.entitlements, at: state.asOf,
-            access: app.rules, rules: app.content.rules)
+            of: state.purchases.map(\.timeline), state.terms, state.grants, app.entitlements,
+            at: state.asOf, access: app.rules, rules: app.content.rules)
         let items = Dictionary(
             app.content.items.map { ($0.publication.id, $0) },
             uniquingKeysWith: { first, _ in first })

@@ -10,12 +10,14 @@ package struct CustomerState: Hashable, Sendable {
     package var environment: Environment
     package var asOf: Instant
     /// Only those that the customer has or had.
-    package var entitlements: [EntitlementID: Access]
+    package var entitlements: [EntitlementID: Right]
     package var purchases: [PurchaseState]
     /// What was bought for a time and does not renew, of all purchases together.
     package var terms: [Term]
     /// The same of products whose length the configuration does not say.
     package var termsWithoutLength: [Payment]
+    /// What was given by hand, also what is over.
+    package var grants: [Grant]
     /// Of each currency of which there was ever an entry.
     package var balances: [CurrencyID: Int64]
 }
@@ -99,40 +101,52 @@ extension StoreTransaction {
     ) throws -> CustomerState {
         let known = try customer(known: id, in: app.id)
         let ids = known?.ids ?? [id]
-        let timelines = try timelines(
-            of: known, ids, in: app.id, environment: environment)
+        let timelines = try timelines(of: known, ids, in: app, environment: environment)
+        let grants = try grants(of: known, in: app.id, environment: environment)
         let terms = app.terms.terms(of: timelines)
         let balances = try balances(
             of: known?.customer, timelines.flatMap { $0.periods.map(\.payment) }, in: app,
             environment: environment)
         return CustomerState(
             id: id, aliases: ids.filter { $0 != id }, environment: environment, asOf: now,
-            entitlements: app.entitlements.compactMapValues {
-                Entitlement.access(through: $0, of: timelines, terms, at: now, rules: app.rules)
-            },
+            entitlements: app.rights(timelines, terms, grants, at: now),
             purchases: timelines.map {
                 PurchaseState(timeline: $0, access: $0.access(at: now, rules: app.rules))
             },
             terms: terms,
-            termsWithoutLength: app.terms.paymentsWithoutLength(of: timelines),
+            termsWithoutLength: app.terms.paymentsWithoutLength(of: timelines), grants: grants,
             balances: balances)
     }
 
     /// All purchases that answer for a customer.
     func timelines(
-        of known: StoredCustomer?, _ ids: [CustomerID], in app: AppID, environment: Environment
+        of known: StoredCustomer?, _ ids: [CustomerID], in app: AppSettings,
+        environment: Environment
     ) throws -> [Timeline] {
-        var timelines =
-            try known.map {
-                try self.timelines(of: $0.customer, in: app, environment: environment)
-            } ?? []
+        var timelines: [Timeline] = []
+        if let customer = known?.customer {
+            timelines = try self.timelines(of: customer, in: app.id, environment: environment)
+            // What is shared counts as long as the policy says so.
+            if app.restore(in: environment) == .share {
+                timelines += try sharedTimelines(
+                    with: customer, in: app.id, environment: environment)
+            }
+        }
         // A purchase that is nobody's, and carries a token that is an id of theirs, answers for
-        // them without being linked.
+        // them without being linked; but not for somebody who was erased and came again.
         for id in ids where id.canBeAccountToken {
-            timelines += try unlinkedTimelines(
-                token: id.rawValue.lowercased(), in: app, environment: environment)
+            let named = try unlinkedTimelines(
+                token: id.rawValue.lowercased(), in: app.id, environment: environment)
+            if !named.isEmpty, try !isErased(id.hash, in: app.id) { timelines += named }
         }
         return timelines
+    }
+
+    private func grants(
+        of known: StoredCustomer?, in app: AppID, environment: Environment
+    ) throws -> [Grant] {
+        guard let known, known.hasGrants else { return [] }
+        return try grants(of: known.customer, in: app, environment: environment)
     }
 
     fileprivate func unite(
@@ -159,4 +173,20 @@ extension StoreTransaction {
 extension CustomerID {
     /// Account tokens are UUIDs: no other id needs to be looked for among them.
     fileprivate var canBeAccountToken: Bool { rawValue.utf8.count == 36 }
+}
+
+extension AppSettings {
+    /// Only those that the customer has or had.
+    func rights(
+        _ timelines: [Timeline], _ terms: [Term], _ grants: [Grant], at now: Instant
+    ) -> [EntitlementID: Right] {
+        var rights: [EntitlementID: Right] = [:]
+        for (entitlement, products) in entitlements {
+            let access = Entitlement.access(
+                through: products, of: timelines, terms, at: now, rules: rules)
+            let granted = grants.filter { $0.entitlement == entitlement }
+            rights[entitlement] = Right.answer(access, granted, at: now)
+        }
+        return rights
+    }
 }

@@ -1,3 +1,4 @@
+import AppStoreClient
 import AppStoreFormats
 import AppStoreTrust
 import Ledger
@@ -19,15 +20,18 @@ package struct Engine: Sendable {
     let states = AskingStates()
     let forwarding: Forwarding
     let forwardingStates = ForwardingStates()
+    let mint = TokenMint()
+    let signers: [AppID: OfferSigner]
 
     /// - Parameter verifiers: for each app the one that holds the roots it trusts.
     /// - Parameter now: the machine's clock, or a simulator's.
     /// - Parameter asking: how the App Store is asked.
     /// - Parameter forwarding: how notifications are sent on.
+    /// - Parameter signers: for each app that may sign offers the one that does.
     package init(
         database: any Database, apps: [AppSettings], verifiers: [AppID: Verifier],
         now: @escaping @Sendable () -> Instant, asking: Asking = .nobody,
-        forwarding: Forwarding = .nobody, logger: Logger
+        forwarding: Forwarding = .nobody, signers: [AppID: OfferSigner] = [:], logger: Logger
     ) {
         precondition(
             apps.allSatisfy { verifiers[$0.id] != nil }, "Every app needs a verifier of its own.")
@@ -40,6 +44,7 @@ package struct Engine: Sendable {
                 access: Dictionary(uniqueKeysWithValues: apps.map { ($0.id, $0.rules) })))
         self.asking = asking
         self.forwarding = forwarding
+        self.signers = signers
         self.apps = Dictionary(uniqueKeysWithValues: apps.map { ($0.id, $0) })
         self.verifiers = verifiers
         self.now = now

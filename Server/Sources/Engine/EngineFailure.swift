@@ -20,7 +20,21 @@ package enum EngineFailure: Error, Hashable, Sendable {
     /// it is about.
     case renewalWithoutTransaction(String)
     case meaninglessCustomerID(String)
-    case belongsToAnotherCustomer(PurchaseID)
+    case belongsToAnotherCustomer(PurchaseID, Claim.Refusal)
+    case unknownPurchase(PurchaseID)
+    case unknownTransfer(Int64)
+    /// The purchase has gone on, or the share has ended.
+    case transferSuperseded(Int64)
+    case unknownEntitlement(EntitlementID, known: [EntitlementID])
+    case unknownGrant(GrantID)
+    /// It would end before it begins.
+    case grantWithoutTime(Instant)
+    case noProof(IdentityProof.Lack)
+    /// There is no key to sign offers with.
+    case noOffersKey
+    /// Nil: an introductory one.
+    case unknownOffer(String?, ProductID?)
+    case offerNotForThem(OfferAnswer.Why)
     case unknownCurrency(CurrencyID, known: [CurrencyID])
     case walletHasTooLittle(CurrencyID, balance: Int64)
     /// Not in the configuration; or in it, and without a file.
@@ -61,7 +75,21 @@ extension EngineFailure: CustomStringConvertible {
         case .renewalWithoutTransaction(let purchase):
             "renewal information of \(purchase) without a transaction"
         case .meaninglessCustomerID(let id): "the id \(id.debugDescription) means nobody"
-        case .belongsToAnotherCustomer(let purchase): "\(purchase) is another customer's"
+        case .belongsToAnotherCustomer(let purchase, let why):
+            "\(purchase) is another customer's: \(why.rawValue)"
+        case .unknownPurchase(let purchase): "no purchase \(purchase) is known"
+        case .unknownTransfer(let number): "no transfer \(number) of this customer is known"
+        case .transferSuperseded(let number): "transfer \(number) was followed by another"
+        case .unknownEntitlement(let entitlement, let known):
+            "no entitlement \(entitlement), there are "
+                + known.map(\.rawValue).joined(separator: ", ")
+        case .unknownGrant(let grant): "no grant \(grant) of this customer is known"
+        case .grantWithoutTime(let until): "a grant until \(until) is over already"
+        case .noOffersKey: "there is no key to sign offers with"
+        case .unknownOffer(let offer, let product):
+            "\(product?.rawValue ?? "the product") has no offer \(offer ?? "for new customers")"
+        case .offerNotForThem(let why): "the offer is not for this customer: \(why.rawValue)"
+        case .noProof(let lack): "the request does not prove its customer: \(lack.rawValue)"
         case .unknownCurrency(let currency, let known):
             "no currency \(currency), there are \(known.map(\.rawValue).joined(separator: ", "))"
         case .walletHasTooLittle(let currency, let balance): "\(currency) has only \(balance)"

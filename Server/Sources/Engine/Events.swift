@@ -37,11 +37,13 @@ extension Engine {
         var count = 0
         for app in apps.keys.sorted() {
             // A look that finds nothing must not wait for those who write.
-            guard try await reading({ tx in try tx.hasTurns(of: app, dueBy: now) }) else {
-                continue
+            let isDue = try await reading { tx in
+                try tx.hasTurns(of: app, dueBy: now) || tx.hasEndedGrants(of: app, dueBy: now)
             }
+            guard isDue else { continue }
             count += try await transaction { tx in
                 try tx.tellTurns(of: app, dueBy: now, limit: Self.turnsMax, dialect)
+                    + tx.tellEndedGrants(of: app, dueBy: now, limit: Self.turnsMax, dialect)
             }
         }
         return count

@@ -26,6 +26,10 @@ extension Engine {
                 let facts = try tx.facts(about: purchase.timeline.purchase, in: appID)
                 lines += [""] + Explanation.lines(of: purchase, link: link, facts: facts)
             }
+            lines += Explanation.lines(
+                byHand: try tx.history(of: state, in: app).filter {
+                    [.transfer, .share, .block, .grant].contains($0.kind)
+                })
             let events = try tx.lastEvents(
                 of: [id] + state.aliases, in: appID, limit: Explanation.eventsMax)
             lines += Explanation.lines(of: events)
@@ -38,6 +42,18 @@ extension Engine {
 private enum Explanation {
     /// The last events that are shown.
     static let eventsMax = 20
+
+    /// The last that are shown of what people and policies decided.
+    private static let decisionsMax = 20
+
+    static func lines(byHand lines: [HistoryLine]) -> [String] {
+        guard !lines.isEmpty else { return [] }
+        return ["", "Decided by people and policies"]
+            + lines.suffix(decisionsMax).map { line in
+                "  \(line.at.minute)  \(line.sentence)"
+                    + (line.reference.map { "  \($0)" } ?? "")
+            }
+    }
 
     static func lines(of events: [LoggedEvent]) -> [String] {
         guard !events.isEmpty else { return [] }
@@ -52,6 +68,7 @@ private enum Explanation {
             line += "  \(text(of: change.before)) → \(text(of: change.after))"
         }
         if let money = change.money { line += "  \(money.text)" }
+        if let grant = change.grant { line += "  \(grant.entitlement)" }
         if let why = change.why { line += "  (\(why.rawValue))" }
         if let other = event.entry.other { line += "  \(other)" }
         if case .document(let id) = event.entry.cause {
@@ -76,7 +93,11 @@ private enum Explanation {
             let mark = access.isOpen ? "open" : "shut"
             lines.append(
                 "\(entitlement): \(mark), \(access.state.rawValue). \(access.reason.sentence)")
-            lines.append("    by \(access.product), purchase \(access.purchase.original)")
+            switch access.source {
+            case .purchase(let purchase, let product):
+                lines.append("    by \(product), purchase \(purchase.original)")
+            case .grant(let grant): lines.append("    by hand, \(grant)")
+            }
         }
         lines += state.terms.map { line(of: $0, at: state.asOf) }
         return lines

@@ -65,7 +65,10 @@ extension Engine {
             .renewalWithoutTransaction, .meaninglessCustomerID, .belongsToAnotherCustomer:
             return .unusable("\(failure)")
         case .unknownApp, .cannotTellNow, .unknownCurrency, .walletHasTooLittle,
-            .keyOfAnotherRequest, .notForwarded, .busy, .storage:
+            .keyOfAnotherRequest, .notForwarded, .busy, .storage, .unknownContent, .contentNotOpen,
+            .unknownPurchase, .unknownTransfer, .transferSuperseded, .unknownEntitlement,
+            .unknownGrant, .grantWithoutTime, .noProof, .noOffersKey, .unknownOffer,
+            .offerNotForThem:
             throw failure
         }
     }
@@ -217,10 +220,25 @@ extension StoreTransaction {
         guard let id else { return .used }
         var foreign: PurchaseID?
         for purchase in purchases {
-            let isTheirs = try claim(purchase, for: id, by: .support, in: app, at: now)
+            let isTheirs = try attribute(purchase, to: id, in: app, at: now)
             if !isTheirs { foreign = foreign ?? purchase }
         }
         guard let foreign else { return .used }
         return .unusable("\(foreign.original) is another customer's already; it is kept as theirs")
+    }
+
+    /// Links a purchase that is nobody's. False where it is another customer's, or carries another
+    /// customer's token: then nothing is written, and an id never heard of stays so.
+    private func attribute(
+        _ purchase: PurchaseID, to id: CustomerID, in app: AppID, at now: Instant
+    ) throws -> Bool {
+        let claimant = try customer(known: id, in: app)?.customer
+        if let link = try link(of: purchase, in: app) { return link.customer == claimant }
+        let token = try timeline(of: purchase, in: app)?.accountToken
+        let named = try token.flatMap { try customer(known: CustomerID(rawValue: $0), in: app) }
+        if let named, named.customer != claimant { return false }
+        let owner = try customer(id, in: app, at: now).customer
+        try link(purchase, to: owner, by: named == nil ? .support : .token, in: app, at: now)
+        return true
     }
 }

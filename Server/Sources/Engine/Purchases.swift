@@ -42,18 +42,15 @@ extension Engine {
     /// yet. Returns the customer in the environment of the first document. Harmless to repeat.
     ///
     /// All documents are verified before any is kept: one that is refused refuses the posting, and
-    /// changes nothing. A purchase that is somebody else's stays theirs; what the documents attest
-    /// is kept all the same.
+    /// changes nothing. Of a purchase that is somebody else's the app's policy decides; where it
+    /// stays theirs, what the documents attest is kept all the same.
     package func record(
         _ evidence: PurchaseEvidence, of id: CustomerID, app appID: AppID
     ) async throws(EngineFailure) -> CustomerState {
         let (app, verifier) = try app(appID)
         try id.requireMeaning()
         guard !evidence.isEmpty else { throw .unreadable("There is no purchase.") }
-        let count = evidence.signedTransactions.count + evidence.signedRenewalInfos.count
-        guard count <= PurchaseEvidence.documentsMax else {
-            throw .tooMuch(what: "documents in a posting", limit: PurchaseEvidence.documentsMax)
-        }
+        try evidence.requireRoom()
         let origin = Attestation.Origin(
             app: app, source: .device, receivedAt: now(), digests: digests)
         let attestations = try await attest(evidence, verifier, origin)
@@ -62,7 +59,7 @@ extension Engine {
         return state
     }
 
-    private func attest(
+    func attest(
         _ evidence: PurchaseEvidence, _ verifier: Verifier, _ origin: Attestation.Origin
     ) async throws(EngineFailure) -> [Attestation] {
         var attestations: [Attestation] = []
@@ -117,28 +114,37 @@ extension Engine {
     ) async throws(EngineFailure) -> CustomerState {
         let environment = attestations[0].document.environment
         let (state, foreign) = try await transaction { tx in
-            let foreign = try tx.keep(attestations, of: id, in: app.id, at: now)
+            let foreign = try tx.keep(attestations, of: id, in: app, at: now)
             return (try tx.state(of: id, in: app, environment: environment, at: now), foreign)
         }
-        if let foreign { throw .belongsToAnotherCustomer(foreign) }
+        if let foreign { throw .belongsToAnotherCustomer(foreign.purchase, foreign.why) }
         return state
     }
 }
 
+/// A purchase that stays another customer's.
+private struct ForeignPurchase: Sendable {
+    var purchase: PurchaseID
+    var why: Claim.Refusal
+}
+
 extension StoreTransaction {
-    /// Keeps documents and links their purchases. Returns a purchase that is another customer's,
-    /// where there is one.
+    /// Keeps documents and settles whose their purchases are. Returns a purchase that stays another
+    /// customer's, where there is one.
     fileprivate func keep(
-        _ attestations: [Attestation], of id: CustomerID, in app: AppID, at now: Instant
-    ) throws -> PurchaseID? {
+        _ attestations: [Attestation], of id: CustomerID, in app: AppSettings, at now: Instant
+    ) throws -> ForeignPurchase? {
         for attestation in attestations.sorted(by: { $0.isPayment && !$1.isPayment }) {
-            if !attestation.isPayment { try requireKnownPurchase(attestation, in: app) }
+            if !attestation.isPayment { try requireKnownPurchase(attestation, in: app.id) }
             _ = try keep(attestation.kept)
         }
-        var foreign: PurchaseID?
+        var foreign: ForeignPurchase?
         for purchase in Set(attestations.flatMap { $0.facts.map(\.purchase) }).sorted() {
-            let isTheirs = try claim(purchase, for: id, by: .device, in: app, at: now)
-            if !isTheirs { foreign = foreign ?? purchase }
+            let timeline = try timeline(of: purchase, in: app.id) ?? Timeline(of: purchase, [])
+            let claim = try claim(timeline, by: id, in: app, at: now)
+            if let why = try settle(claim, on: purchase, for: id, in: app, at: now) {
+                foreign = foreign ?? ForeignPurchase(purchase: purchase, why: why)
+            }
         }
         return foreign
     }
@@ -148,27 +154,15 @@ extension StoreTransaction {
             throw EngineFailure.renewalWithoutTransaction(fact.purchase.original.rawValue)
         }
     }
-
-    /// Links a purchase that is nobody's. False where it is another customer's, or carries another
-    /// customer's token: then nothing is written, and an id never heard of stays so.
-    ///
-    /// - Parameter evidence: where no token says so.
-    func claim(
-        _ purchase: PurchaseID, for id: CustomerID, by evidence: Link.Evidence, in app: AppID,
-        at now: Instant
-    ) throws -> Bool {
-        let claimant = try customer(known: id, in: app)?.customer
-        if let link = try link(of: purchase, in: app) { return link.customer == claimant }
-        let token = try timeline(of: purchase, in: app)?.accountToken
-        let named = try token.flatMap { try customer(known: CustomerID(rawValue: $0), in: app) }
-        if let named, named.customer != claimant { return false }
-        let owner = try customer(id, in: app, at: now).customer
-        try link(purchase, to: owner, by: named == nil ? evidence : .token, in: app, at: now)
-        return true
-    }
 }
 
 extension PurchaseEvidence {
+    func requireRoom() throws(EngineFailure) {
+        guard signedTransactions.count + signedRenewalInfos.count <= Self.documentsMax else {
+            throw .tooMuch(what: "documents in a posting", limit: Self.documentsMax)
+        }
+    }
+
     fileprivate func guid() throws(EngineFailure) -> [UInt8]? {
         guard let deviceGUID else { return nil }
         guard let bytes = DeviceGUID.bytes(of: deviceGUID) else {
@@ -187,5 +181,5 @@ extension Attestation {
         }
     }
 
-    fileprivate var isPayment: Bool { document.kind != .renewal }
+    var isPayment: Bool { document.kind != .renewal }
 }

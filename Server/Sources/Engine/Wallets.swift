@@ -60,7 +60,7 @@ extension Engine {
             let known = try tx.customer(known: id, in: appID)
             return try tx.wallet(
                 currency, of: known?.customer,
-                try tx.payments(of: known, or: id, in: appID, environment: environment), in: app,
+                try tx.payments(of: known, or: id, in: app, environment: environment), in: app,
                 environment: environment)
         }
     }
@@ -104,7 +104,8 @@ extension StoreTransaction {
     }
 
     fileprivate func payments(
-        of known: StoredCustomer?, or id: CustomerID, in app: AppID, environment: Environment
+        of known: StoredCustomer?, or id: CustomerID, in app: AppSettings,
+        environment: Environment
     ) throws -> [Payment] {
         try timelines(of: known, known?.ids ?? [id], in: app, environment: environment)
             .flatMap { $0.periods.map(\.payment) }
@@ -122,7 +123,7 @@ extension StoreTransaction {
             return isSame ? .success(kept) : .failure(.keyOfAnotherRequest)
         }
         let currency = order.currency
-        let payments = try payments(of: known, or: id, in: app.id, environment: environment)
+        let payments = try payments(of: known, or: id, in: app, environment: environment)
         let balance =
             try balances(of: known?.customer, payments, in: app, environment: environment)[
                 currency] ?? 0

@@ -17,6 +17,7 @@ extension PerennialServer {
         _ request: Request, _ context: ServerContext, _ holder: KeyHolder
     ) async throws -> Response {
         let id = try Self.customerID(in: context)
+        try requireProof(of: id, request, holder)
         let environment = try Self.environment(in: request)
         let isAll = request.uri.queryParameters["all"] == "true"
         do {
@@ -61,8 +62,10 @@ extension PerennialServer {
                 .requestNotUnderstood, "The request does not say for whom the file is.",
                 remedy: "Add customer_id=…, or use a url of GET /v1/customers/{id}/content.")
         }
+        let customer = CustomerID(rawValue: String(id))
+        try requireProof(of: customer, request, holder)
         return try await engine.file(
-            of: publication, for: CustomerID(rawValue: String(id)), app: holder.app,
+            of: publication, for: customer, app: holder.app,
             environment: try Self.environment(in: request))
     }
 

@@ -11,8 +11,8 @@ extension Customer {
             customerID: state.id.rawValue, aliases: state.aliases.map(\.rawValue),
             environment: StoreEnvironment(state.environment), asOf: Timestamp(state.asOf),
             entitlements: Dictionary(
-                uniqueKeysWithValues: state.entitlements.map { entitlement, access in
-                    (entitlement.rawValue, PerennialContract.Entitlement(access))
+                uniqueKeysWithValues: state.entitlements.map { entitlement, right in
+                    (entitlement.rawValue, PerennialContract.Entitlement(right))
                 }),
             subscriptions: state.purchases.compactMap { Subscription($0, at: state.asOf) },
             nonRenewing: state.terms.map { NonRenewing($0, at: state.asOf) }
@@ -40,12 +40,12 @@ extension CustomerState {
 }
 
 extension PerennialContract.Entitlement {
-    init(_ access: Access) {
+    init(_ right: Right) {
         self.init(
-            active: access.isOpen, until: access.until.map { Timestamp($0) },
-            state: AccessState(access.state), reason: access.reason.sentence,
-            willRenew: access.willRenew, productID: access.product.rawValue,
-            purchaseID: access.purchase.description)
+            active: right.isOpen, until: right.until.map { Timestamp($0) },
+            state: AccessState(right.state), reason: right.reason.sentence,
+            willRenew: right.willRenew, productID: right.product?.rawValue,
+            purchaseID: right.purchase?.description, grantID: right.grant?.rawValue)
     }
 }
 

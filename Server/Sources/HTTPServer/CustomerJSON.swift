@@ -30,6 +30,7 @@ extension Customer {
             text.array(oneTime) { $1.write(to: &$0) }
             text.key("subscriptions")
             text.array(subscriptions) { $1.write(to: &$0) }
+            if let token { text.member("token", token) }
             text.key("wallets")
             text.object { text in
                 for (name, wallet) in wallets.sorted(by: { $0.key < $1.key }) {
@@ -45,6 +46,7 @@ extension Entitlement {
     fileprivate func write(to text: inout JSONText) {
         text.object { text in
             text.member("active", active)
+            text.member("grant_id", grantID)
             text.member("product_id", productID)
             text.member("purchase_id", purchaseID)
             text.member("reason", reason)

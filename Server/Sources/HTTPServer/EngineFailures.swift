@@ -46,27 +46,20 @@ extension Refused {
                 .customerIDMeaningless, "The customer id names nobody in particular.",
                 detail: "Found \(String(id.prefix(Self.shownCharactersMax)).debugDescription).",
                 remedy: "Send an id that only one person has, of printable characters.")
-        case .belongsToAnotherCustomer(let purchase):
+        case .belongsToAnotherCustomer(let purchase, let why):
             self.init(
                 .purchaseBelongsToAnotherCustomer, "The purchase belongs to another customer.",
-                detail: "Purchase \(purchase).",
+                detail: "Purchase \(purchase): \(why.rawValue).",
                 remedy: "Ask as the customer who has it; or, if both are one person, say so with "
                     + "POST /v1/customers/{id}/aliases.")
         case .unknownCurrency(let currency, let known):
             self = .unknownCurrency(currency, known: known)
         case .walletHasTooLittle(let currency, let balance):
-            self.init(
-                .walletHasTooLittle, "The wallet has too little.",
-                detail: "\(currency): \(balance).",
-                remedy: "Take at most the balance, or sell more first.")
+            self = .walletHasTooLittle(currency, balance: balance)
         case .unknownContent(let publication, let isListed):
             self = .unknownContent(publication, isListed: isListed)
         case .contentNotOpen(let publication, let reason):
-            self.init(
-                .contentNotOpen, "The customer may not read this.",
-                detail: "\(publication): \(reason)",
-                remedy: "Offer them what opens it; GET /v1/customers/{id}/content says what is "
-                    + "readable.")
+            self = .contentNotOpen(publication, reason)
         case .keyOfAnotherRequest:
             self.init(
                 .idempotencyKeyReused, "The Idempotency-Key belongs to another request.",
@@ -80,6 +73,10 @@ extension Refused {
             self.init(
                 .serverBusy, "Too many requests wait for the database.",
                 remedy: "Send the same request again later.")
+        case .unknownPurchase, .unknownTransfer, .transferSuperseded, .unknownEntitlement,
+            .unknownGrant, .grantWithoutTime, .noProof, .noOffersKey, .unknownOffer,
+            .offerNotForThem:
+            self = .ofSupport(failure)
         case .storage(let detail):
             self.init(
                 .storageUnavailable, "The server cannot use its database now.",
@@ -94,6 +91,71 @@ extension Refused {
             remedy: isListed
                 ? "Name its file in perennial.yaml, or deliver it yourself."
                 : "Use a content_id of GET /v1/customers/{id}/content.")
+    }
+
+    private static func contentNotOpen(_ publication: PublicationID, _ reason: String) -> Refused {
+        Refused(
+            .contentNotOpen, "The customer may not read this.", detail: "\(publication): \(reason)",
+            remedy: "Offer them what opens it; GET /v1/customers/{id}/content says what is "
+                + "readable.")
+    }
+
+    /// What concerns people who decide: moves, grants, and who speaks for whom.
+    private static func ofSupport(_ failure: EngineFailure) -> Refused {
+        let detail = "\(failure)."
+        switch failure {
+        case .unknownPurchase:
+            return Refused(
+                .purchaseUnknown, "There is no such purchase.", detail: detail,
+                remedy: "Name the number of its first transaction, and the environment.")
+        case .unknownTransfer:
+            return Refused(
+                .transferUnknown, "There is no such transfer of this customer.", detail: detail,
+                remedy: "GET /v1/customers/{id}/transfers lists them.")
+        case .transferSuperseded:
+            return Refused(
+                .transferSuperseded, "The purchase has gone on since.", detail: detail,
+                remedy: "Undo the later transfer first, or move the purchase anew.")
+        case .unknownEntitlement:
+            return Refused(
+                .entitlementUnknown, "There is no such entitlement.", detail: detail,
+                remedy: "Use one that a product of perennial.yaml gives.")
+        case .unknownGrant:
+            return Refused(
+                .grantUnknown, "There is no such grant of this customer.", detail: detail,
+                remedy: "GET /v1/customers/{id}/grants lists them.")
+        case .grantWithoutTime:
+            return Refused(
+                .grantWithoutTime, "The grant would be over already.", detail: detail,
+                remedy: "Send a later `until`, or none.")
+        case .noOffersKey:
+            return Refused(
+                .offersKeyMissing, "There is no key to sign offers with.",
+                remedy: "Add app_store with an In-App Purchase key to perennial.yaml.")
+        case .unknownOffer:
+            return Refused(
+                .offerUnknown, "There is no such offer.", detail: detail,
+                remedy: "Name a product and an offer of the app's .storekit file.")
+        case .offerNotForThem(let why):
+            return Refused(
+                .offerNotForCustomer, "The offer is not for this customer.", detail: why.sentence,
+                remedy: "GET /v1/customers/{id}/offers says which are.")
+        case .noProof(let lack) where lack == .missing:
+            return Refused(
+                .customerProofMissing, "The request does not show for whom it speaks.",
+                remedy: "Send Perennial-Customer-Proof, made by the app's own backend.")
+        default:
+            return Refused(
+                .customerProofNotValid, "The proof is not this customer's, or has expired.",
+                detail: detail, remedy: "Ask the app's own backend for a new one.")
+        }
+    }
+
+    private static func walletHasTooLittle(_ currency: CurrencyID, balance: Int64) -> Refused {
+        Refused(
+            .walletHasTooLittle, "The wallet has too little.",
+            detail: "\(currency): \(balance).",
+            remedy: "Take at most the balance, or sell more first.")
     }
 
     private static func unknownCurrency(

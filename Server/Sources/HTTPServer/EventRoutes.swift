@@ -71,6 +71,7 @@ extension PerennialContract.Event {
             offer: change.offer.map { RedeemedOffer($0) },
             nextProductID: change.nextProduct?.rawValue,
             nextPrice: change.nextPrice.map { PerennialContract.Money($0) },
+            grant: change.grant.map { PerennialContract.Grant($0) },
             cause: Cause(entry.cause))
     }
 }
@@ -86,16 +87,18 @@ extension PurchaseCondition {
 
 extension RedeemedOffer {
     fileprivate init(_ offer: Offer) {
-        let kind =
-            switch offer.kind {
-            case .introductory: "introductory"
-            case .promotional: "promotional"
-            case .code: "code"
-            case .winBack: "win_back"
-            case .retention: "retention"
-            case .unknown: "unknown"
-            }
-        self.init(kind: kind, id: offer.id)
+        self.init(kind: Self.word(of: offer.kind), id: offer.id)
+    }
+
+    static func word(of kind: Offer.Kind) -> String {
+        switch kind {
+        case .introductory: "introductory"
+        case .promotional: "promotional"
+        case .code: "code"
+        case .winBack: "win_back"
+        case .retention: "retention"
+        case .unknown: "unknown"
+        }
     }
 }
 

@@ -33,6 +33,7 @@ enum OpenAPI {
                 "description": "The customer's id, percent-encoded.",
                 "schema": { "type": "string" }
               },
+              \(identityParameters),
               "currency": {
                 "name": "currency",
                 "in": "path",

@@ -19,7 +19,8 @@ extension OpenAPI {
                 "required": ["id", "sequence", "type", "at", "known_at", "customer_id", \
         "customer_sequence", "other_customer_id", "account_token", "purchase_id", \
         "original_transaction_id", "environment", "product_id", "transaction_id", "ownership", \
-        "before", "after", "money", "why", "offer", "next_product_id", "next_price", "cause"],
+        "before", "after", "money", "why", "offer", "next_product_id", "next_price", \
+        "grant", "cause"],
                 "properties": {
                   "id": { "type": "string", "description": "The same whenever it is told." },
                   "sequence": {
@@ -83,6 +84,10 @@ extension OpenAPI {
                   "next_product_id": { "type": ["string", "null"] },
                   "next_price": {
                     "anyOf": [{ "$ref": "#/components/schemas/Money" }, { "type": "null" }]
+                  },
+                  "grant": {
+                    "description": "What was given by hand, or ended.",
+                    "anyOf": [{ "$ref": "#/components/schemas/Grant" }, { "type": "null" }]
                   },
                   "cause": { "$ref": "#/components/schemas/Cause" }
                 }

@@ -86,6 +86,7 @@ extension OpenAPI {
               }
             },
             "/v1/customers/{id}": {
+        \(erase),
               "get": {
                 "operationId": "customer",
                 "summary": "What a customer may use now, and why",
@@ -130,6 +131,9 @@ extension OpenAPI {
         \(walletPaths),
         \(contentPaths),
         \(forwardPaths),
+        \(identityPaths),
+        \(supportPaths),
+        \(offerPaths),
             "/v1/events": {
               "get": {
                 "operationId": "events",

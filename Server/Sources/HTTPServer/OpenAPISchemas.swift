@@ -3,8 +3,7 @@ import PerennialContract
 extension OpenAPI {
     static let schemas = [
         requestSchemas, customerSchemas, purchaseSchemas, eventSchemas, walletSchemas,
-        contentSchemas,
-        forwardSchemas,
+        contentSchemas, forwardSchemas, identitySchemas, offerSchemas.joined(separator: ",\n"),
         smallSchemas,
     ]
     .joined(separator: ",\n")
@@ -100,6 +99,11 @@ extension OpenAPI {
                     "type": "array",
                     "items": { "$ref": "#/components/schemas/OneTimePurchase" }
                   },
+                  "token": {
+                    "type": "string",
+                    "description": "A JWT (ES256) of what is open, to be checked with the keys of \
+        /.well-known/jwks.json. Absent where the app wants none."
+                  },
                   "wallets": {
                     "type": "object",
                     "additionalProperties": { "$ref": "#/components/schemas/Wallet" }
@@ -109,7 +113,7 @@ extension OpenAPI {
               "Entitlement": {
                 "type": "object",
                 "required": ["active", "until", "state", "reason", "will_renew", "product_id", \
-        "purchase_id"],
+        "purchase_id", "grant_id"],
                 "properties": {
                   "active": { "type": "boolean" },
                   "until": {
@@ -123,8 +127,15 @@ extension OpenAPI {
                     "type": ["boolean", "null"],
                     "description": "Null where the store has not said."
                   },
-                  "product_id": { "type": "string" },
-                  "purchase_id": { "type": "string" }
+                  "product_id": {
+                    "type": ["string", "null"],
+                    "description": "Null where it was given by hand; purchase_id likewise."
+                  },
+                  "purchase_id": { "type": ["string", "null"] },
+                  "grant_id": {
+                    "type": ["string", "null"],
+                    "description": "Null where a purchase gives it."
+                  }
                 }
               }
         """

@@ -55,12 +55,13 @@ extension PerennialServer {
                 .purchasesMissing, "The request holds no purchase.",
                 remedy: "Send at least one of signed_transactions, or an app_receipt.")
         }
+        let id = CustomerID(rawValue: posted.customerID)
+        try requireProof(of: id, request, holder)
         do {
-            let id = CustomerID(rawValue: posted.customerID)
-            return Answers.customer(
-                Customer(try await engine.record(evidence, of: id, app: holder.app)))
-        } catch {
-            throw Refused(error, subject: .purchases)
+            let state = try await engine.record(evidence, of: id, app: holder.app)
+            return try await answer(state, to: holder)
+        } catch let failure as EngineFailure {
+            throw Refused(failure, subject: .purchases)
         }
     }
 
@@ -68,13 +69,14 @@ extension PerennialServer {
         _ request: Request, _ context: ServerContext, _ holder: KeyHolder
     ) async throws -> Response {
         let id = try Self.customerID(in: context)
+        try requireProof(of: id, request, holder)
         let environment = try Self.environment(in: request)
         do {
-            return Answers.customer(
-                Customer(
-                    try await engine.customer(id, app: holder.app, environment: environment)))
-        } catch {
-            throw Refused(error, subject: .customer)
+            let state = try await engine.customer(
+                id, app: holder.app, environment: environment)
+            return try await answer(state, to: holder)
+        } catch let failure as EngineFailure {
+            throw Refused(failure, subject: .customer)
         }
     }
 
@@ -84,14 +86,16 @@ extension PerennialServer {
         let id = try Self.customerID(in: context)
         let environment = try Self.environment(in: request)
         let other = try await request.value(AliasRequest.self, max: BodyLimit.aliasBytesMax)
+        // Of the two at most one is told apart by a proof; the other must be somebody nobody knows.
+        try requireProof(of: id, request, holder)
+        try requireProof(of: CustomerID(rawValue: other.customerID), request, holder)
         do {
-            return Answers.customer(
-                Customer(
-                    try await engine.alias(
-                        CustomerID(rawValue: other.customerID), to: id, app: holder.app,
-                        environment: environment)))
-        } catch {
-            throw Refused(error, subject: .customer)
+            let state = try await engine.alias(
+                CustomerID(rawValue: other.customerID), to: id, app: holder.app,
+                environment: environment)
+            return try await answer(state, to: holder)
+        } catch let failure as EngineFailure {
+            throw Refused(failure, subject: .customer)
         }
     }
 

@@ -87,7 +87,7 @@ extension HTTPField.Name {
     static let requestID = wellFormed("x-request-id")
 
     /// For names that we wrote ourselves and that are known to be well formed.
-    private static func wellFormed(_ name: String) -> Self {
+    static func wellFormed(_ name: String) -> Self {
         guard let field = Self(name) else { preconditionFailure("\(name) is no header name.") }
         return field
     }

@@ -20,6 +20,7 @@ extension PerennialServer {
         _ request: Request, _ context: ServerContext, _ holder: KeyHolder
     ) async throws -> Response {
         let id = try Self.customerID(in: context)
+        try requireProof(of: id, request, holder)
         let environment = try Self.environment(in: request)
         let limit = try Self.count(
             "limit", in: request, from: 1, to: Self.statementItemsMax)
@@ -75,7 +76,7 @@ extension PerennialServer {
     /// Characters of a key.
     private static let idempotencyKeyMax = 255
 
-    private static func idempotencyKey(in request: Request) throws -> String? {
+    static func idempotencyKey(in request: Request) throws -> String? {
         guard let key = request.headers[.idempotencyKey] else { return nil }
         guard !key.isEmpty, key.utf8.count <= idempotencyKeyMax else {
             throw Refused(
@@ -85,7 +86,7 @@ extension PerennialServer {
         return key
     }
 
-    private static func count(
+    static func count(
         _ name: String, in request: Request, from least: Int, to most: Int
     ) throws -> Int? {
         guard let text = request.uri.queryParameters[Substring(name)] else { return nil }

@@ -21,6 +21,8 @@ package struct Change: Hashable, Sendable {
     package var nextPrice: Money?
     /// Why nothing follows; for ``Kind/expired`` only.
     package var why: Why?
+    /// What was given by hand; it is about no purchase then.
+    package var grant: Grant?
 
     package enum Kind: String, Hashable, Sendable, CaseIterable {
         // A payment, or what is had without one.
@@ -76,6 +78,23 @@ package struct Change: Hashable, Sendable {
         case moved
         case customerMerged = "customer_merged"
         case aliasAdded = "alias_added"
+        /// It has gone to another.
+        case movedAway = "moved_away"
+        /// It is nobody's from now on.
+        case unlinked
+        /// A customer has it beside its owner.
+        case shared
+        case shareEnded = "share_ended"
+        /// Nobody may take it from its owner.
+        case blocked
+        case unblocked
+        /// Names in earlier events were replaced.
+        case customerErased = "customer_erased"
+
+        // What is given by hand.
+        case granted
+        /// By hand, or because its time was over.
+        case grantEnded = "grant_ended"
     }
 
     package enum Why: String, Hashable, Sendable, CaseIterable {

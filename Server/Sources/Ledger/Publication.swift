@@ -61,26 +61,29 @@ package struct Reading: Hashable, Sendable {
 
 /// All that says what somebody may read: of one customer, at one moment.
 package struct Reader {
-    /// By the right that they give.
-    private let rights: [EntitlementID: Right]
+    private let tenures: [EntitlementID: Tenure]
     private let timelines: [Timeline]
     private let now: Instant
     private let access: AccessRules
     private let rules: PublicationRules
 
     package init(
-        of timelines: [Timeline], _ terms: [Term], _ entitlements: [EntitlementID: Set<ProductID>],
-        at now: Instant, access: AccessRules, rules: PublicationRules
+        of timelines: [Timeline], _ terms: [Term], _ grants: [Grant] = [],
+        _ entitlements: [EntitlementID: Set<ProductID>], at now: Instant, access: AccessRules,
+        rules: PublicationRules
     ) {
         self.timelines = timelines
         self.now = now
         self.access = access
         self.rules = rules
-        rights = entitlements.mapValues { products in
+        tenures = entitlements.reduce(into: [:]) { tenures, entry in
+            let (entitlement, products) = entry
             let answer = Entitlement.access(
                 through: products, of: timelines, terms, at: now, rules: access)
-            return Right(
-                timelines, terms, through: products, isOpen: answer?.isOpen ?? false, at: now)
+            let grants = grants.filter { $0.entitlement == entitlement }
+            tenures[entitlement] = Tenure(
+                timelines, terms, grants, through: products,
+                isOpen: Right.answer(answer, grants, at: now)?.isOpen ?? false, at: now)
         }
     }
 
@@ -98,16 +101,16 @@ package struct Reader {
         guard let entitlement = publication.entitlement else {
             return Reading(publication: publication.id, isOpen: false, reason: .onlySold)
         }
-        guard let right = rights[entitlement] else {
+        guard let tenure = tenures[entitlement] else {
             return Reading(publication: publication.id, isOpen: false, reason: .notMeanwhile)
         }
-        if right.isOpen && rules.opensEarlier {
+        if tenure.isOpen && rules.opensEarlier {
             return Reading(publication: publication.id, isOpen: true, reason: .earlier)
         }
-        guard let reason = reason(of: publication, right, among: published) else {
+        guard let reason = reason(of: publication, tenure, among: published) else {
             return Reading(publication: publication.id, isOpen: false, reason: .notMeanwhile)
         }
-        let isOpen = right.isOpen || rules.staysAfterLapse
+        let isOpen = tenure.isOpen || rules.staysAfterLapse
         return Reading(
             publication: publication.id, isOpen: isOpen, reason: isOpen ? reason : .lapsed)
     }
@@ -120,12 +123,12 @@ package struct Reader {
     }
 
     private func reason(
-        of publication: Publication, _ right: Right, among published: [Publication]
+        of publication: Publication, _ tenure: Tenure, among published: [Publication]
     ) -> Reading.Reason? {
-        if right.runs.contains(where: { $0.contains(publication.publishedAt) }) {
+        if tenure.runs.contains(where: { $0.contains(publication.publishedAt) }) {
             return .publishedMeanwhile
         }
-        let start = right.runs.first { run in
+        let start = tenure.runs.first { run in
             published.first {
                 $0.entitlement == publication.entitlement && $0.publishedAt <= run.lowerBound
             }?.id == publication.id
@@ -135,7 +138,7 @@ package struct Reader {
 }
 
 /// When somebody had a right, and whether they have it now.
-private struct Right {
+private struct Tenure {
     /// Without gaps within each, in the order of time.
     let runs: [Range<Instant>]
     let isOpen: Bool
@@ -144,8 +147,8 @@ private struct Right {
     /// back: those count until then. While access is open past what was paid for, in grace or
     /// unconfirmed, the last stretch goes on.
     init(
-        _ timelines: [Timeline], _ terms: [Term], through products: Set<ProductID>, isOpen: Bool,
-        at now: Instant
+        _ timelines: [Timeline], _ terms: [Term], _ grants: [Grant],
+        through products: Set<ProductID>, isOpen: Bool, at now: Instant
     ) {
         let next = now + .milliseconds(1)
         let periods = timelines.flatMap(\.periods).filter {
@@ -156,6 +159,7 @@ private struct Right {
         var stretches =
             periods.map { $0.from..<max($0.from, $0.openUntil ?? next) }
             + terms.map { $0.from..<max($0.from, $0.until) }
+            + grants.map { $0.from..<max($0.from, $0.end ?? next) }
         stretches = stretches.filter { $0.lowerBound <= now }
             .sorted { $0.lowerBound < $1.lowerBound }
         if isOpen { stretches.append((stretches.last?.lowerBound ?? now)..<next) }

@@ -16,6 +16,9 @@ package enum Reason: Hashable, Sendable {
     case changed(to: ProductID, at: Instant)
     /// Of what was bought for a time, and does not renew.
     case termEnded(at: Instant)
+    /// By hand.
+    case granted(until: Instant?)
+    case grantEnded(at: Instant)
 
     package var sentence: String {
         switch self {
@@ -45,6 +48,9 @@ package enum Reason: Hashable, Sendable {
         case .sharingEnded(let at): "No longer shared by the family since \(at.minute)."
         case .changed(let product, let at): "Changed to \(product) on \(at.minute)."
         case .termEnded(let at): "The time that was bought ended on \(at.minute)."
+        case .granted(let until):
+            "Given by hand\(until.map { " until \($0.minute)" } ?? "")."
+        case .grantEnded(let at): "What was given by hand ended on \(at.minute)."
         }
     }
 

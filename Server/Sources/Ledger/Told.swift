@@ -115,7 +115,9 @@ extension Change.Kind {
             .commitmentRenewalTurnedOn, .productChangeScheduled, .productChangeCancelled:
             1
         case .credited, .priceCorrected, .offerRedeemed, .priceIncreaseAnnounced,
-            .priceIncreaseAgreed, .linked, .moved, .customerMerged, .aliasAdded:
+            .priceIncreaseAgreed, .linked, .moved, .customerMerged, .aliasAdded,
+            .movedAway, .unlinked, .shared, .shareEnded, .blocked, .unblocked, .customerErased,
+            .granted, .grantEnded:
             0
         }
     }

@@ -48,6 +48,28 @@ struct CopiedTable: Hashable, Sendable {
                 "ended_at_ms",
             ]),
         CopiedTable(
+            name: "transfers", key: ["app", "transfer"],
+            others: [
+                "environment", "purchase", "kind", "former", "customer", "evidence", "reason",
+                "at_ms", "undone_at_ms",
+            ]),
+        CopiedTable(
+            name: "shares", key: ["app", "purchase", "environment", "customer"],
+            others: ["since_ms"]),
+        CopiedTable(
+            name: "blocks", key: ["app", "purchase", "environment"],
+            others: ["reason", "since_ms"]),
+        CopiedTable(
+            name: "grants", key: ["app", "grant_id"],
+            others: [
+                "environment", "customer", "entitlement", "from_ms", "until_ms", "reason",
+                "withdrawn_at_ms", "turns_at_ms",
+            ]),
+        CopiedTable(
+            name: "token_keys", key: ["app", "key_id"],
+            others: ["private_key", "created_at_ms", "retired_at_ms"]),
+        CopiedTable(name: "erasures", key: ["app", "id_hash"], others: ["erased_at_ms"]),
+        CopiedTable(
             name: "facts",
             key: ["app", "environment", "purchase", "attested_at_ms", "subject", "document"],
             others: ["document_signed_at_ms", "statement"]),

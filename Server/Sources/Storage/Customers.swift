@@ -12,24 +12,20 @@ package struct Link: Hashable, Sendable {
         self.since = since
     }
 
-    package enum Evidence: String, Hashable, Sendable {
-        /// A device of theirs posted it.
-        case device
-        /// It carries an account token that is an id of theirs.
-        case token
-        /// A person said so.
-        case support
-    }
+    package typealias Evidence = Claim.Evidence
 }
 
 /// A customer: the id that stands for them, and all ids that mean them, the eldest first.
 package struct StoredCustomer: Hashable, Sendable {
     package var customer: CustomerID
     package var ids: [CustomerID]
+    /// Whether anything was ever given to them by hand.
+    package var hasGrants: Bool
 
-    package init(customer: CustomerID, ids: [CustomerID]) {
+    package init(customer: CustomerID, ids: [CustomerID], hasGrants: Bool = false) {
         self.customer = customer
         self.ids = ids
+        self.hasGrants = hasGrants
     }
 }
 
@@ -43,11 +39,14 @@ extension StoreTransaction {
         guard let first = rows.first else { return nil }
         var known: [CustomerID] = []
         for row in rows { known.append(CustomerID(rawValue: try row.text(1))) }
-        return StoredCustomer(customer: CustomerID(rawValue: try first.text(0)), ids: known)
+        return StoredCustomer(
+            customer: CustomerID(rawValue: try first.text(0)), ids: known,
+            hasGrants: try first.integer(2) > 0)
     }
 
     static let selectIDs =
-        "SELECT ids.customer, ids.id FROM customer_ids asked CROSS JOIN customer_ids ids "
+        "SELECT ids.customer, ids.id, (SELECT count(*) FROM grants WHERE grants.app = ids.app "
+        + "AND grants.customer = ids.customer) FROM customer_ids asked CROSS JOIN customer_ids ids "
         + "WHERE asked.app = $1 AND asked.id = $2 AND ids.app = asked.app "
         + "AND ids.customer = asked.customer ORDER BY ids.since_ms, ids.id"
 
@@ -94,17 +93,43 @@ extension StoreTransaction {
             try tellOwner(
                 of: purchase, is: customer, in: app, .moved, from: other, at: now)
         }
-        for table in ["customer_ids", "links", "debits"] {
+        try mergeShares(of: other, into: customer, in: app)
+        for table in ["customer_ids", "links", "debits", "grants", "transfers"] {
             try connection.run(
                 "UPDATE \(table) SET customer = $1 WHERE app = $2 AND customer = $3",
                 [.text(customer.rawValue), .text(app.rawValue), .text(other.rawValue)])
         }
         try connection.run(
+            "UPDATE transfers SET former = $1 WHERE app = $2 AND former = $3",
+            [.text(customer.rawValue), .text(app.rawValue), .text(other.rawValue)])
+        try connection.run(
             "DELETE FROM customers WHERE app = $1 AND customer = $2",
             [.text(app.rawValue), .text(other.rawValue)])
     }
 
-    private func purchases(
+    /// Each share once, and none beside the link itself.
+    private func mergeShares(
+        of other: CustomerID, into customer: CustomerID, in app: AppID
+    ) throws(StorageFailure) {
+        let isTheirs =
+            "EXISTS (SELECT 1 FROM links WHERE links.app = shares.app "
+            + "AND links.environment = shares.environment AND links.purchase = shares.purchase "
+            + "AND links.customer IN ($2, $3))"
+        try connection.run(
+            "DELETE FROM shares WHERE app = $1 AND customer IN ($2, $3) AND \(isTheirs)",
+            [.text(app.rawValue), .text(customer.rawValue), .text(other.rawValue)])
+        try connection.run(
+            "INSERT INTO shares (app, environment, purchase, customer, since_ms) "
+                + "SELECT app, environment, purchase, $1, since_ms FROM shares "
+                + "WHERE app = $2 AND customer = $3 "
+                + "ON CONFLICT (app, purchase, environment, customer) DO NOTHING",
+            [.text(customer.rawValue), .text(app.rawValue), .text(other.rawValue)])
+        try connection.run(
+            "DELETE FROM shares WHERE app = $1 AND customer = $2",
+            [.text(app.rawValue), .text(other.rawValue)])
+    }
+
+    func purchases(
         of customer: CustomerID, in app: AppID
     ) throws(StorageFailure) -> [PurchaseID] {
         let rows = try connection.rows(
@@ -194,7 +219,7 @@ extension StoreTransaction {
         + "AND links.environment = purchases.environment "
         + "AND links.purchase = purchases.purchase)"
 
-    private func timelines(
+    func timelines(
         _ select: String, _ values: [Value], in environment: Environment
     ) throws(StorageFailure) -> [Timeline] {
         var timelines: [Timeline] = []

@@ -4,18 +4,21 @@ import Ledger
 // was ever released must be read for ever.
 
 private let layout: Int64 = 1
+/// Of events: the second has also what was given by hand, at its end.
+private let entryLayout: Int64 = 2
 
 extension EventEntry {
     /// What has no column of its own.
     var body: [UInt8] {
         var writer = ByteWriter()
-        writer.write(layout)
+        writer.write(entryLayout)
         writer.write(cause.isRebuild)
         writer.write(cause.isRequest)
         writer.write(accountToken) { $0.write($1) }
         writer.write(other?.rawValue) { $0.write($1) }
         writer.write(evidence?.rawValue) { $0.write($1) }
         writer.write(change)
+        writer.write(change.grant) { $0.write($1) }
         return writer.bytes
     }
 
@@ -25,7 +28,7 @@ extension EventEntry {
     ) throws(StorageFailure) {
         var reader = ByteReader(body)
         let found = try reader.number()
-        guard found == layout, let kind = Change.Kind(rawValue: kind) else {
+        guard (1...entryLayout).contains(found), let kind = Change.Kind(rawValue: kind) else {
             throw StorageFailure(
                 "an event of kind \(kind) has layout \(found): use a newer program")
         }
@@ -45,6 +48,7 @@ extension EventEntry {
         other = try reader.optionalText().map(CustomerID.init(rawValue:))
         evidence = try reader.optional { (r) throws(StorageFailure) in try r.named() }
         change = try reader.change(kind)
+        if found > 1 { change.grant = try reader.optionalGrant() }
     }
 }
 
@@ -98,7 +102,33 @@ extension ByteWriter {
     }
 }
 
+extension ByteWriter {
+    fileprivate mutating func write(_ grant: Grant) {
+        write(grant.id.rawValue)
+        write(grant.entitlement.rawValue)
+        write(grant.from.milliseconds)
+        write(grant.until?.milliseconds) { $0.write($1) }
+        write(grant.reason)
+        write(grant.withdrawnAt?.milliseconds) { $0.write($1) }
+    }
+}
+
 extension ByteReader {
+    fileprivate mutating func optionalGrant() throws(StorageFailure) -> Grant? {
+        try optional { (r) throws(StorageFailure) in
+            Grant(
+                id: GrantID(rawValue: try r.text()),
+                entitlement: EntitlementID(rawValue: try r.text()),
+                from: Instant(milliseconds: try r.number()),
+                until: try r.optionalInstant(), reason: try r.text(),
+                withdrawnAt: try r.optionalInstant())
+        }
+    }
+
+    private mutating func optionalInstant() throws(StorageFailure) -> Instant? {
+        try optional { (r) throws(StorageFailure) in Instant(milliseconds: try r.number()) }
+    }
+
     fileprivate mutating func optionalCondition() throws(StorageFailure) -> Condition? {
         try optional { (r) throws(StorageFailure) in
             Condition(

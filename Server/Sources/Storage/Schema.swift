@@ -1,10 +1,11 @@
 /// The tables, as numbered steps. A step that has been released is never changed; a new one follows
 /// it.
 ///
-/// Ground: `headers`, `documents`, `customers`, `customer_ids`, `links`, `keys`, `debits`,
-/// `forwards` with their `forward_bodies`, `imports`, and the log of what was told: `events`,
-/// `logs`, and `told` of each purchase, where it ends. Derived, and made again by a rebuild:
-/// `facts`, `purchases`. Between the two: `app_stores`, and those columns
+/// Ground: `headers`, `documents`, `customers`, `customer_ids`, `links`, `shares`, `blocks`,
+/// `transfers`, `grants`, `erasures`, `keys`, `token_keys`, `secrets`, `debits`, `forwards` with
+/// their `forward_bodies`, `imports`, and the log of what was told: `events`, `logs`, and `told` of
+/// each purchase, where it ends. Derived, and made again by a rebuild: `facts`, `purchases`.
+/// Between the two: `app_stores`, and those columns
 /// of `purchases` that say how asking the store went, which may be lost at the price of asking it
 /// again. Every key begins with the app, so that rows can be spread over machines by it. On
 /// PostgreSQL each month has its own table of documents.
@@ -20,6 +21,7 @@ package enum Schema {
         [
             firstTables(dialect), storeTables(dialect), eventTables(dialect),
             walletTables(dialect), forwardTables(dialect), secretTables(dialect),
+            identityTables(dialect), tokenTables(dialect),
         ]
     }
 

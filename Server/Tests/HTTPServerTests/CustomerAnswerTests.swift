@@ -22,7 +22,7 @@ import Testing
         return Customer(
             CustomerState(
                 id: "anna", aliases: ["device-1"], environment: .production, asOf: now,
-                entitlements: access.map { ["pro": $0] } ?? [:],
+                entitlements: access.map { ["pro": Right($0)] } ?? [:],
                 purchases: [PurchaseState(timeline: timeline, access: access)],
                 terms: rules.terms(of: [timeline]),
                 termsWithoutLength: rules.paymentsWithoutLength(of: [timeline]), balances: [:]))
@@ -175,5 +175,5 @@ import Testing
                 productID: "book", purchasedAt: Timestamp(monthAgo), revokedAt: Timestamp(now)),
             OneTimePurchase(productID: "gems", purchasedAt: Timestamp(monthAgo), revokedAt: nil),
         ],
-        wallets: ["gems": Wallet(balance: 40), "coins": Wallet(balance: -1)])
+        wallets: ["gems": Wallet(balance: 40), "coins": Wallet(balance: -1)], token: "a.b.c")
 }

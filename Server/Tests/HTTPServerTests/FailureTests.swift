@@ -17,7 +17,7 @@ import Testing
 
     @Test func `a purchase of somebody else is a conflict`() {
         let purchase = PurchaseID("1", in: .production)
-        let refused = Refused(.belongsToAnotherCustomer(purchase), subject: .purchases)
+        let refused = Refused(.belongsToAnotherCustomer(purchase, .kept), subject: .purchases)
         #expect(refused.problem.status == 409)
         #expect(refused.headers[.retryAfter] == nil)
     }

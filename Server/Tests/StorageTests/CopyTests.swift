@@ -35,6 +35,22 @@ private struct Way: CustomTestStringConvertible, Sendable {
                 let own = PurchaseID(TransactionID(rawValue: name), in: .production)
                 try tx.link(own, to: id, by: .support, in: app, at: now)
             }
+            for name in ["Z", "a"] {
+                let own = PurchaseID(TransactionID(rawValue: name), in: .production)
+                _ = try tx.move(own, to: "ä", by: .support, reason: "x", in: app, at: now)
+                try tx.share(own, with: "Ö", in: app, at: now)
+                try tx.block(own, of: "ä", reason: "x", in: app, at: now)
+                try tx.add(
+                    KeptGrant(
+                        Grant(
+                            id: GrantID(rawValue: name), entitlement: "pro", from: now, until: nil,
+                            reason: "x"), to: "ä", in: .production), in: app)
+            }
+            let person = StoredCustomer(customer: "aa", ids: ["aa", "aa-2"])
+            try tx.erase(
+                person, names: ["aa": "erased_1", "aa-2": "erased_2"],
+                hashes: [Array(repeating: 1, count: 32), Array(repeating: 2, count: 32)], in: app,
+                at: now)
             try tx.addKey(
                 hash: Array(repeating: 5, count: 32), app: app, kind: .app, name: "", at: now)
         }
@@ -48,8 +64,10 @@ private struct Way: CustomTestStringConvertible, Sendable {
                 let rows = try await copy.copy(from: source)
                 let events = try await source.reading { try $0.lastSequence(of: app) }
                 #expect(events > 300)
+                // Of nine customers one is erased, with two ids and a link.
+                let decisions = 4 + 2 + 2 + 2 + 2
                 #expect(
-                    rows == 1 + 1_100 + 9 + 18 + 9 + 1 + 1_100 + 300 + 1 + Int(events))
+                    rows == 1 + 1_100 + 8 + 16 + 8 + 1 + 1_100 + 300 + 1 + Int(events) + decisions)
                 let documents = try await copy.reading {
                     try $0.documents(after: .start, limit: 2_000)
                 }

@@ -7,6 +7,7 @@ import Testing
     @Test(arguments: [
         (StoreTransaction.selectLinked, "links_by_customer"),
         (StoreTransaction.selectUnlinked, "purchases_by_account_token"),
+        (StoreTransaction.selectShared, "shares_by_customer"),
     ])
     func `what a customer has is found by an index, not by reading all`(
         select: String, index: String
@@ -33,9 +34,10 @@ import Testing
                     [.text("birds"), .text("anna")]
                 ).map { try $0.text(3) }
             }
-            #expect(plan.count == 2, "\(plan)")
+            #expect(plan.count == 4, "\(plan)")
             #expect(plan[0].hasSuffix("(app=? AND id=?)"), "\(plan)")
             #expect(plan[1].contains("customer_ids_by_customer (app=? AND customer=?)"), "\(plan)")
+            #expect(plan[3].contains("grants_by_customer (app=? AND customer=?)"), "\(plan)")
         }
     }
 }

@@ -89,11 +89,11 @@ private func withShop(
     announcements: LocalStore.Settings.Announcements, era: V1Era, forwards: ForwardRules,
     _ story: @escaping @Sendable (Shop) async throws -> Void
 ) async throws {
-    var simulator = SimulatorSettings(seed: seed, shop: try ExampleShop.file())
+    var simulator = SimulatorSettings(seed: seed, shop: try app.storeKit ?? ExampleShop.file())
     simulator.graceDays = graceDays
     simulator.renewsEarlySeconds = renewsEarlySeconds
     simulator.v1Era = era
-    var app = birds
+    var app = app
     app.settings.forwards = forwards
     var settings = LocalStore.Settings(
         app: app, simulator: simulator, authority: try SigningAuthority(),

@@ -63,7 +63,7 @@ struct RebuildCommand: AsyncParsableCommand {
 struct KeysCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "keys", abstract: "Keys that let apps and servers in.",
-        subcommands: [KeysCreateCommand.self])
+        subcommands: [KeysCreateCommand.self, KeysRotateCommand.self])
 }
 
 /// Makes a key, and shows it this once.
@@ -81,6 +81,25 @@ struct KeysCreateCommand: AsyncParsableCommand {
             let assembly = try await options.assembly()
             let app = try assembly.app(named: app)
             print(try await assembly.engine.createKey(app: app, kind: kind, name: name))
+            assembly.database.close()
+        }
+    }
+}
+
+/// Makes a new key for the tokens of customers.
+struct KeysRotateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rotate",
+        abstract: "Sign tokens of customers with a new key. The old one stays published for a day.")
+
+    @Option(help: "The app that it is for, where there are several.") var app: String?
+    @OptionGroup var options: DatabaseOptions
+
+    func run() async throws {
+        try await Outcome.reported {
+            let assembly = try await options.assembly()
+            let app = try assembly.app(named: app)
+            print(try await assembly.engine.rotateTokenKey(of: app))
             assembly.database.close()
         }
     }

@@ -38,7 +38,11 @@ package struct Assembly: Sendable {
         database = try DatabaseAddress.open(databaseAddress)
         engine = Engine(
             database: database, apps: self.apps, verifiers: verifiers, now: now, asking: asking,
-            forwarding: forwarding, logger: logger)
+            forwarding: forwarding,
+            signers: Dictionary(
+                uniqueKeysWithValues: apps.compactMap { app in
+                    app.offerSigner.map { (app.settings.id, $0) }
+                }), logger: logger)
         do { try await engine.prepare() } catch {
             let address = DatabaseAddress.withoutPassword(databaseAddress)
             throw StartFailure(

@@ -105,7 +105,8 @@ struct ConfigurationReader {
             known: [
                 "bundle_id", "app_apple_id", "simulated", "products", "terms", "wallets",
                 "content", "storekit", "access", "trust", "app_store", "shared_secret_file",
-                "shared_secret_env", "verify_receipt_url", "forward", "forward_policy",
+                "shared_secret_env", "verify_receipt_url", "forward", "forward_policy", "restore",
+                "identity", "tokens",
             ], in: "app \(name)")
         let isSimulated = members["simulated"].flatMap { bool($0) } ?? false
         let products = members["products"].map { self.products($0) } ?? []
@@ -117,7 +118,10 @@ struct ConfigurationReader {
                 rules: members["access"].map { rules($0) } ?? AccessRules(),
                 terms: terms(of: products, members["terms"]),
                 wallets: wallets(of: products, members["wallets"]),
-                forwards: forwards(members, of: key)),
+                forwards: forwards(members, of: key),
+                restore: members["restore"].map { restore($0) } ?? [:],
+                proof: members["identity"].flatMap { proof($0) },
+                tokens: members["tokens"].map { tokens($0) } ?? TokenRules()),
             extraRootPaths: [], extraRoots: [])
         if let content = members["content"] {
             app.settings.content = self.content(content, of: products, app.settings.terms.clock)
@@ -130,6 +134,7 @@ struct ConfigurationReader {
             read(storeKit: storeKit, products: products, into: &app)
         }
         if let appStore = members["app_store"] { app.appStore = self.appStore(appStore, of: app) }
+        if let shop = app.storeKit { app.settings.offers = OfferCatalogue(shop) }
         readSecret(members, into: &app)
         warnAboutWhatIsLeftOut(key, members, isSimulated: isSimulated)
         return app

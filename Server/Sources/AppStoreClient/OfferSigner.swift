@@ -1,0 +1,102 @@
+import AppStoreFormats
+import Crypto
+
+/// Signs what a device shows the App Store to get an offer, in each of Apple's forms.
+package struct OfferSigner: Sendable, CustomStringConvertible, CustomReflectable {
+    private let credentials: AppStoreCredentials
+
+    package init(_ credentials: AppStoreCredentials) { self.credentials = credentials }
+
+    package var keyID: String { credentials.keyID }
+
+    package var description: String { "offers of \(credentials)" }
+
+    package var customMirror: Mirror { Mirror(self, children: ["keyID": keyID]) }
+
+    /// Between the words of Apple's first form.
+    static let separator = "\u{2063}"
+
+    /// A promotional offer in the first form: "Generating a signature for promotional offers".
+    /// Counts for 24 hours, and for one purchase.
+    ///
+    /// - Parameters:
+    ///   - token: of the account that the app names at the purchase; empty for none.
+    ///   - nonce: a UUID, never used before.
+    /// - Returns: DER in Base64.
+    package func promotionalText(
+        product: String, offer: String, token: String, nonce: String, at now: AppStoreDate
+    ) throws(AppStoreFailure) -> String {
+        let text = text(product: product, offer: offer, token: token, nonce: nonce, at: now)
+        do {
+            let signature = try credentials.key.signature(for: text)
+            return String(
+                decoding: Base64.standard.encode([UInt8](signature.derRepresentation)),
+                as: UTF8.self)
+        } catch { throw cannotSign(error) }
+    }
+
+    /// What the first form signs.
+    func text(
+        product: String, offer: String, token: String, nonce: String, at now: AppStoreDate
+    ) -> [UInt8] {
+        let words = [
+            credentials.bundleID, credentials.keyID, product, offer, token.lowercased(),
+            nonce.lowercased(), String(now.milliseconds),
+        ]
+        return Array(words.joined(separator: Self.separator).utf8)
+    }
+
+    /// A promotional offer in the second form: "Generating JWS to sign App Store requests".
+    ///
+    /// - Parameter transaction: any of the customer's, so that the store knows the account; nil
+    ///   where there is none at hand.
+    package func promotionalToken(
+        product: String, offer: String, transaction: String?, nonce: String, at now: AppStoreDate
+    ) throws(AppStoreFailure) -> String {
+        var claims: [JSON.Member] = [
+            .init("productId", .string(product)), .init("offerIdentifier", .string(offer)),
+        ]
+        if let transaction { claims.append(.init("transactionId", .string(transaction))) }
+        return try token("promotional-offer", claims, nonce: nonce, at: now)
+    }
+
+    /// The word that decides whether a customer may have the introductory offer.
+    ///
+    /// - Parameter transaction: any of the customer's, or the app transaction's.
+    package func introductoryToken(
+        product: String, isAllowed: Bool, transaction: String, nonce: String, at now: AppStoreDate
+    ) throws(AppStoreFailure) -> String {
+        try token(
+            "introductory-offer-eligibility",
+            [
+                .init("productId", .string(product)),
+                .init("allowIntroductoryOffer", .bool(isAllowed)),
+                .init("transactionId", .string(transaction)),
+            ], nonce: nonce, at: now)
+    }
+
+    private func token(
+        _ audience: String, _ claims: [JSON.Member], nonce: String, at now: AppStoreDate
+    ) throws(AppStoreFailure) -> String {
+        let header: JSON = [
+            "alg": "ES256", "kid": .string(credentials.keyID), "typ": "JWT",
+        ]
+        let payload = JSON.object(
+            [
+                .init("iss", .string(credentials.issuerID)),
+                .init("bid", .string(credentials.bundleID)), .init("aud", .string(audience)),
+                .init("iat", .integer(now.milliseconds / 1000)), .init("nonce", .string(nonce)),
+            ] + claims)
+        let dot = UInt8(ascii: ".")
+        let signed = Base64.url.encode(header.bytes) + [dot] + Base64.url.encode(payload.bytes)
+        do {
+            let signature = try credentials.key.signature(for: signed).rawRepresentation
+            let token = signed + [dot] + Base64.url.encode([UInt8](signature))
+            return String(decoding: token, as: UTF8.self)
+        } catch { throw cannotSign(error) }
+    }
+
+    private func cannotSign(_ error: any Error) -> AppStoreFailure {
+        .unauthorized("The key \(keyID) does not sign: \(error).")
+    }
+}

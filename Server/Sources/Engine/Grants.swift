@@ -1,0 +1,110 @@
+import Crypto
+import Ledger
+import Storage
+
+package typealias KeptGrant = Storage.KeptGrant
+
+/// What support gives a customer.
+package struct GrantOrder: Hashable, Sendable {
+    package var entitlement: EntitlementID
+    /// Nil: until it is taken back.
+    package var until: Instant?
+    package var reason: String
+    /// A name of the asker's own for this one grant: the same one again is the same grant.
+    package var key: String?
+
+    package static let reasonBytesMax = 500
+
+    package init(
+        entitlement: EntitlementID, until: Instant? = nil, reason: String, key: String? = nil
+    ) {
+        self.entitlement = entitlement
+        self.until = until
+        self.reason = reason
+        self.key = key
+    }
+}
+
+extension Engine {
+    /// Gives a customer an entitlement by hand. Harmless to repeat with a key: the first answer is
+    /// given again.
+    package func grant(
+        _ order: GrantOrder, to id: CustomerID, app appID: AppID, environment: Environment
+    ) async throws(EngineFailure) -> KeptGrant {
+        let (app, _) = try app(appID)
+        try id.requireMeaning()
+        guard app.entitlements[order.entitlement] != nil else {
+            throw .unknownEntitlement(
+                order.entitlement, known: app.entitlements.keys.sorted())
+        }
+        let now = now()
+        if let until = order.until, until <= now { throw .grantWithoutTime(until) }
+        let name = order.grantID
+        return try await deciding { tx in
+            if let kept = try tx.grant(name, in: appID) {
+                let known = try tx.customer(known: id, in: appID)?.customer
+                let isSame =
+                    kept.customer == known && kept.environment == environment
+                    && kept.grant.isWhat(order)
+                return isSame ? .success(kept) : .failure(.keyOfAnotherRequest)
+            }
+            let customer = try tx.customer(id, in: appID, at: now).customer
+            let kept = KeptGrant(
+                Grant(
+                    id: name, entitlement: order.entitlement, from: now, until: order.until,
+                    reason: order.reason),
+                to: customer, in: environment)
+            try tx.add(kept, in: appID)
+            return .success(kept)
+        }
+    }
+
+    /// Takes back what was given by hand. Harmless to repeat; what has ended stays as it ended.
+    package func withdraw(
+        _ grantID: GrantID, of id: CustomerID, app appID: AppID
+    ) async throws(EngineFailure) -> KeptGrant {
+        _ = try app(appID)
+        let now = now()
+        return try await deciding { tx in
+            guard let kept = try tx.grant(grantID, in: appID),
+                try tx.customer(known: id, in: appID)?.customer == kept.customer
+            else { return .failure(.unknownGrant(grantID)) }
+            guard kept.grant.isOpen(at: now) else { return .success(kept) }
+            try tx.withdraw(kept, in: appID, at: now)
+            var withdrawn = kept
+            withdrawn.grant.withdrawnAt = now
+            return .success(withdrawn)
+        }
+    }
+
+    /// All that was given to a customer by hand, in the order of time.
+    package func grants(
+        of id: CustomerID, app appID: AppID, environment: Environment
+    ) async throws(EngineFailure) -> [Grant] {
+        _ = try app(appID)
+        return try await reading { tx in
+            guard let known = try tx.customer(known: id, in: appID) else { return [] }
+            return try tx.grants(of: known.customer, in: appID, environment: environment)
+        }
+    }
+}
+
+extension GrantOrder {
+    /// Letters of a grant's id behind its prefix.
+    private static let idCharacters = 24
+
+    /// The same for the same key.
+    fileprivate var grantID: GrantID {
+        let bytes =
+            key.map { Array(SHA256.hash(data: Array("grant \($0)".utf8))) }
+            ?? SymmetricKey(size: .bits256).withUnsafeBytes { Array($0) }
+        let digits = DocumentID(bytes: bytes).rawValue.prefix(Self.idCharacters)
+        return GrantID(rawValue: "grt_\(digits)")
+    }
+}
+
+extension Grant {
+    fileprivate func isWhat(_ order: GrantOrder) -> Bool {
+        entitlement == order.entitlement && until == order.until && reason == order.reason
+    }
+}

@@ -1,0 +1,191 @@
+import Ledger
+import Storage
+
+/// One thing that is known of a customer, as a person is told it.
+package struct HistoryLine: Hashable, Sendable {
+    package var at: Instant
+    package var kind: Kind
+    package var sentence: String
+    package var purchase: PurchaseID?
+    package var document: DocumentID?
+    /// Of a transfer, a grant, a debit, an event: by what else it is known.
+    package var reference: String?
+
+    package enum Kind: String, Hashable, Sendable, CaseIterable {
+        /// What a document attests.
+        case fact
+        case link
+        case share
+        case transfer
+        case block
+        case grant
+        case debit
+        case event
+    }
+}
+
+extension Engine {
+    /// Events of a customer that a history shows; the last ones.
+    package static let historyEventsMax = 500
+
+    /// All that is known of a customer, in the order of time, with a sentence for each.
+    package func history(
+        of id: CustomerID, app appID: AppID, environment: Environment
+    ) async throws(EngineFailure) -> [HistoryLine] {
+        let (app, _) = try app(appID)
+        try id.requireMeaning()
+        let now = now()
+        return try await reading { tx in
+            let state = try tx.state(of: id, in: app, environment: environment, at: now)
+            return try tx.history(of: state, in: app)
+        }
+    }
+}
+
+extension StoreTransaction {
+    func history(of state: CustomerState, in app: AppSettings) throws -> [HistoryLine] {
+        var lines: [HistoryLine] = []
+        for purchase in state.purchases {
+            lines += try self.lines(about: purchase.timeline.purchase, in: app.id)
+        }
+        let ids = [state.id] + state.aliases
+        if let customer = try customer(known: state.id, in: app.id)?.customer {
+            lines += try transfers(of: customer, in: app.id)
+                .filter { $0.purchase.environment == state.environment }.map(HistoryLine.init)
+            let grants = try grants(
+                of: customer, in: app.id, environment: state.environment)
+            lines += grants.flatMap { HistoryLine.lines(of: $0, at: state.asOf) }
+            for currency in app.wallets.all.sorted() {
+                lines += try debits(
+                    of: customer, currency, in: app.id, environment: state.environment
+                ).map(HistoryLine.init)
+            }
+        }
+        let events = try lastEvents(of: ids, in: app.id, limit: Engine.historyEventsMax)
+        lines += events.filter {
+            $0.entry.purchase.map { $0.environment == state.environment } ?? true
+        }.map(HistoryLine.init)
+        return lines.enumerated().sorted {
+            ($0.element.at, $0.offset) < ($1.element.at, $1.offset)
+        }.map(\.element)
+    }
+
+    private func lines(
+        about purchase: PurchaseID, in app: AppID
+    ) throws -> [HistoryLine] {
+        var lines = try facts(about: purchase, in: app).map(HistoryLine.init)
+        if let link = try link(of: purchase, in: app) {
+            let sentence = "Purchase \(purchase.original) is linked, \(link.evidence.sentence)."
+            lines.append(
+                HistoryLine(at: link.since, kind: .link, sentence: sentence, purchase: purchase))
+            if let reason = try blockReason(of: purchase, in: app) {
+                lines.append(
+                    HistoryLine(
+                        at: link.since, kind: .block,
+                        sentence: "Nobody may take purchase \(purchase.original): \(reason)",
+                        purchase: purchase))
+            }
+        }
+        return lines
+    }
+}
+
+extension Claim.Evidence {
+    var sentence: String {
+        switch self {
+        case .device: "as a device posted it"
+        case .token: "as it carries the customer's account token"
+        case .support: "by support"
+        }
+    }
+}
+
+// MARK: - Sentences
+
+extension HistoryLine {
+    init(_ source: FactWithSource) {
+        let fact = source.fact
+        let document = DocumentID(bytes: source.document)
+        let origin = source.source == "device" ? "a device" : "the App Store"
+        self.init(
+            at: fact.attestedAt, kind: .fact,
+            sentence: "\(fact.statement.sentence) Attested by a \(source.kind) from \(origin), "
+                + "received \(source.receivedAt.minute).",
+            purchase: fact.purchase, document: document)
+    }
+
+    init(_ transfer: Transfer) {
+        let way =
+            switch (transfer.kind, transfer.former) {
+            case (.moved, let former?):
+                "moved from \(former) to \(transfer.customer), \(transfer.evidence.sentence)"
+            case (.moved, nil): "came to \(transfer.customer), \(transfer.evidence.sentence)"
+            case (.shared, let owner):
+                "shared with \(transfer.customer)" + (owner.map { " by \($0)" } ?? "")
+            }
+        let why = transfer.reason.isEmpty ? "" : ": \(transfer.reason)"
+        let fate = transfer.undoneAt.map { " Undone on \($0.minute)." } ?? ""
+        self.init(
+            at: transfer.at, kind: transfer.kind == .shared ? .share : .transfer,
+            sentence: "Purchase \(transfer.purchase.original) \(way)\(why).\(fate)",
+            purchase: transfer.purchase, reference: "trf_\(transfer.number)")
+    }
+
+    static func lines(of grant: Grant, at now: Instant) -> [HistoryLine] {
+        let end = grant.until.map { " until \($0.minute)" } ?? ", without an end"
+        let given = HistoryLine(
+            at: grant.from, kind: .grant,
+            sentence: "\(grant.entitlement) given by hand\(end): \(grant.reason)",
+            reference: grant.id.rawValue)
+        guard let over = grant.end, over <= now else { return [given] }
+        let how = grant.withdrawnAt == nil ? "ended" : "was taken back"
+        return [
+            given,
+            HistoryLine(
+                at: over, kind: .grant, sentence: "\(grant.entitlement), given by hand, \(how).",
+                reference: grant.id.rawValue),
+        ]
+    }
+
+    init(_ debit: Debit) {
+        self.init(
+            at: debit.at, kind: .debit,
+            sentence: "\(debit.amount) of \(debit.currency) spent: \(debit.reason)",
+            reference: debit.id.rawValue)
+    }
+
+    init(_ event: LoggedEvent) {
+        let change = event.entry.change
+        var sentence = "Told: \(change.kind.rawValue.replacing("_", with: " "))"
+        if let purchase = event.entry.purchase { sentence += " of purchase \(purchase.original)" }
+        if let grant = change.grant { sentence += " of \(grant.entitlement)" }
+        if let other = event.entry.other { sentence += ", \(other)" }
+        if change.before != change.after {
+            let before = change.before?.state?.rawValue ?? "nothing"
+            let after = change.after?.state?.rawValue ?? "nothing"
+            sentence += ", from \(before) to \(after)"
+        }
+        self.init(
+            at: event.entry.toldAt, kind: .event, sentence: sentence + ".",
+            purchase: event.entry.purchase, reference: "evt_\(event.sequence)")
+    }
+}
+
+extension Fact.Statement {
+    fileprivate var sentence: String {
+        switch self {
+        case .payment(let payment):
+            var words = "\(payment.product), transaction \(payment.transaction), "
+            words += "from \(payment.from.minute)"
+            if let until = payment.until { words += " until \(until.minute)" }
+            if let revocation = payment.revocation {
+                words += "; taken back on \(revocation.at.minute)"
+            }
+            return words + "."
+        case .renewal(let renewal):
+            if let ending = renewal.ending { return "Not renewed: \(ending.rawValue)." }
+            if renewal.isRetrying { return "The renewal could not be collected." }
+            return "Renewal is \(renewal.willRenew ? "on" : "off")."
+        }
+    }
+}

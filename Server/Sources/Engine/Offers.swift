@@ -1,0 +1,116 @@
+import AppStoreClient
+import AppStoreFormats
+import Foundation
+import Ledger
+import Storage
+
+/// What a device needs to buy at an offer's price.
+package struct OfferOrder: Hashable, Sendable {
+    package var customer: CustomerID
+    package var product: ProductID
+    package var form: Form
+    /// Of the account that the app names at the purchase.
+    package var accountToken: String?
+    /// Any transaction of the customer's, or the app transaction's.
+    package var transaction: String?
+
+    package enum Form: Hashable, Sendable {
+        /// A promotional offer, in Apple's first form.
+        case promotionalText(String)
+        /// The same as JWS.
+        case promotionalToken(String)
+        case introductory
+    }
+
+    package init(
+        customer: CustomerID, product: ProductID, form: Form, accountToken: String? = nil,
+        transaction: String? = nil
+    ) {
+        self.customer = customer
+        self.product = product
+        self.form = form
+        self.accountToken = accountToken
+        self.transaction = transaction
+    }
+}
+
+/// What was signed.
+package struct SignedOffer: Hashable, Sendable {
+    package var keyID: String
+    /// A UUID in lower case.
+    package var nonce: String
+    package var at: Instant
+    /// Base64 of DER, or a compact JWS.
+    package var signature: String
+    /// Of an introductory offer: what the signature says.
+    package var isAllowed: Bool?
+}
+
+extension Engine {
+    /// Which offers a customer may take by what we know of them, of each product that has any.
+    package func offers(
+        for id: CustomerID, app appID: AppID, environment: Ledger.Environment
+    ) async throws(EngineFailure) -> [OfferAnswer] {
+        let (app, _) = try app(appID)
+        try id.requireMeaning()
+        let now = now()
+        return try await reading { tx in
+            let known = try tx.customer(known: id, in: appID)
+            let timelines = try tx.timelines(
+                of: known, known?.ids ?? [id], in: app, environment: environment)
+            return app.offers.answers(for: timelines, at: now, rules: app.rules)
+        }
+    }
+
+    /// Signs an offer for a customer who may take it. Each is signed anew, with a nonce of its own.
+    ///
+    /// - Parameter whoeverItIs: also for those who may not, by what we know: a server may know
+    ///   better.
+    package func sign(
+        _ order: OfferOrder, app appID: AppID, environment: Ledger.Environment, whoeverItIs: Bool
+    ) async throws(EngineFailure) -> SignedOffer {
+        guard let signer = signers[appID] else { throw .noOffersKey }
+        let answers = try await offers(for: order.customer, app: appID, environment: environment)
+            .filter { $0.product == order.product }
+        let now = now()
+        let (date, nonce) = (AppStoreDate(now), UUID().uuidString.lowercased())
+        var signed = SignedOffer(
+            keyID: signer.keyID, nonce: nonce, at: now, signature: "", isAllowed: nil)
+        let product = order.product.rawValue
+        do {
+            switch order.form {
+            case .promotionalText(let offer):
+                try requireOffer(offer, among: answers, whoeverItIs: whoeverItIs)
+                signed.signature = try signer.promotionalText(
+                    product: product, offer: offer, token: order.accountToken ?? "",
+                    nonce: nonce, at: date)
+            case .promotionalToken(let offer):
+                try requireOffer(offer, among: answers, whoeverItIs: whoeverItIs)
+                signed.signature = try signer.promotionalToken(
+                    product: product, offer: offer, transaction: order.transaction, nonce: nonce,
+                    at: date)
+            case .introductory:
+                let answer = answers.first { $0.kind == .introductory }
+                guard let answer else { throw EngineFailure.unknownOffer(nil, order.product) }
+                guard let transaction = order.transaction else {
+                    throw EngineFailure.unreadable("There is no transaction_id.")
+                }
+                signed.isAllowed = answer.why.isEligible
+                signed.signature = try signer.introductoryToken(
+                    product: product, isAllowed: answer.why.isEligible, transaction: transaction,
+                    nonce: nonce, at: date)
+            }
+            return signed
+        } catch let failure as EngineFailure {
+            throw failure
+        } catch { throw .storage("\(error)") }
+    }
+
+    private func requireOffer(
+        _ offer: String, among answers: [OfferAnswer], whoeverItIs: Bool
+    ) throws(EngineFailure) {
+        let answer = answers.first { $0.kind == .promotional && $0.id == offer }
+        guard let answer else { throw .unknownOffer(offer, answers.first?.product) }
+        guard answer.why.isEligible || whoeverItIs else { throw .offerNotForThem(answer.why) }
+    }
+}

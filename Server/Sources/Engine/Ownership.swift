@@ -1,0 +1,193 @@
+import Ledger
+import Storage
+
+package typealias KeptTransfer = Storage.Transfer
+
+/// A purchase that support moves, or keeps where it is.
+package struct OwnershipOrder: Hashable, Sendable {
+    package var purchase: PurchaseID
+    package var reason: String
+
+    package static let reasonBytesMax = 500
+
+    package init(purchase: PurchaseID, reason: String) {
+        self.purchase = purchase
+        self.reason = reason
+    }
+}
+
+extension Engine {
+    /// Makes a purchase a customer's by a person's word, whatever the policy says. Harmless to
+    /// repeat: the transfer that stands is answered; nil where it was theirs before any.
+    package func transfer(
+        _ order: OwnershipOrder, to id: CustomerID, app appID: AppID
+    ) async throws(EngineFailure) -> KeptTransfer? {
+        _ = try app(appID)
+        try id.requireMeaning()
+        let now = now()
+        return try await deciding { tx in
+            guard try tx.timeline(of: order.purchase, in: appID) != nil else {
+                return .failure(.unknownPurchase(order.purchase))
+            }
+            let customer = try tx.customer(id, in: appID, at: now).customer
+            if try tx.link(of: order.purchase, in: appID)?.customer == customer {
+                let last = try tx.transfers(of: customer, in: appID).last {
+                    $0.purchase == order.purchase && $0.customer == customer && $0.undoneAt == nil
+                }
+                return .success(last)
+            }
+            return .success(
+                try tx.move(
+                    order.purchase, to: customer, by: .support, reason: order.reason, in: appID,
+                    at: now))
+        }
+    }
+
+    /// All purchases that came to a customer from others, or went to others, in their order.
+    package func transfers(
+        of id: CustomerID, app appID: AppID
+    ) async throws(EngineFailure) -> [KeptTransfer] {
+        _ = try app(appID)
+        return try await reading { tx in
+            guard let customer = try tx.customer(known: id, in: appID)?.customer else { return [] }
+            return try tx.transfers(of: customer, in: appID)
+        }
+    }
+
+    /// Takes a transfer back, whoever caused it. The purchase is then where it was by a person's
+    /// word: no policy moves it any more. Harmless to repeat.
+    package func undoTransfer(
+        _ number: Int64, of id: CustomerID, app appID: AppID
+    ) async throws(EngineFailure) -> KeptTransfer {
+        _ = try app(appID)
+        let now = now()
+        return try await deciding { tx in
+            let customer = try tx.customer(known: id, in: appID)?.customer
+            guard let customer, let transfer = try tx.transfer(number, in: appID),
+                transfer.customer == customer || transfer.former == customer
+            else { return .failure(.unknownTransfer(number)) }
+            guard transfer.undoneAt == nil else { return .success(transfer) }
+            guard try tx.stands(transfer, in: appID) else {
+                return .failure(.transferSuperseded(number))
+            }
+            try tx.undo(transfer, in: appID, at: now)
+            var undone = transfer
+            undone.undoneAt = now
+            return .success(undone)
+        }
+    }
+
+    /// Lets nobody take a purchase from a customer who has it, until it is unblocked. Harmless to
+    /// repeat.
+    package func block(
+        _ order: OwnershipOrder, of id: CustomerID, app appID: AppID
+    ) async throws(EngineFailure) {
+        let now = now()
+        try await changingBlock(of: order.purchase, of: id, app: appID) { tx, owner in
+            try tx.block(order.purchase, of: owner, reason: order.reason, in: appID, at: now)
+        }
+    }
+
+    /// Harmless to repeat.
+    package func unblock(
+        _ purchase: PurchaseID, of id: CustomerID, app appID: AppID
+    ) async throws(EngineFailure) {
+        let now = now()
+        try await changingBlock(of: purchase, of: id, app: appID) { tx, owner in
+            try tx.unblock(purchase, of: owner, in: appID, at: now)
+        }
+    }
+
+    private func changingBlock(
+        of purchase: PurchaseID, of id: CustomerID, app appID: AppID,
+        _ body: @escaping @Sendable (StoreTransaction, CustomerID) throws -> Void
+    ) async throws(EngineFailure) {
+        _ = try app(appID)
+        try await deciding { tx -> Result<Void, EngineFailure> in
+            guard let link = try tx.link(of: purchase, in: appID) else {
+                return .failure(.unknownPurchase(purchase))
+            }
+            guard try tx.customer(known: id, in: appID)?.customer == link.customer else {
+                return .failure(.belongsToAnotherCustomer(purchase, .kept))
+            }
+            try body(tx, link.customer)
+            return .success(())
+        }
+    }
+
+    /// A transaction that decides: what it refuses must not undo others of a shared commit, and so
+    /// is returned and not thrown.
+    func deciding<Value: Sendable>(
+        _ body: @escaping @Sendable (StoreTransaction) throws -> Result<Value, EngineFailure>
+    ) async throws(EngineFailure) -> Value {
+        try await transaction(body).get()
+    }
+}
+
+extension StoreTransaction {
+    /// Whether nothing has happened to the purchase since.
+    fileprivate func stands(_ transfer: KeptTransfer, in app: AppID) throws -> Bool {
+        switch transfer.kind {
+        case .moved:
+            try link(of: transfer.purchase, in: app)?.customer == transfer.customer
+        case .shared:
+            try hasShare(in: transfer.purchase, transfer.customer, in: app)
+        }
+    }
+
+    /// All that decides what comes of a purchase which somebody's device shows.
+    ///
+    /// - Parameter timeline: with what the device shows in it.
+    func claim(
+        _ timeline: Timeline, by id: CustomerID, in app: AppSettings, at now: Instant
+    ) throws -> Claim {
+        let purchase = timeline.purchase
+        let named = try timeline.accountToken.flatMap {
+            try customer(known: CustomerID(rawValue: $0), in: app.id)
+        }
+        let claimant = try customer(known: id, in: app.id)?.customer
+        var claim = Claim(owner: nil, named: named?.customer, claimant: claimant)
+        guard let link = try link(of: purchase, in: app.id) else { return claim }
+        claim.owner = Claim.Owner(link.customer, by: link.evidence)
+        guard link.customer != claimant else { return claim }
+        claim.owner?.isBlocked = try blockReason(of: purchase, in: app.id) != nil
+        claim.isUsedUp = timeline.periods.contains { $0.payment.kind == .consumable }
+        if let claimant { claim.isShared = try hasShare(in: purchase, claimant, in: app.id) }
+        claim.isInUse = try isInUse(timeline, of: link.customer, in: app, at: now)
+        return claim
+    }
+
+    private func isInUse(
+        _ timeline: Timeline, of owner: CustomerID, in app: AppSettings, at now: Instant
+    ) throws -> Bool {
+        if let access = timeline.access(at: now, rules: app.rules) { return access.isOpen }
+        // How long a term lasts follows from all terms of its owner.
+        let purchase = timeline.purchase
+        let timelines = try timelines(of: owner, in: app.id, environment: purchase.environment)
+        return app.terms.terms(of: timelines).contains {
+            $0.purchase == purchase && now < $0.until
+        }
+    }
+
+    /// Carries out what was decided. Nil, or why it was refused: then nothing is written, and an id
+    /// never heard of stays so.
+    func settle(
+        _ claim: Claim, on purchase: PurchaseID, for id: CustomerID, in app: AppSettings,
+        at now: Instant
+    ) throws -> Claim.Refusal? {
+        switch claim.verdict(under: app.restore(in: purchase.environment)) {
+        case .theirs: break
+        case .link(let evidence):
+            let owner = try customer(id, in: app.id, at: now).customer
+            try link(purchase, to: owner, by: evidence, in: app.id, at: now)
+        case .move(let evidence):
+            let owner = try customer(id, in: app.id, at: now).customer
+            _ = try move(purchase, to: owner, by: evidence, in: app.id, at: now)
+        case .share:
+            let sharer = try customer(id, in: app.id, at: now).customer
+            try share(purchase, with: sharer, in: app.id, at: now)
+        case .refuse(let refusal): return refusal
+        }
+        return nil
+    }
+}

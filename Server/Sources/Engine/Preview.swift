@@ -1,0 +1,115 @@
+import Ledger
+import Storage
+
+/// What posting would do, and whether to buy: nothing is changed by asking.
+package struct Preview: Hashable, Sendable {
+    package var environment: Environment
+    package var purchases: [Shown]
+    package var advice: Advice?
+
+    /// One purchase that a device shows.
+    package struct Shown: Hashable, Sendable {
+        package var purchase: PurchaseID
+        package var product: ProductID?
+        /// It gives something now.
+        package var isInUse: Bool
+        /// Whose it is; nil: nobody's.
+        package var owner: CustomerID?
+        package var isClaimants: Bool
+        package var verdict: Claim.Verdict
+    }
+
+    /// Whether a product is worth buying for this customer.
+    package struct Advice: Hashable, Sendable {
+        package var product: ProductID
+        /// Nil: buy.
+        package var obstacle: Obstacle?
+    }
+
+    package enum Obstacle: String, Hashable, Sendable {
+        /// A term of the same chain runs, and the app sells no second one.
+        case termRuns = "term_runs"
+        /// The customer has it, and the store would not sell it again, or in vain.
+        case alreadyHad = "already_had"
+        /// The store account of this device pays for another customer: the purchase would go on
+        /// there.
+        case accountOfAnother = "store_account_of_another"
+    }
+}
+
+extension Engine {
+    /// Says whose the purchases are that a device shows, and what posting them would do; and, of a
+    /// product that may be bought, whether it should be. Nothing is written.
+    ///
+    /// - Parameter environment: where a product would be bought, if no purchase is shown.
+    package func preview(
+        _ evidence: PurchaseEvidence, of id: CustomerID, buying product: ProductID?,
+        app appID: AppID, environment: Environment
+    ) async throws(EngineFailure) -> Preview {
+        let (app, verifier) = try app(appID)
+        try id.requireMeaning()
+        try evidence.requireRoom()
+        let now = now()
+        let origin = Attestation.Origin(
+            app: app, source: .device, receivedAt: now, digests: digests)
+        let attestations = try await attest(evidence, verifier, origin)
+        let environment = attestations.first?.document.environment ?? environment
+        return try await reading { tx in
+            let shown = try tx.shown(attestations, to: id, in: app, at: now)
+            let advice = try product.map {
+                Preview.Advice(
+                    product: $0,
+                    obstacle: try tx.obstacle(
+                        to: $0, of: id, shown, in: app, environment: environment, at: now))
+            }
+            return Preview(environment: environment, purchases: shown, advice: advice)
+        }
+    }
+}
+
+extension StoreTransaction {
+    fileprivate func shown(
+        _ attestations: [Attestation], to id: CustomerID, in app: AppSettings, at now: Instant
+    ) throws -> [Preview.Shown] {
+        let facts = attestations.flatMap(\.facts)
+        let payments = Set(attestations.filter(\.isPayment).flatMap { $0.facts.map(\.purchase) })
+        return try Set(facts.map(\.purchase)).sorted().map { purchase in
+            let known = try timeline(of: purchase, in: app.id)
+            guard known != nil || payments.contains(purchase) else {
+                throw EngineFailure.renewalWithoutTransaction(purchase.original.rawValue)
+            }
+            let timeline = (known ?? Timeline(of: purchase, [])).adding(facts)
+            let claim = try claim(timeline, by: id, in: app, at: now)
+            let access = timeline.access(at: now, rules: app.rules)
+            return Preview.Shown(
+                purchase: purchase, product: access?.product ?? timeline.periods.last?.product,
+                isInUse: access?.isOpen ?? claim.isInUse, owner: claim.owner?.customer,
+                isClaimants: claim.owner.map { $0.customer == claim.claimant } ?? false,
+                verdict: claim.verdict(under: app.restore(in: purchase.environment)))
+        }
+    }
+
+    fileprivate func obstacle(
+        to product: ProductID, of id: CustomerID, _ shown: [Preview.Shown],
+        in app: AppSettings, environment: Environment, at now: Instant
+    ) throws -> Preview.Obstacle? {
+        let isForeign = shown.contains { purchase in
+            if case .refuse = purchase.verdict { purchase.isInUse } else { false }
+        }
+        if isForeign { return .accountOfAnother }
+        let known = try customer(known: id, in: app.id)
+        let timelines = try timelines(
+            of: known, known?.ids ?? [id], in: app, environment: environment)
+        if let chain = app.terms.products[product]?.chain, app.terms.overlap == .refuse {
+            let runs = app.terms.terms(of: timelines).contains {
+                $0.chain == chain && now < $0.until
+            }
+            return runs ? .termRuns : nil
+        }
+        let has = timelines.contains {
+            guard let access = $0.access(at: now, rules: app.rules) else { return false }
+            return access.isOpen && access.product == product
+        }
+        return has ? .alreadyHad : nil
+    }
+}

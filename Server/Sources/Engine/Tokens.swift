@@ -1,0 +1,222 @@
+import AppStoreFormats
+import Crypto
+import Ledger
+import Storage
+import Synchronization
+
+/// What an app says of the tokens that its customers carry.
+package struct TokenRules: Hashable, Sendable {
+    /// From `iat` to `exp`.
+    package var life: Duration
+    /// `iss` of each.
+    package var issuer: String
+
+    package static let lifeDefault = Duration.seconds(3600)
+    package static let lifeMax = Duration.hours(24)
+    package static let issuerDefault = "perennial"
+
+    package init(life: Duration = Self.lifeDefault, issuer: String = Self.issuerDefault) {
+        self.life = life
+        self.issuer = issuer
+    }
+}
+
+/// A key by which anybody can check tokens.
+package struct PublishedKey: Hashable, Sendable {
+    package var id: String
+    /// The coordinates of the point: base64url of 32 bytes each.
+    package var x: String
+    package var y: String
+}
+
+/// Signs tokens, and remembers them: a signature costs more than the rest of an answer.
+final class TokenMint: Sendable {
+    /// More, and all are forgotten.
+    static let tokensMax = 10_000
+    /// A key that another server has made signs here after so long at most.
+    static let keyLifeSeconds = 60
+
+    struct SigningKey: Sendable {
+        var id: String
+        var key: P256.Signing.PrivateKey
+    }
+
+    private struct Remembered {
+        var key: SigningKey
+        var until: ContinuousClock.Instant
+    }
+
+    private struct Minted {
+        var token: String
+        var issuedAt: Instant
+    }
+
+    private struct Memory {
+        var keys: [AppID: Remembered] = [:]
+        var tokens: [[UInt8]: Minted] = [:]
+    }
+
+    private let memory = Mutex(Memory())
+
+    /// The machine's clock and not the engine's: virtual time may stand still, or jump.
+    func key(of app: AppID) -> SigningKey? {
+        let now = ContinuousClock.now
+        return memory.withLock { memory in
+            memory.keys[app].flatMap { now < $0.until ? $0.key : nil }
+        }
+    }
+
+    func remember(_ key: SigningKey, of app: AppID) {
+        let until = ContinuousClock.now + .seconds(Self.keyLifeSeconds)
+        memory.withLock { $0.keys[app] = Remembered(key: key, until: until) }
+    }
+
+    func forgetKey(of app: AppID) {
+        _ = memory.withLock { $0.keys.removeValue(forKey: app) }
+    }
+
+    /// A token with these claims, made anew after half its life.
+    func token(
+        _ claims: [JSON.Member], by key: SigningKey, at now: Instant, life: Duration
+    ) throws -> String {
+        let name = Array(key.id.utf8) + JSON.object(claims).bytes
+        let found = memory.withLock { memory in memory.tokens[name] }
+        if let found, found.issuedAt <= now, now < found.issuedAt + life / 2 { return found.token }
+        let token = try Self.sign(claims, by: key, at: now, life: life)
+        memory.withLock { memory in
+            if memory.tokens.count >= Self.tokensMax { memory.tokens.removeAll() }
+            memory.tokens[name] = Minted(token: token, issuedAt: now)
+        }
+        return token
+    }
+
+    private static func sign(
+        _ claims: [JSON.Member], by key: SigningKey, at now: Instant, life: Duration
+    ) throws -> String {
+        let issued = now.milliseconds / 1000
+        let expiry = (now + life).milliseconds / 1000
+        let header: JSON = ["alg": "ES256", "kid": .string(key.id), "typ": "JWT"]
+        let payload = JSON.object(
+            [.init("iat", .integer(issued)), .init("exp", .integer(expiry))] + claims)
+        let dot = UInt8(ascii: ".")
+        let signed = Base64.url.encode(header.bytes) + [dot] + Base64.url.encode(payload.bytes)
+        let signature = try key.key.signature(for: signed).rawRepresentation
+        let token = signed + [dot] + Base64.url.encode([UInt8](signature))
+        return String(decoding: token, as: UTF8.self)
+    }
+}
+
+extension Engine {
+    /// A retired key stays published until all that it signed has expired, and a while longer.
+    private static let publishedAfterRetiring = TokenRules.lifeMax + .hours(1)
+
+    /// What a customer may use, signed: for checks without asking us. Nil where the app wants none.
+    package func token(for state: CustomerState, app appID: AppID) async throws(EngineFailure)
+        -> String?
+    {
+        let (app, _) = try app(appID)
+        guard let rules = app.tokens else { return nil }
+        let key = try await signingKey(of: appID)
+        do {
+            return try mint.token(
+                state.claims(of: app, rules), by: key, at: state.asOf, life: rules.life)
+        } catch { throw .storage("A token could not be signed: \(error)") }
+    }
+
+    /// The keys by which tokens that are good now were signed.
+    package func publishedKeys() async throws(EngineFailure) -> [PublishedKey] {
+        let now = now()
+        var published: [PublishedKey] = []
+        for app in apps.keys.sorted() where apps[app]?.tokens != nil {
+            _ = try await signingKey(of: app)
+            for stored in try await reading({ tx in try tx.tokenKeys(of: app) }) {
+                if let retired = stored.retiredAt, now >= retired + Self.publishedAfterRetiring {
+                    continue
+                }
+                let point = [UInt8](try stored.signing().key.publicKey.rawRepresentation)
+                published.append(
+                    PublishedKey(
+                        id: stored.id, x: Self.base64URL(point.prefix(32)),
+                        y: Self.base64URL(point.suffix(32))))
+            }
+        }
+        return published
+    }
+
+    private static func base64URL(_ bytes: ArraySlice<UInt8>) -> String {
+        String(decoding: Base64.url.encode(bytes), as: UTF8.self)
+    }
+
+    /// Makes a new key, which signs from now on; other servers go on with the old one for a minute.
+    /// Returns its id.
+    package func rotateTokenKey(of appID: AppID) async throws(EngineFailure) -> String {
+        _ = try app(appID)
+        let fresh = StoredTokenKey.fresh(of: appID, at: now())
+        try await transaction { tx in try tx.rotate(to: fresh) }
+        mint.forgetKey(of: appID)
+        return fresh.id
+    }
+
+    /// The key that signs; the first is made here.
+    private func signingKey(of app: AppID) async throws(EngineFailure) -> TokenMint.SigningKey {
+        if let key = mint.key(of: app) { return key }
+        var stored = try await reading { tx in try tx.tokenKeys(of: app) }
+        if !stored.contains(where: { $0.retiredAt == nil }) {
+            let fresh = StoredTokenKey.fresh(of: app, at: now())
+            stored = try await transaction { tx in
+                let present = try tx.tokenKeys(of: app)
+                // Another server may have made one meanwhile.
+                guard !present.contains(where: { $0.retiredAt == nil }) else { return present }
+                try tx.rotate(to: fresh)
+                return [fresh]
+            }
+        }
+        guard let newest = stored.last(where: { $0.retiredAt == nil }) else {
+            throw .storage("There is no key to sign tokens with.")
+        }
+        let key = try newest.signing()
+        mint.remember(key, of: app)
+        return key
+    }
+}
+
+extension StoredTokenKey {
+    /// Characters of an id.
+    private static let idCharacters = 16
+
+    fileprivate static func fresh(of app: AppID, at now: Instant) -> StoredTokenKey {
+        let key = P256.Signing.PrivateKey()
+        let digest = SHA256.hash(data: key.publicKey.rawRepresentation)
+        let id = DocumentID(bytes: Array(digest)).rawValue.prefix(idCharacters)
+        return StoredTokenKey(
+            id: String(id), app: app, privateKey: [UInt8](key.rawRepresentation), createdAt: now)
+    }
+
+    fileprivate func signing() throws(EngineFailure) -> TokenMint.SigningKey {
+        do {
+            return TokenMint.SigningKey(
+                id: id, key: try P256.Signing.PrivateKey(rawRepresentation: privateKey))
+        } catch { throw .storage("The key \(id) of tokens is damaged: rotate it.") }
+    }
+}
+
+extension CustomerState {
+    /// Only what is open. Whoever checks a token looks at `until` too: it may be nearer than `exp`.
+    fileprivate func claims(of app: AppSettings, _ rules: TokenRules) -> [JSON.Member] {
+        let open = entitlements.filter(\.value.isOpen).sorted { $0.key < $1.key }
+        let rights = open.map { entitlement, right in
+            JSON.Member(
+                entitlement.rawValue,
+                [
+                    "state": .string(right.state.rawValue),
+                    "until": right.until.map { .integer($0.milliseconds / 1000) } ?? .null,
+                ])
+        }
+        return [
+            .init("iss", .string(rules.issuer)), .init("aud", .string(app.id.rawValue)),
+            .init("sub", .string(id.rawValue)),
+            .init("environment", .string(environment.rawValue)),
+            .init("entitlements", .object(rights)),
+        ]
+    }
+}

@@ -1,0 +1,76 @@
+import Engine
+import Hummingbird
+import Ledger
+import PerennialContract
+
+/// Bytes of one order.
+private let offerBytesMax = 65_536
+
+extension PerennialServer {
+    @Sendable func offers(
+        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+    ) async throws -> Response {
+        let id = try Self.customerID(in: context)
+        try requireProof(of: id, request, holder)
+        let environment = try Self.environment(in: request)
+        do {
+            let answers = try await engine.offers(
+                for: id, app: holder.app, environment: environment)
+            return try Answers.ok(OfferList(items: answers.map { OfferList.Offer($0) }))
+        } catch let failure as EngineFailure { throw Refused(failure, subject: .customer) }
+    }
+
+    @Sendable func signOffer(
+        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+    ) async throws -> Response {
+        let asked = try await request.value(OfferSignatureRequest.self, max: offerBytesMax)
+        let environment = try Self.environment(in: request)
+        let order = OfferOrder(
+            customer: CustomerID(rawValue: asked.customerID),
+            product: ProductID(rawValue: asked.productID), form: try Self.form(of: asked),
+            accountToken: asked.appAccountToken, transaction: asked.transactionID)
+        try requireProof(of: order.customer, request, holder)
+        do {
+            let signed = try await engine.sign(
+                order, app: holder.app, environment: environment,
+                whoeverItIs: holder.kind == .secret)
+            return try Answers.ok(OfferSignature(signed, form: order.form))
+        } catch let failure as EngineFailure { throw Refused(failure, subject: .customer) }
+    }
+
+    private static func form(of asked: OfferSignatureRequest) throws -> OfferOrder.Form {
+        switch (asked.kind, asked.offerID) {
+        case ("promotional_v1", let offer?): return .promotionalText(offer)
+        case ("promotional", let offer?): return .promotionalToken(offer)
+        case ("introductory", nil): return .introductory
+        default:
+            throw Refused(
+                .bodyNotUnderstood, "The body is not what is expected here.",
+                detail: "kind and offer_id do not fit.",
+                remedy: "Send kind promotional or promotional_v1 with an offer_id, or "
+                    + "introductory without one.")
+        }
+    }
+}
+
+extension OfferList.Offer {
+    fileprivate init(_ answer: OfferAnswer) {
+        self.init(
+            productID: answer.product.rawValue, kind: RedeemedOffer.word(of: answer.kind),
+            offerID: answer.id, eligible: answer.why.isEligible, why: answer.why.rawValue,
+            reason: answer.why.sentence)
+    }
+}
+
+extension OfferSignature {
+    fileprivate init(_ signed: SignedOffer, form: OfferOrder.Form) {
+        self.init(keyID: signed.keyID, nonce: signed.nonce, at: Timestamp(signed.at))
+        if case .promotionalText = form {
+            timestamp = signed.at.milliseconds
+            signature = signed.signature
+        } else {
+            compactJWS = signed.signature
+        }
+        allowsIntroductory = signed.isAllowed
+    }
+}

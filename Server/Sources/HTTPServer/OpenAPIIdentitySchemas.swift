@@ -1,0 +1,90 @@
+extension OpenAPI {
+    static let text = #"{ "type": "string" }"#
+    static let flag = #"{ "type": "boolean" }"#
+    private static let texts = #"{ "type": "array", "items": { "type": "string" } }"#
+    private static let textOrNull = #"{ "type": ["string", "null"] }"#
+    static let time = ##"{ "$ref": "#/components/schemas/Timestamp" }"##
+    private static let timeOrNull = #"{ "anyOf": [\#(time), { "type": "null" }] }"#
+    private static let environment = ##"{ "$ref": "#/components/schemas/StoreEnvironment" }"##
+
+    static func list(of schema: String) -> String {
+        ##"{ "type": "array", "items": { "$ref": "#/components/schemas/\##(schema)" } }"##
+    }
+
+    /// An object: its members by name, those that are always there first.
+    static func object(
+        _ name: String, _ members: KeyValuePairs<String, String>, required: Int
+    ) -> String {
+        let properties = members.map { #""\#($0.key)": \#($0.value)"# }
+        let always = members.prefix(required).map { #""\#($0.key)""# }
+        return """
+            "\(name)": {
+              "type": "object",
+              "required": [\(always.joined(separator: ", "))],
+              "properties": { \(properties.joined(separator: ",\n")) }
+            }
+            """
+    }
+
+    static let identitySchemas = (ownershipSchemas + supportSchemas).joined(separator: ",\n")
+
+    private static let ownershipSchemas: [String] = [
+        object(
+            "PreviewRequest",
+            [
+                "customer_id": text, "signed_transactions": texts, "signed_renewal_infos": texts,
+                "app_receipt": text, "transaction_receipt": text, "device_guid": text,
+                "product_id": text,
+            ], required: 1),
+        object(
+            "PurchasePreview",
+            [
+                "customer_id": text, "environment": environment, "purchases": list(of: "Shown"),
+                "product": ##"{ "$ref": "#/components/schemas/Advice" }"##,
+            ], required: 3),
+        object(
+            "Shown",
+            [
+                "purchase_id": text, "original_transaction_id": text, "active": flag,
+                "owner": #"{ "enum": ["customer", "another", "nobody"] }"#,
+                "outcome": #"{ "enum": ["nothing", "link", "move", "share", "refuse"] }"#,
+                "product_id": text, "owner_id": text, "why": text,
+            ], required: 5),
+        object("Advice", ["product_id": text, "buy": flag, "why": text], required: 2),
+        object(
+            "OwnershipRequest", ["original_transaction_id": text, "reason": text], required: 2),
+        object(
+            "Transfer",
+            [
+                "original_transaction_id": text, "environment": environment, "to": text,
+                "transfer_id": text, "kind": #"{ "enum": ["moved", "shared"] }"#, "from": text,
+                "evidence": text, "reason": text, "at": time, "undone_at": time,
+            ], required: 3),
+        object("TransferList", ["items": list(of: "Transfer")], required: 1),
+        object("Block", ["original_transaction_id": text, "blocked": flag], required: 2),
+    ]
+
+    private static let supportSchemas: [String] = [
+        object(
+            "GrantRequest", ["entitlement": text, "reason": text, "until": time], required: 2),
+        object(
+            "Grant",
+            [
+                "grant_id": text, "entitlement": text, "from": time, "until": timeOrNull,
+                "reason": text, "withdrawn_at": timeOrNull,
+            ], required: 6),
+        object("GrantList", ["items": list(of: "Grant")], required: 1),
+        object("History", ["items": list(of: "HistoryLine"), "next_cursor": text], required: 1),
+        object(
+            "HistoryLine",
+            [
+                "at": time, "kind": text, "sentence": text, "purchase_id": text,
+                "document_id": text, "reference": text,
+            ], required: 3),
+        object("CustomerList", ["items": list(of: "FoundCustomer")], required: 1),
+        object(
+            "FoundCustomer",
+            ["aliases": texts, "by": text, "customer_id": text, "purchase_id": text], required: 2),
+        object("Erasure", ["unlinked_purchases": #"{ "type": "integer" }"#], required: 1),
+    ]
+}

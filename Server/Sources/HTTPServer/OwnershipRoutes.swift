@@ -1,0 +1,179 @@
+import Engine
+import HTTPTypes
+import Hummingbird
+import Ledger
+import PerennialContract
+
+/// Bytes of one order of support's.
+private let orderBytesMax = 16_384
+
+extension HTTPField.Name {
+    fileprivate static let customerProof = wellFormed("Perennial-Customer-Proof")
+}
+
+extension PerennialServer {
+    /// Lets an app speak for a customer: by showing that it may, where that is wanted. Servers need
+    /// no proof.
+    func requireProof(
+        of id: CustomerID, _ request: Request, _ holder: KeyHolder
+    ) throws {
+        guard holder.kind == .app else { return }
+        do {
+            try engine.requireProof(request.headers[.customerProof], of: id, app: holder.app)
+        } catch { throw Refused(error, subject: .customer) }
+    }
+
+    @Sendable func preview(
+        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+    ) async throws -> Response {
+        let posted = try await request.value(PreviewRequest.self, max: BodyLimit.purchasesBytesMax)
+        let environment = try Self.environment(in: request)
+        let id = CustomerID(rawValue: posted.customerID)
+        try requireProof(of: id, request, holder)
+        let evidence = PurchaseEvidence(
+            signedTransactions: posted.signedTransactions ?? [],
+            signedRenewalInfos: posted.signedRenewalInfos ?? [], appReceipt: posted.appReceipt,
+            transactionReceipt: posted.transactionReceipt, deviceGUID: posted.deviceGUID)
+        guard !evidence.isEmpty || posted.productID != nil else {
+            throw Refused(
+                .purchasesMissing, "The request holds no purchase and names no product.",
+                remedy: "Send what the device has, or product_id, or both.")
+        }
+        do {
+            let preview = try await engine.preview(
+                evidence, of: id, buying: posted.productID.map(ProductID.init(rawValue:)),
+                app: holder.app, environment: environment)
+            return try Answers.ok(
+                PurchasePreview(preview, of: id, namingOwners: holder.kind == .secret))
+        } catch let failure as EngineFailure {
+            throw Refused(failure, subject: .purchases)
+        }
+    }
+
+    @Sendable func transfers(
+        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+    ) async throws -> Response {
+        let id = try Self.customerID(in: context)
+        do {
+            let transfers = try await engine.transfers(of: id, app: holder.app)
+            return try Answers.ok(
+                TransferList(items: transfers.map { PerennialContract.Transfer($0) }))
+        } catch let failure as EngineFailure { throw Refused(failure, subject: .customer) }
+    }
+
+    @Sendable func transfer(
+        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+    ) async throws -> Response {
+        let id = try Self.customerID(in: context)
+        let order = try await Self.order(in: request)
+        do {
+            let kept = try await engine.transfer(order, to: id, app: holder.app)
+            let unchanged = PerennialContract.Transfer(
+                transferID: nil, originalTransactionID: order.purchase.original.rawValue,
+                environment: StoreEnvironment(order.purchase.environment), to: id.rawValue)
+            return try Answers.ok(kept.map { PerennialContract.Transfer($0) } ?? unchanged)
+        } catch let failure as EngineFailure { throw Refused(failure, subject: .customer) }
+    }
+
+    @Sendable func undoTransfer(
+        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+    ) async throws -> Response {
+        let id = try Self.customerID(in: context)
+        let name = context.parameters.get("transfer_id") ?? ""
+        guard name.hasPrefix("trf_"), let number = Int64(name.dropFirst("trf_".count)) else {
+            throw Refused(.unknownTransfer(0), subject: .customer)
+        }
+        do {
+            let undone = try await engine.undoTransfer(number, of: id, app: holder.app)
+            return try Answers.ok(PerennialContract.Transfer(undone))
+        } catch let failure as EngineFailure { throw Refused(failure, subject: .customer) }
+    }
+
+    @Sendable func block(
+        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+    ) async throws -> Response {
+        let id = try Self.customerID(in: context)
+        let order = try await Self.order(in: request)
+        do {
+            try await engine.block(order, of: id, app: holder.app)
+            return try Answers.ok(
+                Block(originalTransactionID: order.purchase.original.rawValue, blocked: true))
+        } catch let failure as EngineFailure { throw Refused(failure, subject: .customer) }
+    }
+
+    @Sendable func unblock(
+        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+    ) async throws -> Response {
+        let id = try Self.customerID(in: context)
+        let original = context.parameters.get("original_transaction_id") ?? ""
+        let purchase = PurchaseID(
+            TransactionID(rawValue: original), in: try Self.environment(in: request))
+        do {
+            try await engine.unblock(purchase, of: id, app: holder.app)
+            return try Answers.ok(Block(originalTransactionID: original, blocked: false))
+        } catch let failure as EngineFailure { throw Refused(failure, subject: .customer) }
+    }
+
+    private static func order(in request: Request) async throws -> OwnershipOrder {
+        let environment = try environment(in: request)
+        let asked = try await request.value(OwnershipRequest.self, max: orderBytesMax)
+        guard asked.reason.utf8.count <= OwnershipOrder.reasonBytesMax else {
+            throw Refused.bodyTooLarge(bytesMax: OwnershipOrder.reasonBytesMax)
+        }
+        return OwnershipOrder(
+            purchase: PurchaseID(
+                TransactionID(rawValue: asked.originalTransactionID), in: environment),
+            reason: asked.reason)
+    }
+}
+
+extension PurchasePreview {
+    fileprivate init(
+        _ preview: Preview, of id: CustomerID, namingOwners: Bool
+    ) {
+        self.init(
+            customerID: id.rawValue, environment: StoreEnvironment(preview.environment),
+            purchases: preview.purchases.map { Shown($0, namingOwners: namingOwners) },
+            product: preview.advice.map {
+                Advice(
+                    productID: $0.product.rawValue, buy: $0.obstacle == nil,
+                    why: $0.obstacle?.rawValue)
+            })
+    }
+}
+
+extension PurchasePreview.Shown {
+    fileprivate init(_ shown: Preview.Shown, namingOwners: Bool) {
+        let (outcome, why): (String, String?) =
+            switch shown.verdict {
+            case .theirs: ("nothing", nil)
+            case .link: ("link", nil)
+            case .move: ("move", nil)
+            case .share: ("share", nil)
+            case .refuse(let refusal): ("refuse", refusal.rawValue)
+            }
+        let isAnothers = shown.owner != nil && !shown.isClaimants
+        self.init(
+            purchaseID: shown.purchase.description,
+            originalTransactionID: shown.purchase.original.rawValue,
+            productID: shown.product?.rawValue, active: shown.isInUse,
+            owner: shown.isClaimants ? "customer" : isAnothers ? "another" : "nobody",
+            ownerID: namingOwners && isAnothers ? shown.owner?.rawValue : nil, outcome: outcome,
+            why: why)
+    }
+}
+
+extension PerennialContract.Transfer {
+    fileprivate init(_ kept: KeptTransfer) {
+        self.init(
+            transferID: "trf_\(kept.number)",
+            originalTransactionID: kept.purchase.original.rawValue,
+            environment: StoreEnvironment(kept.purchase.environment), to: kept.customer.rawValue)
+        kind = kept.kind.rawValue
+        from = kept.former?.rawValue
+        evidence = kept.evidence.rawValue
+        reason = kept.reason
+        at = Timestamp(kept.at)
+        undoneAt = kept.undoneAt.map { Timestamp($0) }
+    }
+}

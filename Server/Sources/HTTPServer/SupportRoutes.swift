@@ -1,0 +1,129 @@
+import Engine
+import Hummingbird
+import Ledger
+import PerennialContract
+
+/// Bytes of one order.
+private let grantBytesMax = 16_384
+
+extension PerennialServer {
+    /// Lines of a history at once.
+    static let historyLinesMax = 1_000
+    private static let historyLinesDefault = 200
+
+    @Sendable func grant(
+        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+    ) async throws -> Response {
+        let id = try Self.customerID(in: context)
+        let environment = try Self.environment(in: request)
+        let asked = try await request.value(GrantRequest.self, max: grantBytesMax)
+        guard asked.reason.utf8.count <= GrantOrder.reasonBytesMax else {
+            throw Refused.bodyTooLarge(bytesMax: GrantOrder.reasonBytesMax)
+        }
+        do {
+            let order = GrantOrder(
+                entitlement: EntitlementID(rawValue: asked.entitlement),
+                until: asked.until.map { Instant(milliseconds: $0.milliseconds) },
+                reason: asked.reason, key: try Self.idempotencyKey(in: request))
+            let kept = try await engine.grant(
+                order, to: id, app: holder.app, environment: environment)
+            return try Answers.ok(PerennialContract.Grant(kept.grant))
+        } catch let failure as EngineFailure { throw Refused(failure, subject: .customer) }
+    }
+
+    @Sendable func withdraw(
+        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+    ) async throws -> Response {
+        let id = try Self.customerID(in: context)
+        let grant = GrantID(rawValue: context.parameters.get("grant_id") ?? "")
+        do {
+            let kept = try await engine.withdraw(grant, of: id, app: holder.app)
+            return try Answers.ok(PerennialContract.Grant(kept.grant))
+        } catch let failure as EngineFailure { throw Refused(failure, subject: .customer) }
+    }
+
+    @Sendable func grants(
+        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+    ) async throws -> Response {
+        let id = try Self.customerID(in: context)
+        let environment = try Self.environment(in: request)
+        do {
+            let grants = try await engine.grants(
+                of: id, app: holder.app, environment: environment)
+            return try Answers.ok(GrantList(items: grants.map { PerennialContract.Grant($0) }))
+        } catch let failure as EngineFailure { throw Refused(failure, subject: .customer) }
+    }
+
+    @Sendable func history(
+        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+    ) async throws -> Response {
+        let id = try Self.customerID(in: context)
+        let environment = try Self.environment(in: request)
+        let limit =
+            try Self.count("limit", in: request, from: 1, to: Self.historyLinesMax)
+            ?? Self.historyLinesDefault
+        let skipped = try Self.count("after", in: request, from: 0, to: .max) ?? 0
+        do {
+            let lines = try await engine.history(
+                of: id, app: holder.app, environment: environment)
+            let rest = lines.dropFirst(skipped)
+            return try Answers.ok(
+                History(
+                    items: rest.prefix(limit).map(History.Line.init),
+                    nextCursor: rest.count > limit ? String(skipped + limit) : nil))
+        } catch let failure as EngineFailure { throw Refused(failure, subject: .customer) }
+    }
+
+    @Sendable func customers(
+        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+    ) async throws -> Response {
+        guard let query = request.uri.queryParameters["query"], !query.isEmpty else {
+            throw Refused(
+                .requestNotUnderstood, "Nothing is looked for.",
+                remedy: "Add ?query= with an id of a customer, or the number of a transaction.")
+        }
+        do {
+            let found = try await engine.customers(like: String(query), app: holder.app)
+            return try Answers.ok(CustomerList(items: found.map(CustomerList.Found.init)))
+        } catch let failure as EngineFailure { throw Refused(failure, subject: .customer) }
+    }
+
+    @Sendable func erase(
+        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+    ) async throws -> Response {
+        let id = try Self.customerID(in: context)
+        do {
+            let erased = try await engine.erase(id, app: holder.app)
+            return try Answers.ok(
+                PerennialContract.Erasure(unlinkedPurchases: erased.purchases))
+        } catch let failure as EngineFailure { throw Refused(failure, subject: .customer) }
+    }
+}
+
+extension PerennialContract.Grant {
+    init(_ grant: Ledger.Grant) {
+        self.init(
+            grantID: grant.id.rawValue, entitlement: grant.entitlement.rawValue,
+            from: Timestamp(grant.from), until: grant.until.map { Timestamp($0) },
+            reason: grant.reason, withdrawnAt: grant.withdrawnAt.map { Timestamp($0) })
+    }
+}
+
+extension History.Line {
+    fileprivate init(_ line: HistoryLine) {
+        self.init(
+            at: Timestamp(line.at), kind: line.kind.rawValue, sentence: line.sentence,
+            purchaseID: line.purchase?.description, documentID: line.document?.rawValue,
+            reference: line.reference)
+    }
+}
+
+extension CustomerList.Found {
+    fileprivate init(_ found: FoundCustomer) {
+        let customer = found.customer
+        self.init(
+            customerID: customer?.customer.rawValue,
+            aliases: customer?.ids.filter { $0 != customer?.customer }.map(\.rawValue) ?? [],
+            by: found.by.rawValue, purchaseID: found.purchase?.description)
+    }
+}

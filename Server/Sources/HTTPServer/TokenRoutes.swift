@@ -1,0 +1,29 @@
+import Engine
+import Hummingbird
+import Ledger
+import PerennialContract
+
+extension PerennialServer {
+    /// A customer as they are now, with their token.
+    func answer(_ state: CustomerState, to holder: KeyHolder) async throws -> Response {
+        do {
+            var customer = Customer(state)
+            customer.token = try await engine.token(for: state, app: holder.app)
+            return Answers.customer(customer)
+        } catch { throw Refused(error, subject: .customer) }
+    }
+
+    /// The keys by which tokens are checked (RFC 7517). Ask again where a token names another.
+    @Sendable func publishedKeys(
+        _ request: Request, _ context: ServerContext
+    ) async throws -> Response {
+        do {
+            let keys = try await engine.publishedKeys()
+            return try Answers.ok(TokenKeySet(keys: keys.map { TokenKeySet.Key($0) }))
+        } catch let failure as EngineFailure { throw Refused(failure, subject: .customer) }
+    }
+}
+
+extension TokenKeySet.Key {
+    fileprivate init(_ key: PublishedKey) { self.init(id: key.id, x: key.x, y: key.y) }
+}

@@ -1,0 +1,184 @@
+/// What an app offers for less, by product.
+package struct OfferCatalogue: Hashable, Sendable {
+    package var products: [ProductID: Product]
+
+    package struct Product: Hashable, Sendable {
+        /// The store's name of the subscription group.
+        package var group: String
+        package var hasIntroductory: Bool
+        package var promotional: [String]
+        package var winBack: [String]
+        package var codes: [Code]
+
+        package init(
+            group: String, hasIntroductory: Bool = false, promotional: [String] = [],
+            winBack: [String] = [], codes: [Code] = []
+        ) {
+            self.group = group
+            self.hasIntroductory = hasIntroductory
+            self.promotional = promotional
+            self.winBack = winBack
+            self.codes = codes
+        }
+    }
+
+    /// An offer code, and who may redeem it.
+    package struct Code: Hashable, Sendable {
+        package var id: String
+        package var customers: Set<Standing>
+
+        package init(id: String, customers: Set<Standing>) {
+            self.id = id
+            self.customers = customers
+        }
+    }
+
+    /// Where somebody stands with a subscription group.
+    package enum Standing: String, Hashable, Sendable, CaseIterable {
+        /// Never subscribed.
+        case new
+        case subscribed
+        /// It ended.
+        case lapsed
+    }
+
+    package static let none = OfferCatalogue(products: [:])
+
+    package init(products: [ProductID: Product]) { self.products = products }
+}
+
+/// Whether a customer may take an offer, and why or why not.
+package struct OfferAnswer: Hashable, Sendable {
+    package var product: ProductID
+    package var kind: Offer.Kind
+    /// The app's name for it; an introductory offer has none.
+    package var id: String?
+    package var why: Why
+
+    package enum Why: String, Hashable, Sendable, CaseIterable {
+        // They may.
+        case neverSubscribed = "never_subscribed"
+        case neverIntroduced = "never_introduced"
+        case isOrWasSubscribed = "is_or_was_subscribed"
+        case subscriptionEnded = "subscription_ended"
+        case codeIsForThem = "code_is_for_them"
+
+        // They may not.
+        case isSubscribed = "is_subscribed"
+        case hadIntroductory = "had_introductory"
+        case wasNeverSubscribed = "was_never_subscribed"
+        case hasNotEnded = "has_not_ended"
+        case codeIsForOthers = "code_is_for_others"
+        case codeIsRedeemed = "code_is_redeemed"
+
+        package var isEligible: Bool {
+            switch self {
+            case .neverSubscribed, .neverIntroduced, .isOrWasSubscribed, .subscriptionEnded,
+                .codeIsForThem:
+                true
+            case .isSubscribed, .hadIntroductory, .wasNeverSubscribed, .hasNotEnded,
+                .codeIsForOthers, .codeIsRedeemed:
+                false
+            }
+        }
+
+        package var sentence: String {
+            switch self {
+            case .neverSubscribed: "Never subscribed in the group."
+            case .neverIntroduced:
+                "Was subscribed in the group, and never at an introductory price."
+            case .isOrWasSubscribed: "Is or was subscribed in the group."
+            case .subscriptionEnded: "The subscription in the group has ended."
+            case .codeIsForThem: "The code is for customers like them."
+            case .isSubscribed: "Is subscribed in the group."
+            case .hadIntroductory: "Had an introductory offer in the group, also if refunded."
+            case .wasNeverSubscribed: "Was never subscribed in the group."
+            case .hasNotEnded: "No subscription of the group has ended."
+            case .codeIsForOthers: "The code is for other customers."
+            case .codeIsRedeemed: "Has redeemed this code."
+            }
+        }
+    }
+}
+
+extension OfferCatalogue {
+    /// What a customer may take, by what they bought: of each product its offers, in the order of
+    /// names. The store judges by the store account, which may have bought more than we know; so it
+    /// is asked again when they buy.
+    package func answers(
+        for timelines: [Timeline], at now: Instant, rules: AccessRules
+    ) -> [OfferAnswer] {
+        products.sorted { $0.key < $1.key }.flatMap { id, product in
+            let past = Past(timelines, in: product.group, of: self, at: now, rules: rules)
+            return past.answers(for: id, product)
+        }
+    }
+
+    /// What a customer had in one group.
+    private struct Past {
+        var standing: Standing
+        var hadIntroductory: Bool
+        var codes: Set<String>
+
+        init(
+            _ timelines: [Timeline], in group: String, of catalogue: OfferCatalogue,
+            at now: Instant, rules: AccessRules
+        ) {
+            var payments: [Payment] = []
+            var isOver = true
+            for timeline in timelines {
+                // What the family shares was sold to somebody else.
+                let theirs = timeline.periods.map(\.payment).filter {
+                    $0.kind == .autoRenewable && $0.ownership == .purchased
+                        && ($0.group ?? catalogue.products[$0.product]?.group) == group
+                }
+                guard !theirs.isEmpty else { continue }
+                payments += theirs
+                let state = timeline.access(at: now, rules: rules)?.state
+                isOver = isOver && [.expired, .refunded, .revoked, nil].contains(state)
+            }
+            standing = payments.isEmpty ? .new : isOver ? .lapsed : .subscribed
+            hadIntroductory = payments.contains {
+                $0.offer?.kind == .introductory || $0.offer == nil && $0.terms == .trial
+            }
+            codes = Set(payments.filter { $0.offer?.kind == .code }.compactMap { $0.offer?.id })
+        }
+
+        func answers(for id: ProductID, _ product: Product) -> [OfferAnswer] {
+            var answers: [OfferAnswer] = []
+            if product.hasIntroductory {
+                answers.append(
+                    OfferAnswer(product: id, kind: .introductory, id: nil, why: introductory))
+            }
+            answers += product.promotional.sorted().map {
+                OfferAnswer(product: id, kind: .promotional, id: $0, why: promotional)
+            }
+            answers += product.winBack.sorted().map {
+                OfferAnswer(product: id, kind: .winBack, id: $0, why: winBack)
+            }
+            answers += product.codes.sorted { $0.id < $1.id }.map {
+                OfferAnswer(product: id, kind: .code, id: $0.id, why: why($0))
+            }
+            return answers
+        }
+
+        private var introductory: OfferAnswer.Why {
+            if standing == .subscribed { return .isSubscribed }
+            if hadIntroductory { return .hadIntroductory }
+            return standing == .new ? .neverSubscribed : .neverIntroduced
+        }
+
+        private var promotional: OfferAnswer.Why {
+            standing == .new ? .wasNeverSubscribed : .isOrWasSubscribed
+        }
+
+        private var winBack: OfferAnswer.Why {
+            standing == .lapsed ? .subscriptionEnded : .hasNotEnded
+        }
+
+        private func why(_ code: Code) -> OfferAnswer.Why {
+            guard code.customers.contains(standing) else { return .codeIsForOthers }
+            return codes.contains(code.id) ? .codeIsRedeemed : .codeIsForThem
+        }
+    }
+}

@@ -1,0 +1,108 @@
+import AppStoreFormats
+import Engine
+import Foundation
+import Ledger
+import Yams
+
+/// Whose a purchase becomes that another customer has, and by what an app's request shows for whom
+/// it speaks.
+extension ConfigurationReader {
+    /// One policy for both environments, or one for each: `restore: keep`, or
+    /// `restore: {production: keep, sandbox: transfer}`.
+    mutating func restore(_ node: Node) -> [Ledger.Environment: Claim.Policy] {
+        var policies: [Ledger.Environment: Claim.Policy] = [:]
+        if text(node) != nil {
+            let policy = policy(node)
+            for environment in Ledger.Environment.allCases { policies[environment] = policy }
+            return policies
+        }
+        let known = Ledger.Environment.allCases.map(\.rawValue)
+        for (name, value) in members(of: node, known: known, in: "restore") {
+            guard let environment = Ledger.Environment(rawValue: name) else { continue }
+            policies[environment] = policy(value)
+        }
+        return policies
+    }
+
+    private mutating func policy(_ node: Node) -> Claim.Policy? {
+        if let policy = text(node).flatMap(Claim.Policy.init) { return policy }
+        let known = Claim.Policy.allCases.map(\.rawValue).joined(separator: ", ")
+        complain(
+            node, "“\(text(node) ?? "…")” is no restore policy.", "Write one of \(known).")
+        return nil
+    }
+
+    /// `identity: {proof: hmac, secret_env: BIRDS_IDENTITY_SECRET}`
+    mutating func proof(_ node: Node) -> IdentityProof? {
+        let members = members(
+            of: node, known: ["proof", "secret_file", "secret_env", "public_key_file"],
+            in: "identity")
+        guard let kind = members["proof"] else {
+            complain(node, "identity has no proof.", "Write `proof: hmac` or `proof: jwt`.")
+            return nil
+        }
+        switch (text(kind), members["public_key_file"]) {
+        case ("hmac", nil): return secret(members, at: node).map { .hmac($0) }
+        case ("jwt", nil): return secret(members, at: node).map { .token($0) }
+        case ("jwt", let file?): return publicKey(file).map { .signedToken(publicKey: $0) }
+        default:
+            complain(
+                kind, "“\(text(kind) ?? "…")” is no proof of identity that can be checked.",
+                "Write `hmac` with a secret, or `jwt` with a secret or a public_key_file.")
+            return nil
+        }
+    }
+
+    static let tokenMinutesRange = 1...1440
+
+    /// `tokens: {minutes: 60, issuer: https://iap.example.com}`, or `tokens: false` for none.
+    mutating func tokens(_ node: Node) -> TokenRules? {
+        if text(node) == "false" { return nil }
+        var rules = TokenRules()
+        let members = members(of: node, known: ["minutes", "issuer"], in: "tokens")
+        if let issuer = members["issuer"].flatMap(text), !issuer.isEmpty { rules.issuer = issuer }
+        guard let minutes = members["minutes"], let count = number(minutes) else { return rules }
+        if Self.tokenMinutesRange.contains(Int(clamping: count)) {
+            rules.life = .seconds(60 * count)
+        } else {
+            let (least, most) = (
+                Self.tokenMinutesRange.lowerBound, Self.tokenMinutesRange.upperBound
+            )
+            complain(minutes, "\(count) minutes are no life.", "Choose \(least) to \(most).")
+        }
+        return rules
+    }
+
+    /// Shorter ones could be guessed.
+    private static let proofSecretCharactersMin = 32
+
+    private mutating func secret(_ members: [String: Node], at place: Node) -> AppSecret? {
+        let node = members["secret_env"] ?? members["secret_file"] ?? place
+        let found =
+            members["secret_env"].flatMap(text).flatMap { environment[$0] }
+            ?? members["secret_file"].flatMap(text).flatMap(file)
+            .flatMap { String(bytes: $0, encoding: .utf8) }
+        let secret = found?.trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
+        guard secret.count >= Self.proofSecretCharactersMin else {
+            complain(
+                node, "There is no secret to check proofs with.",
+                "Name by secret_env or secret_file one of at least "
+                    + "\(Self.proofSecretCharactersMin) characters, such as `openssl rand -hex 32`."
+            )
+            return nil
+        }
+        return AppSecret(secret)
+    }
+
+    private mutating func publicKey(_ node: Node) -> [UInt8]? {
+        let pem = text(node).flatMap(file).flatMap { String(bytes: $0, encoding: .utf8) }
+        do {
+            return try IdentityProof.publicKey(pem: pem ?? "")
+        } catch {
+            complain(
+                node, "\(text(node) ?? "public_key_file") holds no public key of P-256.",
+                "Save it as PEM: `openssl ec -in key.pem -pubout`.")
+            return nil
+        }
+    }
+}

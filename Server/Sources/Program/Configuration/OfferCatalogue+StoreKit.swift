@@ -1,0 +1,60 @@
+import AppStoreClient
+import AppStoreFormats
+import Ledger
+
+extension OfferCatalogue {
+    /// The offers of a `.storekit` file.
+    package init(_ file: StoreKitFile) {
+        var products: [ProductID: Product] = [:]
+        for product in file.products {
+            guard let terms = product.subscription else { continue }
+            products[ProductID(rawValue: product.id)] = Product(
+                group: terms.groupID, hasIntroductory: !terms.introductoryOffers.isEmpty,
+                promotional: terms.promotionalOffers.compactMap(\.id),
+                winBack: terms.winBackOffers.compactMap(\.id),
+                codes: terms.codeOffers.compactMap(Code.init))
+        }
+        self.init(products: products)
+    }
+}
+
+extension OfferCatalogue.Code {
+    fileprivate init?(_ offer: StoreKitOffer) {
+        guard let id = offer.id else { return nil }
+        var customers: Set<OfferCatalogue.Standing> = []
+        if offer.customers.contains(.new) { customers.insert(.new) }
+        if offer.customers.contains(.existing) { customers.insert(.subscribed) }
+        if offer.customers.contains(.expired) { customers.insert(.lapsed) }
+        self.init(id: id, customers: customers)
+    }
+}
+
+extension AppConfiguration {
+    /// Who signs offers: the key that Apple is asked with; of a simulated app without one the key
+    /// pair of its `.storekit` file.
+    package var offerSigner: OfferSigner? {
+        if let access = appStore { return OfferSigner(access.credentials) }
+        guard settings.isSimulated, let key = storeKit?.offersKey else { return nil }
+        let pem =
+            ["-----BEGIN PRIVATE KEY-----"] + Self.lines(of: key.privateKey)
+            + ["-----END PRIVATE KEY-----", ""]
+        // A file whose key was blacked out has none.
+        let credentials = try? AppStoreCredentials(
+            keyID: key.id, issuerID: Self.simulatedIssuer, bundleID: settings.bundleID,
+            privateKey: pem.joined(separator: "\n"))
+        return credentials.map { OfferSigner($0) }
+    }
+
+    /// Of 64 characters, as PEM has them (RFC 7468).
+    private static func lines(of text: String) -> [String] {
+        var rest = text[...]
+        var lines: [String] = []
+        while !rest.isEmpty {
+            lines.append(String(rest.prefix(64)))
+            rest = rest.dropFirst(64)
+        }
+        return lines
+    }
+
+    private static let simulatedIssuer = "simulated"
+}

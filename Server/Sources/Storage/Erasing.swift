@@ -1,0 +1,96 @@
+import Ledger
+
+extension StoreTransaction {
+    /// Forgets a person: their ids, links, shares, grants, debits and transfers. Their purchases
+    /// are nobody's from then on; what Apple signed stays. In events that were told their ids are
+    /// replaced, each by a name that means nothing.
+    ///
+    /// - Parameters:
+    ///   - names: for each of their ids the one that stands in earlier events from now on.
+    ///   - hashes: the SHA-256 of each id.
+    package func erase(
+        _ person: StoredCustomer, names: [CustomerID: CustomerID], hashes: [[UInt8]],
+        in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        for purchase in try purchases(of: person.customer, in: app) {
+            try unlink(purchase, in: app, at: now)
+        }
+        let counterparts = try transfers(of: person.customer, in: app)
+            .flatMap { [$0.former, $0.customer] }
+        try rename(names, in: app, mentionedBy: Set(counterparts.compactMap { $0 }))
+        let owner: [Value] = [.text(app.rawValue), .text(person.customer.rawValue)]
+        for table in ["links", "shares", "grants", "debits", "customer_ids"] {
+            try connection.run("DELETE FROM \(table) WHERE app = $1 AND customer = $2", owner)
+        }
+        try connection.run(
+            "DELETE FROM transfers WHERE app = $1 AND (customer = $2 OR former = $2)", owner)
+        try connection.run("DELETE FROM customers WHERE app = $1 AND customer = $2", owner)
+        try connection.runEach(
+            "INSERT INTO erasures (app, id_hash, erased_at_ms) VALUES ($1, $2, $3) "
+                + "ON CONFLICT (app, id_hash) DO NOTHING",
+            hashes.map { [.text(app.rawValue), .bytes($0), .integer(now.milliseconds)] })
+        try append([
+            EventEntry(
+                app: app, customer: nil, purchase: nil,
+                change: Change(.customerErased, at: now), toldAt: now, cause: .request,
+                other: names[person.customer])
+        ])
+    }
+
+    /// Whether an id is one of a person who was erased, by its SHA-256, and nobody's since.
+    package func isErased(_ hash: [UInt8], in app: AppID) throws(StorageFailure) -> Bool {
+        try !connection.rows(
+            "SELECT erased_at_ms FROM erasures WHERE app = $1 AND id_hash = $2",
+            [.text(app.rawValue), .bytes(hash)]
+        ).isEmpty
+    }
+
+    /// How many purchases a customer has, in both environments.
+    package func linkCount(
+        of customer: CustomerID, in app: AppID
+    ) throws(StorageFailure) -> Int {
+        try purchases(of: customer, in: app).count
+    }
+
+    private static let renameBatch = 500
+
+    /// Puts other names in the place of ids: in the events of these customers, and where the events
+    /// of others mention them.
+    private func rename(
+        _ names: [CustomerID: CustomerID], in app: AppID, mentionedBy others: Set<CustomerID>
+    ) throws(StorageFailure) {
+        let mentioning = others.subtracting(names.keys).sorted()
+        for customer in names.keys.sorted() + mentioning {
+            var last: Int64 = 0
+            while true {
+                let batch = try events(
+                    of: [customer], in: app, after: last, limit: Self.renameBatch)
+                guard let end = batch.last else { break }
+                try rewrite(batch.compactMap { $0.renamed(names) }, in: app)
+                last = end.sequence
+            }
+        }
+    }
+
+    private func rewrite(_ events: [Event], in app: AppID) throws(StorageFailure) {
+        try connection.runEach(
+            "UPDATE events SET customer = $1, body = $2 WHERE app = $3 AND sequence = $4",
+            events.map {
+                [
+                    .text($0.entry.customer?.rawValue), .bytes($0.entry.body),
+                    .text(app.rawValue), .integer($0.sequence),
+                ]
+            })
+    }
+}
+
+extension Event {
+    /// With other names; nil where it holds none of these.
+    fileprivate func renamed(_ names: [CustomerID: CustomerID]) -> Event? {
+        var event = self
+        event.entry.customer = entry.customer.map { names[$0] ?? $0 }
+        event.entry.other = entry.other.map { names[$0] ?? $0 }
+        if event.entry.customer != entry.customer { event.entry.change.grant?.reason = "" }
+        return event == self ? nil : event
+    }
+}

@@ -1,0 +1,125 @@
+import Ledger
+
+/// Something that was given by hand, and to whom.
+package struct KeptGrant: Hashable, Sendable {
+    package var grant: Grant
+    package var customer: CustomerID
+    package var environment: Environment
+
+    package init(_ grant: Grant, to customer: CustomerID, in environment: Environment) {
+        self.grant = grant
+        self.customer = customer
+        self.environment = environment
+    }
+}
+
+extension StoreTransaction {
+    /// All that was ever given to a customer, in the order of time.
+    package func grants(
+        of customer: CustomerID, in app: AppID, environment: Environment
+    ) throws(StorageFailure) -> [Grant] {
+        try keptGrants(
+            "app = $1 AND customer = $2 AND environment = $3",
+            [.text(app.rawValue), .text(customer.rawValue), .text(environment.rawValue)]
+        ).map(\.grant).sorted { ($0.from, $0.id) < ($1.from, $1.id) }
+    }
+
+    package func grant(_ id: GrantID, in app: AppID) throws(StorageFailure) -> KeptGrant? {
+        try keptGrants(
+            "app = $1 AND grant_id = $2", [.text(app.rawValue), .text(id.rawValue)]
+        ).first
+    }
+
+    /// Gives a known customer something, and tells it. Not to be repeated: look for it before.
+    package func add(_ kept: KeptGrant, in app: AppID) throws(StorageFailure) {
+        let grant = kept.grant
+        try connection.run(
+            "INSERT INTO grants (app, grant_id, environment, customer, entitlement, from_ms, "
+                + "until_ms, reason, turns_at_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+            [
+                .text(app.rawValue), .text(grant.id.rawValue), .text(kept.environment.rawValue),
+                .text(kept.customer.rawValue), .text(grant.entitlement.rawValue),
+                .integer(grant.from.milliseconds), .integer(grant.until?.milliseconds),
+                .text(grant.reason), .integer(grant.until?.milliseconds),
+            ])
+        try tell(.granted, kept, in: app, at: grant.from, by: .request, toldAt: grant.from)
+    }
+
+    /// Takes back what was given, and tells it. Not to be repeated.
+    package func withdraw(
+        _ kept: KeptGrant, in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        try connection.run(
+            "UPDATE grants SET withdrawn_at_ms = $1, turns_at_ms = NULL "
+                + "WHERE app = $2 AND grant_id = $3",
+            [.integer(now.milliseconds), .text(app.rawValue), .text(kept.grant.id.rawValue)])
+        var kept = kept
+        kept.grant.withdrawnAt = now
+        try tell(.grantEnded, kept, in: app, at: now, by: .request, toldAt: now)
+    }
+
+    /// Tells of grants whose time is over. Returns how many. Harmless to repeat, and for several
+    /// servers at once.
+    package func tellEndedGrants(
+        of app: AppID, dueBy now: Instant, limit: Int, _ dialect: Dialect
+    ) throws(StorageFailure) -> Int {
+        let ended = try keptGrants(
+            "app = $1 AND turns_at_ms <= $2 ORDER BY turns_at_ms LIMIT $3 "
+                + dialect.takingFreeRows,
+            [.text(app.rawValue), .integer(now.milliseconds), .integer(Int64(limit))])
+        try connection.runEach(
+            "UPDATE grants SET turns_at_ms = NULL WHERE app = $1 AND grant_id = $2",
+            ended.map { [.text(app.rawValue), .text($0.grant.id.rawValue)] })
+        for kept in ended {
+            try tell(
+                .grantEnded, kept, in: app, at: kept.grant.end ?? now, by: .time, toldAt: now)
+        }
+        return ended.count
+    }
+
+    /// Whether the time of a grant is over, and nobody was told.
+    package func hasEndedGrants(
+        of app: AppID, dueBy now: Instant
+    ) throws(StorageFailure) -> Bool {
+        try !connection.rows(
+            "SELECT grant_id FROM grants WHERE app = $1 AND turns_at_ms <= $2 LIMIT 1",
+            [.text(app.rawValue), .integer(now.milliseconds)]
+        ).isEmpty
+    }
+
+    private func tell(
+        _ kind: Change.Kind, _ kept: KeptGrant, in app: AppID, at moment: Instant,
+        by cause: EventEntry.Cause, toldAt: Instant
+    ) throws(StorageFailure) {
+        var change = Change(kind, at: moment)
+        change.grant = kept.grant
+        try append([
+            EventEntry(
+                app: app, customer: kept.customer, purchase: nil, change: change, toldAt: toldAt,
+                cause: cause)
+        ])
+    }
+
+    private func keptGrants(
+        _ condition: String, _ values: [Value]
+    ) throws(StorageFailure) -> [KeptGrant] {
+        let rows = try connection.rows(
+            "SELECT grant_id, entitlement, from_ms, until_ms, reason, withdrawn_at_ms, customer, "
+                + "environment FROM grants WHERE \(condition)", values)
+        var grants: [KeptGrant] = []
+        for row in rows {
+            let grant = Grant(
+                id: GrantID(rawValue: try row.text(0)),
+                entitlement: EntitlementID(rawValue: try row.text(1)),
+                from: Instant(milliseconds: try row.integer(2)),
+                until: try row.optionalInteger(3).map(Instant.init(milliseconds:)),
+                reason: try row.text(4),
+                withdrawnAt: try row.optionalInteger(5).map(Instant.init(milliseconds:)))
+            grants.append(
+                KeptGrant(
+                    grant, to: CustomerID(rawValue: try row.text(6)),
+                    in: try Environment.stored(try row.text(7))))
+        }
+        return grants
+    }
+}

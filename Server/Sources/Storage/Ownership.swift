@@ -1,0 +1,252 @@
+import Ledger
+
+/// A purchase that came to a customer from another, or to be had by both.
+package struct Transfer: Hashable, Sendable {
+    /// The number of the event that told of it.
+    package var number: Int64
+    package var purchase: PurchaseID
+    package var kind: Kind
+    /// Who had it before; nil where it was nobody's.
+    package var former: CustomerID?
+    package var customer: CustomerID
+    package var evidence: Claim.Evidence
+    /// In the words of whoever asked for it; empty where a device did.
+    package var reason: String
+    package var at: Instant
+    package var undoneAt: Instant?
+
+    package enum Kind: String, Hashable, Sendable {
+        case moved
+        case shared
+    }
+}
+
+extension StoreTransaction {
+    // MARK: - Moving
+
+    /// Makes a purchase, whosever it was, a customer's; both are told, and how to undo it is kept.
+    /// Not to be repeated: look whose it is before.
+    ///
+    /// - Returns: by which it can be undone.
+    package func move(
+        _ purchase: PurchaseID, to customer: CustomerID, by evidence: Claim.Evidence,
+        reason: String = "", in app: AppID, at now: Instant
+    ) throws(StorageFailure) -> Transfer {
+        let former = try link(of: purchase, in: app)?.customer
+        try relink(purchase, to: customer, by: evidence, in: app, at: now)
+        return try keepTransfer(
+            Transfer(
+                number: try lastSequence(of: app), purchase: purchase, kind: .moved,
+                former: former, customer: customer, evidence: evidence, reason: reason, at: now),
+            in: app)
+    }
+
+    /// Lets a customer have a purchase beside its owner, which is told. Not to be repeated.
+    package func share(
+        _ purchase: PurchaseID, with customer: CustomerID, in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        let owner = try link(of: purchase, in: app)?.customer
+        try tellOwner(of: purchase, is: customer, in: app, .shared, from: owner, at: now)
+        try connection.run(
+            "INSERT INTO shares (app, environment, purchase, customer, since_ms) "
+                + "VALUES ($1, $2, $3, $4, $5)",
+            Self.key(of: purchase, in: app) + [
+                .text(customer.rawValue), .integer(now.milliseconds),
+            ]
+        )
+        _ = try keepTransfer(
+            Transfer(
+                number: try lastSequence(of: app), purchase: purchase, kind: .shared,
+                former: owner, customer: customer, evidence: .device, reason: "", at: now),
+            in: app)
+    }
+
+    /// Takes a transfer back: the purchase is again whose it was, by a person's word. The caller
+    /// has seen that it still stands.
+    package func undo(
+        _ transfer: Transfer, in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        switch transfer.kind {
+        case .moved:
+            if let former = transfer.former {
+                try relink(transfer.purchase, to: former, by: .support, in: app, at: now)
+            } else {
+                try unlink(transfer.purchase, in: app, at: now)
+            }
+        case .shared:
+            try endShare(of: transfer.purchase, with: transfer.customer, in: app, at: now)
+        }
+        try connection.run(
+            "UPDATE transfers SET undone_at_ms = $1 WHERE app = $2 AND transfer = $3",
+            [.integer(now.milliseconds), .text(app.rawValue), .integer(transfer.number)])
+    }
+
+    private func relink(
+        _ purchase: PurchaseID, to customer: CustomerID, by evidence: Claim.Evidence,
+        in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        // Who owns it needs no share in it.
+        try connection.run(
+            "DELETE FROM shares WHERE app = $1 AND environment = $2 AND purchase = $3 "
+                + "AND customer = $4",
+            Self.key(of: purchase, in: app) + [.text(customer.rawValue)])
+        guard let former = try link(of: purchase, in: app)?.customer else {
+            return try link(purchase, to: customer, by: evidence, in: app, at: now)
+        }
+        try tellOwner(of: purchase, is: former, in: app, .movedAway, from: customer, at: now)
+        try tellOwner(
+            of: purchase, is: customer, in: app, .moved, from: former, evidence: evidence, at: now)
+        try connection.run(
+            "UPDATE links SET customer = $1, evidence = $2, since_ms = $3 "
+                + "WHERE app = $4 AND environment = $5 AND purchase = $6",
+            [
+                .text(customer.rawValue), .text(evidence.rawValue), .integer(now.milliseconds),
+            ] + Self.key(of: purchase, in: app))
+    }
+
+    /// Makes a purchase nobody's, and tells it to whom it was.
+    package func unlink(
+        _ purchase: PurchaseID, in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        guard let owner = try link(of: purchase, in: app)?.customer else { return }
+        try tellOwner(of: purchase, is: owner, in: app, .unlinked, at: now)
+        try connection.run(
+            "DELETE FROM links WHERE app = $1 AND environment = $2 AND purchase = $3",
+            Self.key(of: purchase, in: app))
+    }
+
+    /// Ends what a customer had beside the owner, and tells it.
+    package func endShare(
+        of purchase: PurchaseID, with customer: CustomerID, in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        guard try hasShare(in: purchase, customer, in: app) else { return }
+        let owner = try link(of: purchase, in: app)?.customer
+        try tellOwner(of: purchase, is: customer, in: app, .shareEnded, from: owner, at: now)
+        try connection.run(
+            "DELETE FROM shares WHERE app = $1 AND environment = $2 AND purchase = $3 "
+                + "AND customer = $4",
+            Self.key(of: purchase, in: app) + [.text(customer.rawValue)])
+    }
+
+    // MARK: - Blocks
+
+    /// Lets nobody take a purchase from its owner, which is told. Harmless to repeat.
+    package func block(
+        _ purchase: PurchaseID, of owner: CustomerID, reason: String, in app: AppID,
+        at now: Instant
+    ) throws(StorageFailure) {
+        guard try blockReason(of: purchase, in: app) == nil else { return }
+        try tellOwner(of: purchase, is: owner, in: app, .blocked, at: now)
+        try connection.run(
+            "INSERT INTO blocks (app, environment, purchase, reason, since_ms) "
+                + "VALUES ($1, $2, $3, $4, $5)",
+            Self.key(of: purchase, in: app) + [.text(reason), .integer(now.milliseconds)])
+    }
+
+    /// Harmless to repeat.
+    package func unblock(
+        _ purchase: PurchaseID, of owner: CustomerID, in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        guard try blockReason(of: purchase, in: app) != nil else { return }
+        try tellOwner(of: purchase, is: owner, in: app, .unblocked, at: now)
+        try connection.run(
+            "DELETE FROM blocks WHERE app = $1 AND environment = $2 AND purchase = $3",
+            Self.key(of: purchase, in: app))
+    }
+
+    /// Why nobody may take a purchase; nil where they may.
+    package func blockReason(
+        of purchase: PurchaseID, in app: AppID
+    ) throws(StorageFailure) -> String? {
+        try connection.rows(
+            "SELECT reason FROM blocks WHERE app = $1 AND environment = $2 AND purchase = $3",
+            Self.key(of: purchase, in: app)
+        ).first?.text(0)
+    }
+
+    // MARK: - Reading
+
+    package func hasShare(
+        in purchase: PurchaseID, _ customer: CustomerID, in app: AppID
+    ) throws(StorageFailure) -> Bool {
+        try !connection.rows(
+            "SELECT since_ms FROM shares WHERE app = $1 AND environment = $2 AND purchase = $3 "
+                + "AND customer = $4", Self.key(of: purchase, in: app) + [.text(customer.rawValue)]
+        ).isEmpty
+    }
+
+    /// The timelines of purchases that a customer has beside their owners.
+    package func sharedTimelines(
+        with customer: CustomerID, in app: AppID, environment: Environment
+    ) throws(StorageFailure) -> [Timeline] {
+        try timelines(
+            Self.selectShared,
+            [.text(app.rawValue), .text(customer.rawValue), .text(environment.rawValue)],
+            in: environment)
+    }
+
+    static let selectShared =
+        "SELECT purchases.purchase, timeline FROM shares CROSS JOIN purchases "
+        + "WHERE shares.app = $1 AND shares.customer = $2 AND shares.environment = $3 "
+        + "AND purchases.app = shares.app AND purchases.environment = shares.environment "
+        + "AND purchases.purchase = shares.purchase"
+
+    /// All that came to a customer or went from them, in its order.
+    package func transfers(
+        of customer: CustomerID, in app: AppID
+    ) throws(StorageFailure) -> [Transfer] {
+        var found: [Transfer] = []
+        for side in ["customer", "former"] {
+            let rows = try connection.rows(
+                "SELECT \(Self.transferColumns) FROM transfers WHERE app = $1 AND \(side) = $2",
+                [.text(app.rawValue), .text(customer.rawValue)])
+            for row in rows { found.append(try Self.transfer(row)) }
+        }
+        return Set(found).sorted { $0.number < $1.number }
+    }
+
+    package func transfer(
+        _ number: Int64, in app: AppID
+    ) throws(StorageFailure) -> Transfer? {
+        let rows = try connection.rows(
+            "SELECT \(Self.transferColumns) FROM transfers WHERE app = $1 AND transfer = $2",
+            [.text(app.rawValue), .integer(number)])
+        guard let row = rows.first else { return nil }
+        return try Self.transfer(row)
+    }
+
+    private static let transferColumns =
+        "transfer, environment, purchase, kind, former, customer, evidence, reason, at_ms, "
+        + "undone_at_ms"
+
+    private static func transfer(_ row: Row) throws(StorageFailure) -> Transfer {
+        guard let kind = Transfer.Kind(rawValue: try row.text(3)),
+            let evidence = Claim.Evidence(rawValue: try row.text(6))
+        else { throw StorageFailure("a transfer of an unknown kind: use a newer program") }
+        return Transfer(
+            number: try row.integer(0),
+            purchase: PurchaseID(
+                TransactionID(rawValue: try row.text(2)), in: try Environment.stored(row.text(1))),
+            kind: kind, former: try row.optionalText(4).map(CustomerID.init(rawValue:)),
+            customer: CustomerID(rawValue: try row.text(5)), evidence: evidence,
+            reason: try row.text(7), at: Instant(milliseconds: try row.integer(8)),
+            undoneAt: try row.optionalInteger(9).map(Instant.init(milliseconds:)))
+    }
+
+    private func keepTransfer(
+        _ transfer: Transfer, in app: AppID
+    ) throws(StorageFailure) -> Transfer {
+        try connection.run(
+            "INSERT INTO transfers (app, \(Self.transferColumns)) "
+                + "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, NULL)",
+            [
+                .text(app.rawValue), .integer(transfer.number),
+                .text(transfer.purchase.environment.rawValue),
+                .text(transfer.purchase.original.rawValue), .text(transfer.kind.rawValue),
+                .text(transfer.former?.rawValue), .text(transfer.customer.rawValue),
+                .text(transfer.evidence.rawValue), .text(transfer.reason),
+                .integer(transfer.at.milliseconds),
+            ])
+        return transfer
+    }
+}

@@ -1,0 +1,86 @@
+extension Schema {
+    /// Whose purchases were, are, and may become; and what was given by hand. All of it is ground:
+    /// people and policies decided it, and no document says it.
+    static func identityTables(_ type: Dialect) -> [String] {
+        ownershipTables(type) + [
+            // `turns_at_ms`: when time alone ends it, and that is to be told; else null.
+            """
+            CREATE TABLE grants (
+                app \(type.text) NOT NULL,
+                grant_id \(type.text) NOT NULL,
+                environment \(type.text) NOT NULL CHECK (environment IN ('production', 'sandbox')),
+                customer \(type.text) NOT NULL,
+                entitlement \(type.text) NOT NULL,
+                from_ms \(type.integer) NOT NULL,
+                until_ms \(type.integer),
+                reason \(type.text) NOT NULL,
+                withdrawn_at_ms \(type.integer),
+                turns_at_ms \(type.integer),
+                PRIMARY KEY (app, grant_id),
+                FOREIGN KEY (app, customer) REFERENCES customers (app, customer)
+            ) \(type.strict)
+            """,
+            "CREATE INDEX grants_by_customer ON grants (app, customer, environment)",
+            "CREATE INDEX grants_by_turn ON grants (app, turns_at_ms) "
+                + "WHERE turns_at_ms IS NOT NULL",
+            // The SHA-256 of ids of people who were erased: a token of theirs, which a document
+            // holds for ever, means nobody any more.
+            """
+            CREATE TABLE erasures (
+                app \(type.text) NOT NULL,
+                id_hash \(type.bytes) NOT NULL CHECK (length(id_hash) = 32),
+                erased_at_ms \(type.integer) NOT NULL,
+                PRIMARY KEY (app, id_hash)
+            ) \(type.strictByKey)
+            """,
+        ]
+    }
+
+    private static func ownershipTables(_ type: Dialect) -> [String] {
+        [
+            // `transfer` is the number of the event that told of it.
+            """
+            CREATE TABLE transfers (
+                app \(type.text) NOT NULL,
+                transfer \(type.integer) NOT NULL,
+                environment \(type.text) NOT NULL CHECK (environment IN ('production', 'sandbox')),
+                purchase \(type.text) NOT NULL,
+                kind \(type.text) NOT NULL CHECK (kind IN ('moved', 'shared')),
+                former \(type.text),
+                customer \(type.text) NOT NULL,
+                evidence \(type.text) NOT NULL CHECK (evidence IN ('device', 'token', 'support')),
+                reason \(type.text) NOT NULL,
+                at_ms \(type.integer) NOT NULL,
+                undone_at_ms \(type.integer),
+                PRIMARY KEY (app, transfer)
+            ) \(type.strict)
+            """,
+            "CREATE INDEX transfers_by_customer ON transfers (app, customer)",
+            "CREATE INDEX transfers_by_former ON transfers (app, former) WHERE former IS NOT NULL",
+            // Customers who have a purchase beside its owner.
+            """
+            CREATE TABLE shares (
+                app \(type.text) NOT NULL,
+                environment \(type.text) NOT NULL CHECK (environment IN ('production', 'sandbox')),
+                purchase \(type.text) NOT NULL,
+                customer \(type.text) NOT NULL,
+                since_ms \(type.integer) NOT NULL,
+                PRIMARY KEY (app, purchase, environment, customer),
+                FOREIGN KEY (app, customer) REFERENCES customers (app, customer)
+            ) \(type.strictByKey)
+            """,
+            "CREATE INDEX shares_by_customer ON shares (app, customer, environment)",
+            // Purchases that nobody may take from their owner.
+            """
+            CREATE TABLE blocks (
+                app \(type.text) NOT NULL,
+                environment \(type.text) NOT NULL CHECK (environment IN ('production', 'sandbox')),
+                purchase \(type.text) NOT NULL,
+                reason \(type.text) NOT NULL,
+                since_ms \(type.integer) NOT NULL,
+                PRIMARY KEY (app, purchase, environment)
+            ) \(type.strictByKey)
+            """,
+        ]
+    }
+}

@@ -1,0 +1,67 @@
+import Foundation
+import Ledger
+import Testing
+
+/// A row of `Tables/claims.txt`.
+private struct ClaimRow: CustomTestStringConvertible, Sendable {
+    var text: String
+    var claim: Claim
+    var verdicts: [String]
+    var testDescription: String { text }
+
+    init(_ line: String) throws {
+        text = line
+        guard let match = line.wholeMatch(of: #/(\w+)(?: by (\w+))?, names (\w+)(.*): (.+)/#) else {
+            throw Unreadable(line: line)
+        }
+        let flags = match.4.split(separator: ", ").map(String.init)
+        claim = Claim(
+            owner: match.2.flatMap { Claim.Evidence(rawValue: String($0)) }.map {
+                Claim.Owner(
+                    CustomerID(rawValue: String(match.1)), by: $0,
+                    isBlocked: flags.contains("blocked"))
+            },
+            named: match.3 == "nobody" ? nil : CustomerID(rawValue: String(match.3)),
+            claimant: "ben", isShared: flags.contains("shared"),
+            isInUse: flags.contains("in use"), isUsedUp: flags.contains("used up"))
+        verdicts = match.5.components(separatedBy: " | ")
+    }
+
+    struct Unreadable: Error { var line: String }
+
+    static func all() throws -> [ClaimRow] {
+        let file = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "Tables/claims.txt")
+        return try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
+            .filter { !$0.hasPrefix("#") }.map { try ClaimRow(String($0)) }
+    }
+}
+
+extension Claim.Verdict {
+    fileprivate var text: String {
+        switch self {
+        case .theirs: "theirs"
+        case .link(let evidence): "link \(evidence.rawValue)"
+        case .move(let evidence): "move \(evidence.rawValue)"
+        case .share: "share"
+        case .refuse(let refusal): refusal.rawValue
+        }
+    }
+}
+
+@Suite struct ClaimTests {
+    @Test func `each claim comes out as the table says, under each policy`() throws {
+        let rows = try ClaimRow.all()
+        #expect(rows.count == 21)
+        for row in rows {
+            let found = Claim.Policy.allCases.map { row.claim.verdict(under: $0).text }
+            #expect(found == row.verdicts, "\(row.text)")
+        }
+    }
+
+    @Test func `a device of somebody never heard of takes nothing that is kept`() {
+        let claim = Claim(owner: .init("anna", by: .device), named: nil, claimant: nil)
+        #expect(claim.verdict(under: .keep) == .refuse(.kept))
+        #expect(claim.verdict(under: .transfer) == .move(by: .device))
+    }
+}

@@ -1,0 +1,89 @@
+import Ledger
+import Testing
+
+/// Who may take which offer, by what they bought.
+@Suite struct OfferCatalogueTests {
+    private static let now = Instant(milliseconds: 1_700_000_000_000)
+    private static let catalogue = OfferCatalogue(products: [
+        "pro.monthly": .init(
+            group: "G", hasIntroductory: true, promotional: ["promo"], winBack: ["back"],
+            codes: [
+                .init(id: "NEW", customers: [.new]), .init(id: "OLD", customers: [.lapsed]),
+                .init(id: "ALL", customers: [.new, .subscribed, .lapsed]),
+            ]),
+        "other.monthly": .init(group: "H", hasIntroductory: true),
+        "pro.yearly": .init(group: "G"),
+    ])
+
+    private struct Bought {
+        var daysAgo = 10
+        var terms = Terms.full
+        var offer: Offer?
+        var ownership = Ledger.Ownership.purchased
+        var isRefunded = false
+        var group: String? = "G"
+    }
+
+    private func why(_ bought: [Bought], _ name: String) -> OfferAnswer.Why? {
+        let timelines = bought.enumerated().map { index, one in
+            let id = TransactionID(rawValue: "\(index)")
+            let from = Self.now - .days(one.daysAgo)
+            let payment = Payment(
+                transaction: id, product: "pro.yearly", from: from, until: from + .days(30),
+                terms: one.terms, offer: one.offer, ownership: one.ownership,
+                revocation: one.isRefunded
+                    ? Revocation(at: from + .days(1), kind: .refund) : nil, group: one.group)
+            let purchase = PurchaseID(id, in: .production)
+            let isOff = Renewal(willRenew: false)
+            return Timeline(
+                of: purchase,
+                [
+                    Fact(about: purchase, attestedAt: from, .payment(payment)),
+                    Fact(about: purchase, attestedAt: from, .renewal(isOff)),
+                ])
+        }
+        let answers = Self.catalogue.answers(for: timelines, at: Self.now, rules: AccessRules())
+        return answers.first { ($0.id ?? $0.product.rawValue) == name }?.why
+    }
+
+    private static let running = Bought()
+    private static let over = Bought(daysAgo: 40)
+
+    @Test func `the introductory offer is for those who had none in the group, and have nothing`() {
+        let name = "pro.monthly"
+        #expect(why([], name) == .neverSubscribed)
+        #expect(why([Self.running], name) == .isSubscribed)
+        #expect(why([Self.over], name) == .neverIntroduced)
+        let offer = Offer(.introductory)
+        #expect(why([Bought(daysAgo: 40, terms: .offer, offer: offer)], name) == .hadIntroductory)
+        #expect(why([Bought(daysAgo: 40, terms: .trial)], name) == .hadIntroductory)
+        let refunded = Bought(terms: .trial, offer: offer, isRefunded: true)
+        #expect(why([refunded], name) == .hadIntroductory)
+        #expect(why([Bought(daysAgo: 40, ownership: .familyShared)], name) == .neverSubscribed)
+    }
+
+    @Test func `what was had in another group does not count`() {
+        #expect(why([Bought(terms: .trial)], "other.monthly") == .neverSubscribed)
+        #expect(why([Bought(terms: .trial, group: "H")], "pro.monthly") == .neverSubscribed)
+        // A receipt names no group: then the product does.
+        #expect(why([Bought(group: nil)], "pro.monthly") == .isSubscribed)
+    }
+
+    @Test func `promotional offers are for those who were there, win-back for those who left`() {
+        #expect(why([], "promo") == .wasNeverSubscribed)
+        #expect(why([Self.running], "promo") == .isOrWasSubscribed)
+        #expect(why([Self.over], "promo") == .isOrWasSubscribed)
+        #expect(why([], "back") == .hasNotEnded)
+        #expect(why([Self.running, Self.over], "back") == .hasNotEnded)
+        #expect(why([Self.over], "back") == .subscriptionEnded)
+    }
+
+    @Test func `a code is for whom it was made, and once`() {
+        #expect(why([], "NEW") == .codeIsForThem)
+        #expect(why([Self.running], "NEW") == .codeIsForOthers)
+        #expect(why([Self.over], "OLD") == .codeIsForThem)
+        let redeemed = Bought(daysAgo: 40, terms: .offer, offer: Offer(.code, id: "ALL"))
+        #expect(why([redeemed], "ALL") == .codeIsRedeemed)
+        #expect(why([Self.running], "ALL") == .codeIsForThem)
+    }
+}

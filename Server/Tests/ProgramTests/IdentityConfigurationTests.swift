@@ -1,0 +1,64 @@
+import AppStoreFormats
+import Engine
+import Ledger
+import Testing
+
+@testable import Program
+
+@Suite struct IdentityConfigurationTests {
+    private static let secret = "0123456789abcdef0123456789abcdef"
+
+    private func settings(_ text: String) throws(ConfigurationFailure) -> AppSettings? {
+        let lines = text.split(separator: "\n").map { "    \($0)" }
+        let app = ["apps:", "  a:", "    bundle_id: x"] + lines
+        let file = try ConfigurationFile(
+            app.joined(separator: "\n"), environment: ["SECRET": Self.secret, "SHORT": "abc"]
+        ) { name in
+            name == "secret.txt" ? Array("\(Self.secret)\n".utf8) : nil
+        }
+        return file.apps.first?.settings
+    }
+
+    @Test func `without a word purchases stay with whom they were first`() throws {
+        let app = try #require(try settings("products: {p: [pro]}"))
+        #expect(app.restore(in: .production) == .keep && app.restore(in: .sandbox) == .keep)
+        #expect(app.proof == nil)
+    }
+
+    @Test func `a policy is for both environments, or one for each`() throws {
+        let both = try settings("restore: transfer_if_inactive")
+        #expect(both?.restore(in: .sandbox) == .transferIfInactive)
+        let one = try settings("restore: {sandbox: share}")
+        #expect(one?.restore(in: .sandbox) == .share && one?.restore(in: .production) == .keep)
+    }
+
+    @Test(arguments: [
+        "identity: {proof: hmac, secret_env: SECRET}",
+        "identity: {proof: hmac, secret_file: secret.txt}",
+    ]) func `a proof has a secret, from a variable or a file`(text: String) throws {
+        #expect(try settings(text)?.proof == .hmac(AppSecret(Self.secret)))
+    }
+
+    @Test func `tokens live for an hour, for as long as is said, or are left out`() throws {
+        #expect(try settings("products: {p: [pro]}")?.tokens == TokenRules())
+        let rules = try settings("tokens: {minutes: 5, issuer: https://iap.example.com}")?.tokens
+        #expect(rules == TokenRules(life: .seconds(300), issuer: "https://iap.example.com"))
+        #expect(try #require(try settings("tokens: false")).tokens == nil)
+    }
+
+    @Test(arguments: [
+        ("tokens: {minutes: 0}", "Choose 1 to 1440."),
+        ("tokens: {minute: 1}", "Did you mean minutes?"),
+        ("restore: move", "Write one of keep, transfer, transfer_if_inactive, share."),
+        ("restore: {prodution: keep}", "Did you mean production?"),
+        ("identity: {proof: magic}", "is no proof of identity"),
+        ("identity: {secret_env: SECRET}", "identity has no proof."),
+        ("identity: {proof: hmac, secret_env: SHORT}", "at least 32 characters"),
+        ("identity: {proof: hmac, secret_env: NONE}", "There is no secret to check proofs with."),
+        ("identity: {proof: jwt, public_key_file: x.pem}", "holds no public key"),
+    ]) func `a mistake is named, with what to do`(text: String, says: String) throws {
+        let failure = #expect(throws: ConfigurationFailure.self) { try settings(text) }
+        let said = failure?.complaints.map(\.description) ?? []
+        #expect(said.contains { $0.contains(says) }, "\(said)")
+    }
+}

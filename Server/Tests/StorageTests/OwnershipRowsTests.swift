@@ -1,0 +1,166 @@
+import Ledger
+import Storage
+import Testing
+
+/// Purchases that move, are shared, and are forgotten with their people.
+@Suite struct OwnershipRowsTests {
+    private static let people: [CustomerID] = ["anna", "ben", "cleo"]
+
+    private func fill(_ store: Store) async throws {
+        try await store.keep(1)
+        try await store.transaction { tx in
+            for person in Self.people { _ = try tx.customer(person, in: app, at: now) }
+            try tx.link(purchase, to: "anna", by: .device, in: app, at: now)
+        }
+    }
+
+    private func events(_ store: Store) async throws -> [Event] {
+        try await store.reading { try $0.events(of: app, after: 0, limit: 100) }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `both sides of a move are told, and its number leads back`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore { store in
+            try await fill(store)
+            let transfer = try await store.transaction {
+                try $0.move(purchase, to: "ben", by: .device, in: app, at: now + .days(1))
+            }
+            let told = try await events(store).suffix(2)
+            #expect(told.map(\.entry.change.kind) == [.movedAway, .moved])
+            #expect(told.map(\.entry.customer) == ["anna", "ben"])
+            #expect(told.map(\.entry.other) == ["ben", "anna"])
+            #expect(told.last?.sequence == transfer.number)
+            #expect(transfer.former == "anna")
+            let ofAnna = try await store.reading { try $0.transfers(of: "anna", in: app) }
+            let ofBen = try await store.reading { try $0.transfers(of: "ben", in: app) }
+            #expect(ofAnna == [transfer] && ofBen == [transfer])
+
+            try await store.transaction { try $0.undo(transfer, in: app, at: now + .days(2)) }
+            let link = try await store.reading { try $0.link(of: purchase, in: app) }
+            #expect(link == Link(customer: "anna", evidence: .support, since: now + .days(2)))
+            let undone = try await store.reading { try $0.transfer(transfer.number, in: app) }
+            #expect(undone?.undoneAt == now + .days(2))
+            #expect(try await store.reading { try $0.logDifferences() }.count == 0)
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `a purchase that was nobody's is nobody's again when its move is undone`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore { store in
+            try await store.keep(1)
+            let transfer = try await store.transaction { tx in
+                _ = try tx.customer("anna", in: app, at: now)
+                return try tx.move(purchase, to: "anna", by: .support, in: app, at: now)
+            }
+            #expect(transfer.former == nil)
+            try await store.transaction { try $0.undo(transfer, in: app, at: now) }
+            #expect(try await store.reading { try $0.link(of: purchase, in: app) } == nil)
+            #expect(try await events(store).last?.entry.change.kind == .unlinked)
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `of customers that become one each share stands once, and none beside the link`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore { store in
+            try await fill(store)
+            try await store.transaction { tx in
+                try tx.share(purchase, with: "ben", in: app, at: now)
+                try tx.share(purchase, with: "cleo", in: app, at: now)
+                try tx.merge("cleo", into: "ben", in: app, at: now)
+            }
+            func shared(_ person: CustomerID) async throws -> Int {
+                try await store.reading {
+                    try $0.sharedTimelines(with: person, in: app, environment: .production).count
+                }
+            }
+            #expect(try await shared("ben") == 1)
+            #expect(try await shared("cleo") == 0)
+            try await store.transaction { try $0.merge("ben", into: "anna", in: app, at: now) }
+            #expect(try await shared("anna") == 0)
+            let link = try await store.reading { try $0.link(of: purchase, in: app) }
+            #expect(link?.customer == "anna")
+            let moved = try await store.transaction {
+                try $0.transfers(of: "anna", in: app).map(\.customer)
+            }
+            #expect(moved == ["anna", "anna"])
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `whoever is forgotten stands nowhere, and the log is whole`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore { store in
+            try await fill(store)
+            try await store.transaction { tx in
+                try tx.addID("phone", to: "anna", in: app, at: now)
+                _ = try tx.move(purchase, to: "ben", by: .device, in: app, at: now)
+                _ = try tx.move(purchase, to: "anna", by: .support, in: app, at: now)
+                let grant = Grant(
+                    id: "g", entitlement: "pro", from: now, until: now + .days(1),
+                    reason: "a secret")
+                try tx.add(KeptGrant(grant, to: "anna", in: .production), in: app)
+                let anna = StoredCustomer(customer: "anna", ids: ["anna", "phone"])
+                try tx.erase(
+                    anna, names: ["anna": "erased_1", "phone": "erased_2"],
+                    hashes: [[UInt8](repeating: 1, count: 32)], in: app, at: now)
+            }
+            let log = try await events(store)
+            let names = log.flatMap { [$0.entry.customer, $0.entry.other] }.compactMap(\.self)
+            #expect(Set(names) == ["erased_1", "erased_2", "ben"])
+            #expect(log.compactMap(\.entry.change.grant).map(\.reason) == [""])
+            #expect(log.last?.entry.change.kind == .customerErased)
+            #expect(try await store.reading { try $0.logDifferences() }.count == 0)
+            let rest = try await store.reading { tx in
+                (
+                    try tx.customer(known: "phone", in: app), try tx.link(of: purchase, in: app),
+                    try tx.transfers(of: "ben", in: app)
+                )
+            }
+            #expect(rest.0 == nil && rest.1 == nil && rest.2 == [])
+            #expect(
+                try await store.reading {
+                    try $0.isErased([UInt8](repeating: 1, count: 32), in: app)
+                })
+            let isNew = try await store.transaction {
+                try $0.customer("anna", in: app, at: now).ids == ["anna"]
+            }
+            #expect(isNew)
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `the end of a grant is told once, at its time`(driver: Driver) async throws {
+        try await driver.withStore { store in
+            let dialect = store.database.dialect
+            try await store.transaction { tx in
+                _ = try tx.customer("anna", in: app, at: now)
+                for (name, days) in [("a", 1), ("b", 3)] {
+                    let grant = Grant(
+                        id: GrantID(rawValue: name), entitlement: "pro", from: now,
+                        until: now + .days(days), reason: "")
+                    try tx.add(KeptGrant(grant, to: "anna", in: .production), in: app)
+                }
+            }
+            for (count, isDue) in [(1, true), (0, false)] {
+                let then = now + .days(2)
+                #expect(
+                    try await store.reading { try $0.hasEndedGrants(of: app, dueBy: then) }
+                        == isDue)
+                let told = try await store.transaction {
+                    try $0.tellEndedGrants(of: app, dueBy: then, limit: 10, dialect)
+                }
+                #expect(told == count)
+            }
+            let last = try await events(store).last?.entry
+            #expect(last?.change.kind == .grantEnded && last?.change.at == now + .days(1))
+            #expect(last?.change.grant?.id == "a" && last?.cause == .time)
+        }
+    }
+}

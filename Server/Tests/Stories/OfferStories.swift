@@ -1,0 +1,205 @@
+import AppStoreFormats
+import Crypto
+import Foundation
+import Ledger
+import Simulator
+import Testing
+
+@testable import Program
+
+/// Offers that our server allows and signs, and the simulator's store takes or refuses.
+@Suite(.serialized) struct OfferStories {
+    private static let token = "0F4C7B9E-1D2A-4C3B-8E5F-6A7B8C9D0E1F"
+
+    /// The example app, whose monthly product has an offer of each kind, and a key pair that signs.
+    private static func app() throws -> AppConfiguration {
+        var shop = try ExampleShop.file()
+        let key = P256.Signing.PrivateKey().derRepresentation.base64EncodedString()
+        shop.offersKey = StoreKitOffersKey(id: "CA75CA75", privateKey: key)
+        let group = try #require(
+            shop.groups.firstIndex { group in
+                group.subscriptions.contains { $0.id == "pro.monthly" }
+            })
+        for index in shop.groups[group].subscriptions.indices
+        where shop.groups[group].subscriptions[index].id == "pro.monthly" {
+            let month = try #require(shop.groups[group].subscriptions[index].subscription?.period)
+            func offer(_ type: OfferType, _ id: String?) -> StoreKitOffer {
+                StoreKitOffer(
+                    type: type, id: id, discount: .payAsYouGo, period: month, price: 990)
+            }
+            var code = offer(.code, "SPRING")
+            code.customers = [.new, .expired]
+            shop.groups[group].subscriptions[index].subscription?.introductoryOffers = [
+                offer(.introductory, nil)
+            ]
+            shop.groups[group].subscriptions[index].subscription?.promotionalOffers = [
+                offer(.promotional, "stay")
+            ]
+            shop.groups[group].subscriptions[index].subscription?.winBackOffers = [
+                offer(.winBack, "back")
+            ]
+            shop.groups[group].subscriptions[index].subscription?.codeOffers = [code]
+        }
+        var app = birds
+        app.storeKit = shop
+        app.settings.offers = OfferCatalogue(shop)
+        return app
+    }
+
+    private static func buy(_ order: JSON, in shop: Shop) async throws -> Wire.Answer {
+        try await shop.simulator.send(
+            "POST", "/_sim/devices/anna-1/purchases", body: order.bytes)
+    }
+
+    private static func subscribe(in shop: Shop) async throws -> JSON {
+        try await shop.addDevice("anna", ["app_account_token": .string(token)])
+        let bought = try await buy(["product_id": "pro.monthly", "offer": "none"], in: shop).json
+        try await shop.server.post(
+            "/v1/purchases",
+            [
+                "customer_id": "anna",
+                "signed_transactions": [.string(try bought.text("signed_transaction"))],
+            ])
+        return bought
+    }
+
+    /// What may be taken of the monthly product, by our answer.
+    private static func eligible(in shop: Shop) async throws -> Set<String> {
+        let list = try await shop.server.get("/v1/customers/anna/offers")
+        let items = (list["items"]?.array ?? []).filter {
+            $0["product_id"] == "pro.monthly" && $0["eligible"] == true
+        }
+        return Set(try items.map { try $0.text("kind") })
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `a signature in either form is taken by the store, and once`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database, app: try Self.app()) { shop in
+            let bought = try await Self.subscribe(in: shop)
+            let forms: [JSON] = [
+                [
+                    "customer_id": "anna", "product_id": "pro.monthly", "offer_id": "stay",
+                    "kind": "promotional_v1", "app_account_token": .string(Self.token),
+                ],
+                [
+                    "customer_id": "anna", "product_id": "pro.monthly", "offer_id": "stay",
+                    "kind": "promotional",
+                    "transaction_id": .string(try bought.text("transaction_id")),
+                ],
+            ]
+            for form in forms {
+                let signed = try await shop.server.post("/v1/offers/signatures", form)
+                var offer: JSON = ["id": "stay"]
+                if let jws = signed["compact_jws"] {
+                    offer = ["id": "stay", "jws": jws]
+                } else {
+                    let signature: JSON = [
+                        "key_id": try #require(signed["key_id"]),
+                        "nonce": try #require(signed["nonce"]),
+                        "timestamp": try #require(signed["timestamp"]),
+                        "signature": try #require(signed["signature"]),
+                    ]
+                    offer = ["id": "stay", "signature": signature]
+                }
+                let order: JSON = [
+                    "product_id": "pro.monthly", "offer": offer,
+                    "app_account_token": .string(Self.token),
+                ]
+                let taken = try await Self.buy(order, in: shop)
+                #expect(taken.status == 200, "\(String(decoding: taken.body, as: UTF8.self))")
+                let again = try await Self.buy(order, in: shop)
+                #expect(try again.json["code"] == "invalid_offer_signature")
+            }
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `our word on the introductory offer is the store's`(isNew: Bool) async throws {
+        try await withShop(on: .sqlite, app: try Self.app()) { shop in
+            if isNew {
+                try await shop.addDevice("anna", [:])
+            } else {
+                // An introductory month that ended.
+                try await shop.addDevice("anna", [:])
+                let first = try await Self.buy(["product_id": "pro.monthly"], in: shop).json
+                try await shop.server.post(
+                    "/v1/purchases",
+                    [
+                        "customer_id": "anna",
+                        "signed_transactions": [.string(try first.text("signed_transaction"))],
+                    ])
+                try await shop.simulator.post("/_sim/subscriptions/anna:pro.monthly/cancel")
+                try await shop.simulator.post("/_sim/clock", ["advance": "P40D"])
+            }
+            let signed = try await shop.server.post(
+                "/v1/offers/signatures",
+                [
+                    "customer_id": "anna", "product_id": "pro.monthly", "kind": "introductory",
+                    "transaction_id": "704000000000001",
+                ])
+            #expect(signed["allows_introductory"] == .bool(isNew))
+            let bought = try await Self.buy(
+                [
+                    "product_id": "pro.monthly",
+                    "introductory_eligibility": try #require(signed["compact_jws"]),
+                ], in: shop
+            ).json
+            let jws = try #require(CompactJWS(try bought.text("signed_transaction")))
+            let payload = try JSON(parsing: try #require(jws.payload))
+            #expect((payload["offerType"]?.integer == 1) == isNew)
+        }
+    }
+
+    @Test func `who may take what follows from what they bought`() async throws {
+        try await withShop(on: .sqlite, app: try Self.app()) { shop in
+            #expect(try await Self.eligible(in: shop) == ["introductory", "code"])
+            _ = try await Self.subscribe(in: shop)
+            #expect(try await Self.eligible(in: shop) == ["promotional"])
+            try await shop.simulator.post("/_sim/subscriptions/anna:pro.monthly/cancel")
+            try await shop.simulator.post("/_sim/clock", ["advance": "P40D"])
+            #expect(
+                try await Self.eligible(in: shop)
+                    == ["introductory", "promotional", "win_back", "code"])
+            for offer in ["back", "SPRING"] {
+                let taken = try await Self.buy(
+                    ["product_id": "pro.monthly", "offer": .string(offer)], in: shop)
+                #expect(taken.status == 200, "\(offer)")
+                try await shop.simulator.post("/_sim/subscriptions/anna:pro.monthly/cancel")
+                try await shop.simulator.post("/_sim/clock", ["advance": "P400D"])
+            }
+            #expect(try await !Self.eligible(in: shop).contains("code"))
+        }
+    }
+
+    @Test func `an app signs for whom an offer is, a server for whomever it wants`() async throws {
+        try await withShop(on: .sqlite, app: try Self.app()) { shop in
+            let order: JSON = [
+                "customer_id": "ben", "product_id": "pro.monthly", "offer_id": "stay",
+                "kind": "promotional",
+            ]
+            let byApp = try await shop.server.send(
+                "POST", "/v1/offers/signatures", body: order.bytes)
+            #expect(byApp.status == 409)
+            #expect(try byApp.json["code"] == "offer_not_for_customer")
+            let server = Wire(base: shop.server.base, bearer: Shop.secretKey)
+            #expect(try await server.post("/v1/offers/signatures", order)["compact_jws"] != nil)
+            let unknown: JSON = [
+                "customer_id": "ben", "product_id": "pro.monthly", "offer_id": "go",
+                "kind": "promotional",
+            ]
+            let none = try await server.send("POST", "/v1/offers/signatures", body: unknown.bytes)
+            #expect(try none.json["code"] == "offer_unknown")
+        }
+        try await withShop(on: .sqlite) { shop in
+            let order: JSON = [
+                "customer_id": "ben", "product_id": "pro.monthly", "offer_id": "stay",
+                "kind": "promotional",
+            ]
+            let answer = try await shop.server.send(
+                "POST", "/v1/offers/signatures", body: order.bytes)
+            #expect(try answer.json["code"] == "offers_key_missing")
+        }
+    }
+}

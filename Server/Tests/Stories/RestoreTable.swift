@@ -1,0 +1,59 @@
+import Foundation
+import Ledger
+
+/// A row of `Tables/restore.txt`: the text says what its columns are.
+struct RestoreRow: Hashable, CustomStringConvertible, Sendable {
+    var policy: Claim.Policy
+    var path: Path
+    var answer: String
+    var owner: String
+    var users: String
+    var toldFormer: String
+    var toldBen: String
+    var usersAfterUndo: String
+
+    enum Path: String, CaseIterable, Sendable {
+        case purchase
+        case restore
+        case refunded
+        case notification
+        case alias
+        case token
+        case tokenUnheard = "token unheard"
+        case tokenDiffers = "token differs"
+        case tokenLater = "token later"
+        case support
+        case blocked
+        case usedUp = "used up"
+    }
+
+    var description: String { "\(policy.rawValue), \(path.rawValue)" }
+
+    struct Unreadable: Error { var line: String }
+
+    static func rows(of policy: Claim.Policy) throws -> [RestoreRow] {
+        let file = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "Tables/restore.txt")
+        var rows: [RestoreRow] = []
+        var current: Claim.Policy?
+        for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n") {
+            if line.hasPrefix("#") { continue }
+            if line.hasPrefix("[") {
+                current = Claim.Policy(rawValue: String(line.dropFirst().dropLast()))
+                continue
+            }
+            let cells = line.split(separator: "|").map {
+                $0.trimmingCharacters(in: .whitespaces)
+            }
+            guard let current, cells.count == 7, let path = Path(rawValue: cells[0]) else {
+                throw Unreadable(line: String(line))
+            }
+            rows.append(
+                RestoreRow(
+                    policy: current, path: path, answer: cells[1], owner: cells[2],
+                    users: cells[3], toldFormer: cells[4], toldBen: cells[5],
+                    usersAfterUndo: cells[6]))
+        }
+        return rows.filter { $0.policy == policy }
+    }
+}

@@ -1,0 +1,220 @@
+import AppStoreFormats
+import Engine
+import Ledger
+import Testing
+
+/// What support gives, moves, finds, explains and forgets.
+@Suite(.serialized) struct SupportStories {
+    private static let token = "0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
+
+    /// Buys on an account's first device, and posts it as a customer.
+    private static func buy(
+        _ account: String, _ product: String = "pro.monthly", as customer: String, in shop: Shop,
+        _ more: [String: JSON] = [:]
+    ) async throws -> JSON {
+        try await shop.addDevice(account, more)
+        let bought = try await shop.simulator.post(
+            "/_sim/devices/\(account)-1/purchases", ["product_id": .string(product)])
+        try await shop.server.post(
+            "/v1/purchases",
+            [
+                "customer_id": .string(customer),
+                "signed_transactions": [.string(try bought.text("signed_transaction"))],
+            ])
+        return bought
+    }
+
+    private static func support(_ shop: Shop) -> Wire {
+        Wire(base: shop.server.base, bearer: Shop.secretKey)
+    }
+
+    private static func types(_ shop: Shop, of customer: String? = nil) async throws -> [String] {
+        let query = customer.map { "&customer_id=\($0)" } ?? ""
+        let list = try await support(shop).get("/v1/events?limit=500\(query)")
+        return try (list["items"]?.array ?? []).map { try $0.text("type") }
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `a grant ends at its time, and that is told`(database: StoryDatabase) async throws {
+        try await withShop(on: database) { shop in
+            let support = Self.support(shop)
+            try await support.post(
+                "/v1/customers/anna/grants",
+                ["entitlement": "pro", "until": "2026-01-08T12:00:00Z", "reason": "outage"])
+            #expect(try await shop.entitlement("pro", of: "anna")?["state"] == "granted")
+            try await shop.simulator.post("/_sim/clock", ["set": "2026-01-08T11:59:59.999Z"])
+            #expect(try await shop.entitlement("pro", of: "anna")?["active"] == true)
+            #expect(try await Self.types(shop) == ["granted"])
+            try await shop.simulator.post("/_sim/clock", ["set": "2026-01-08T12:00:00Z"])
+            #expect(try await shop.entitlement("pro", of: "anna")?["state"] == "expired")
+            while try await shop.engine.tellTurns() > 0 {}
+            #expect(try await Self.types(shop) == ["granted", "grant_ended"])
+            #expect(try await shop.engine.tellTurns() == 0)
+            let text = try await shop.engine.explain("anna", app: "birds", environment: .production)
+            #expect(
+                text.contains("pro given by hand until 2026-01-08 12:00 UTC: outage"), "\(text)")
+        }
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `a person is forgotten, and the money facts stay as nobody's`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database) { shop in
+            let support = Self.support(shop)
+            let bought = try await Self.buy(
+                "anna", as: "anna", in: shop, ["app_account_token": .string(Self.token)])
+            try await support.post(
+                "/v1/customers/anna/aliases", ["customer_id": .string(Self.token)])
+            try await support.post(
+                "/v1/customers/anna/grants", ["entitlement": "plus", "reason": "anna@example.com"])
+            let documents = try await shop.engine.rebuild(verifyOnly: true).documents
+
+            let first = try await support.send("DELETE", "/v1/customers/\(Self.token)")
+            #expect(try first.json["unlinked_purchases"] == 1)
+            let again = try await support.send("DELETE", "/v1/customers/anna")
+            #expect(try again.json["unlinked_purchases"] == 0)
+            for id in ["anna", Self.token] {
+                let customer = try await shop.server.get("/v1/customers/\(id)")
+                #expect(customer["entitlements"]?.members?.isEmpty == true)
+                #expect(customer["aliases"] == [])
+                #expect(try await Self.types(shop, of: id) == [])
+            }
+            let log = try await support.send("GET", "/v1/events?limit=500")
+            let text = String(decoding: log.body, as: UTF8.self)
+            #expect(!text.contains("\"anna\"") && !text.contains("example.com"))
+            #expect(text.contains("unlinked") && text.contains("customer_erased"))
+            let rebuilt = try await shop.engine.rebuild(verifyOnly: true)
+            #expect(rebuilt.isClean && rebuilt.documents == documents, "\(rebuilt)")
+            let original = try bought.text("original_transaction_id")
+            let found = try await support.get("/v1/customers?query=\(original)")
+            #expect(found["items"]?.array?.first?["customer_id"]?.string == nil)
+            #expect(found["items"]?.array?.count == 1)
+        }
+    }
+
+    @Test func `whoever was forgotten and comes again begins with what their device shows`()
+        async throws
+    {
+        try await withShop(on: .sqlite) { shop in
+            let bought = try await Self.buy(
+                "anna", as: Self.token, in: shop, ["app_account_token": .string(Self.token)])
+            _ = try await Self.support(shop).send("DELETE", "/v1/customers/\(Self.token)")
+            try await shop.server.post(
+                "/v1/customers/anna/aliases", ["customer_id": .string(Self.token)])
+            #expect(try await shop.entitlement("pro", of: "anna") == nil)
+            try await shop.server.post(
+                "/v1/purchases",
+                [
+                    "customer_id": "anna",
+                    "signed_transactions": [.string(try bought.text("signed_transaction"))],
+                ])
+            #expect(try await shop.entitlement("pro", of: "anna")?["active"] == true)
+        }
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `a history tells what was bought, decided and told, in its order`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database) { shop in
+            let support = Self.support(shop)
+            let bought = try await Self.buy("ben", as: "ben", in: shop)
+            let original = try bought.text("original_transaction_id")
+            try await shop.simulator.post("/_sim/clock", ["advance": "P1D"])
+            let order: JSON = ["original_transaction_id": .string(original), "reason": "ticket 9"]
+            try await support.post("/v1/customers/anna/transfers", order)
+            try await support.post("/v1/customers/anna/blocks", order)
+            try await support.post(
+                "/v1/customers/anna/grants", ["entitlement": "pro", "reason": "ticket 9"])
+            let history = try await support.get("/v1/customers/anna/history?limit=1000")
+            let items = history["items"]?.array ?? []
+            let times = try items.map { try $0.text("at") }
+            #expect(times == times.sorted())
+            let kinds = Set(try items.map { try $0.text("kind") })
+            #expect(kinds == ["fact", "link", "transfer", "block", "grant", "event"])
+            let sentences = try items.map { try $0.text("sentence") }
+            #expect(
+                sentences.contains(
+                    "Purchase \(original) moved from ben to anna, by support: ticket 9.")
+            )
+            let page = try await support.get("/v1/customers/anna/history?limit=2")
+            #expect(page["items"]?.array?.count == 2 && page["next_cursor"] == "2")
+            let text = try await shop.engine.explain("anna", app: "birds", environment: .production)
+            #expect(text.contains("moved from ben to anna") && text.contains("given by hand"))
+        }
+    }
+
+    @Test func `a term that is not to be bought twice is advised against while one runs`()
+        async throws
+    {
+        var app = birds
+        app.settings.terms.overlap = .refuse
+        try await withShop(on: .sqlite, app: app) { shop in
+            let question: JSON = ["customer_id": "anna", "product_id": "season.spring"]
+            let free = try await shop.server.post("/v1/purchases/preview", question)
+            #expect(free["product"]?["buy"] == true)
+            _ = try await Self.buy("anna", "season.spring", as: "anna", in: shop)
+            let running = try await shop.server.post("/v1/purchases/preview", question)
+            #expect(running["product"]?["buy"] == false)
+            #expect(running["product"]?["why"] == "term_runs")
+            try await shop.simulator.post("/_sim/clock", ["advance": "P95D"])
+            let over = try await shop.server.post("/v1/purchases/preview", question)
+            #expect(over["product"]?["buy"] == true)
+        }
+    }
+
+    @Test func `before buying it is told that the store account pays for somebody else`()
+        async throws
+    {
+        try await withShop(on: .sqlite) { shop in
+            let bought = try await Self.buy("shared", as: "anna", in: shop)
+            let signed: JSON = [.string(try bought.text("signed_transaction"))]
+            let question: JSON = [
+                "customer_id": "ben", "signed_transactions": signed, "product_id": "pro.yearly",
+            ]
+            let byApp = try await shop.server.post("/v1/purchases/preview", question)
+            #expect(byApp["product"]?["why"] == "store_account_of_another")
+            #expect(byApp["purchases"]?.array?.first?["owner"] == "another")
+            #expect(byApp["purchases"]?.array?.first?["owner_id"]?.string == nil)
+            let byServer = try await Self.support(shop).post("/v1/purchases/preview", question)
+            #expect(byServer["purchases"]?.array?.first?["owner_id"] == "anna")
+            #expect(try await Self.types(shop, of: "ben") == [])
+            let own: JSON = ["customer_id": "anna", "product_id": "pro.monthly"]
+            let had = try await shop.server.post("/v1/purchases/preview", own)
+            #expect(had["product"]?["why"] == "already_had")
+        }
+    }
+
+    @Test func `where proofs are wanted an app speaks for nobody without one`() async throws {
+        var app = birds
+        app.settings.proof = .hmac(AppSecret("0123456789abcdef0123456789abcdef"))
+        // HMAC-SHA256 of "anna", by Python.
+        let proof = "d662e85040070d4d15c292ca6947ef75c6ce569dbb36194cd0b7747d1d10dbb5"
+        try await withShop(on: .sqlite, app: app) { shop in
+            let header = ["Perennial-Customer-Proof": proof]
+            func answer(_ path: String, _ headers: [String: String] = [:]) async throws -> JSON {
+                try await shop.server.send("GET", path, headers: headers).json
+            }
+            #expect(try await answer("/v1/customers/anna")["code"] == "customer_proof_missing")
+            #expect(
+                try await answer("/v1/customers/ben", header)["code"]
+                    == "customer_proof_not_valid")
+            #expect(try await answer("/v1/customers/anna", header)["customer_id"] == "anna")
+            let anonymous = "anon_0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
+            #expect(try await answer("/v1/customers/\(anonymous)")["customer_id"] != nil)
+            let server = Self.support(shop)
+            #expect(try await server.get("/v1/customers/ben")["customer_id"] == "ben")
+            for (other, status) in [("ben", 401), (anonymous, 200)] {
+                let body: JSON = ["customer_id": .string(other)]
+                let united = try await shop.server.send(
+                    "POST", "/v1/customers/anna/aliases", body: body.bytes, headers: header)
+                #expect(united.status == status, "\(other)")
+            }
+            let body: JSON = ["customer_id": "anna", "signed_transactions": ["a.b.c"]]
+            let posted = try await shop.server.send(
+                "POST", "/v1/purchases", body: body.bytes)
+            #expect(posted.status == 401)
+        }
+    }
+}
