@@ -25,6 +25,7 @@ struct Programs: Sendable {
             simulated: true
             products:
               \(DocumentMaker.product): [pro]
+            tokens: false
             trust:
               extra_roots: [root.cer]
         """

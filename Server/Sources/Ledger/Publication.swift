@@ -68,7 +68,7 @@ package struct Reader {
     private let rules: PublicationRules
 
     package init(
-        of timelines: [Timeline], _ terms: [Term], _ grants: [Grant] = [],
+        of timelines: [Timeline], _ terms: [Term], _ grants: [Grant],
         _ entitlements: [EntitlementID: Set<ProductID>], at now: Instant, access: AccessRules,
         rules: PublicationRules
     ) {

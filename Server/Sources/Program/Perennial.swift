@@ -8,6 +8,6 @@ struct Perennial: AsyncParsableCommand {
         subcommands: [
             DevCommand.self, ServeCommand.self, SimulateCommand.self, CheckCommand.self,
             ExplainCommand.self, RebuildCommand.self, KeysCommand.self, MigrateCommand.self,
-            ReconcileCommand.self, ImportCommand.self, ProveCommand.self,
+            ReconcileCommand.self, ImportCommand.self, ConfigCommand.self, ProveCommand.self,
         ])
 }

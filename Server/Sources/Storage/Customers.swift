@@ -230,3 +230,18 @@ extension StoreTransaction {
         return timelines.sorted { $0.purchase < $1.purchase }
     }
 }
+
+extension StoreTransaction {
+    /// The customers of an app in the order of their ids, from behind one on.
+    package func customers(
+        of app: AppID, after: CustomerID?, limit: Int
+    ) throws(StorageFailure) -> [CustomerID] {
+        let rows = try connection.rows(
+            "SELECT customer FROM customers WHERE app = $1 AND customer > $2 "
+                + "ORDER BY customer LIMIT $3",
+            [.text(app.rawValue), .text(after?.rawValue ?? ""), .integer(Int64(limit))])
+        var customers: [CustomerID] = []
+        for row in rows { customers.append(CustomerID(rawValue: try row.text(0))) }
+        return customers
+    }
+}

@@ -41,8 +41,9 @@ struct PublicationTable {
         }
 
         func reader(at day: Int) throws -> Reader {
-            let bought =
-                what == "nothing" ? [] : what.components(separatedBy: ", ").enumerated().map { $0 }
+            let all = what == "nothing" ? [] : what.components(separatedBy: ", ")
+            let grants = try all.filter { $0.hasPrefix("grant") }.map(PublicationTable.grant)
+            let bought = all.filter { !$0.hasPrefix("grant") }.enumerated().map { $0 }
             let payments = try bought.map {
                 try PublicationTable.payment($1, transaction: 100 + $0)
             }
@@ -57,7 +58,7 @@ struct PublicationTable {
                 Timeline(of: $0.key, $0.value)
             }
             return Reader(
-                of: chains, PublicationTable.terms.terms(of: chains),
+                of: chains, PublicationTable.terms.terms(of: chains), grants,
                 ["magazine": ["monthly", "summer"]], at: PublicationTable.day(day),
                 access: AccessRules(), rules: rules)
         }
@@ -88,6 +89,14 @@ struct PublicationTable {
         case .lapsed: !reading.isOpen && !rules.staysAfterLapse
         case .notMeanwhile, .onlySold: !reading.isOpen
         }
+    }
+
+    static func grant(_ text: String) throws -> Grant {
+        guard let match = text.wholeMatch(of: #/grant (\d+)-(\d+)/#)?.output,
+            let from = Int(match.1), let until = Int(match.2)
+        else { throw TermTable.Unreadable(text) }
+        return Grant(
+            id: "1", entitlement: "magazine", from: day(from), until: day(until), reason: "")
     }
 
     static func payment(_ text: String, transaction: Int) throws -> Payment {

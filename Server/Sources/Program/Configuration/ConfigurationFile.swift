@@ -34,8 +34,12 @@ extension ConfigurationFile {
     /// Reads a file, and those that it names.
     ///
     /// - Throws: ``ConfigurationFailure`` with all that is wrong.
-    package init(path: String) throws(ConfigurationFailure) {
-        let file = URL(fileURLWithPath: path)
+    ///
+    /// - Parameter place: the file whose place it is to take: what it names is looked for there.
+    package init(
+        path: String, inPlaceOf place: URL? = nil
+    ) throws(ConfigurationFailure) {
+        let file = place ?? URL(fileURLWithPath: path)
         guard let bytes = FileManager.default.contents(atPath: path) else {
             throw ConfigurationFailure(complaints: [
                 Complaint(

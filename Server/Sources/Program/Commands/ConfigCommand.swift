@@ -1,0 +1,146 @@
+import ArgumentParser
+import Engine
+import Foundation
+import Ledger
+
+/// A change of the configuration is looked at before it is made.
+struct ConfigCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "config", abstract: "Look at a change of the configuration, and make it.",
+        subcommands: [Diff.self, Apply.self])
+
+    struct Diff: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Say what a new configuration changes, and whose access it would shut.")
+
+        @Argument(help: "The new configuration, read as if it stood in the old one's place.")
+        var new: String
+        @OptionGroup var process: ProcessOptions
+
+        func run() async throws {
+            try await Outcome.reported { _ = try await ConfigChange(to: new, process).show() }
+        }
+    }
+
+    struct Apply: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Put a new configuration in the old one's place; servers read it when they "
+                + "start.")
+
+        @Argument(help: "The new configuration, read as if it stood in the old one's place.")
+        var new: String
+        @Flag(help: "Also where access would be shut.") var shutAccess = false
+        @OptionGroup var process: ProcessOptions
+
+        func run() async throws {
+            try await Outcome.reported {
+                let change = try ConfigChange(to: new, process)
+                let shut = try await change.show()
+                guard shut == 0 || shutAccess else {
+                    throw StartFailure(
+                        "It would shut access of \(shut) entitlements, and was not applied.",
+                        remedy: "Change it; or, if that is what you want, add --shut-access.")
+                }
+                try change.apply()
+                print("Applied: restart the servers. The old one is \(change.kept).")
+            }
+        }
+    }
+}
+
+/// From the configuration that stands to another.
+struct ConfigChange {
+    private let path: String
+    private let text: Data
+    private let old: ConfigurationFile
+    private let new: ConfigurationFile
+    private let process: ProcessOptions
+
+    init(to newPath: String, _ process: ProcessOptions) throws {
+        self.process = process
+        path = process.configPath
+        old = try Outcome.configuration(at: path)
+        new = try ConfigurationFile(
+            path: newPath, inPlaceOf: URL(fileURLWithPath: path))
+        for warning in new.warnings { Outcome.toStandardError("warning: \(warning)") }
+        guard let text = FileManager.default.contents(atPath: newPath) else {
+            throw StartFailure("\(newPath) cannot be read.", remedy: "Let this user read it.")
+        }
+        self.text = text
+    }
+
+    /// Where the old one goes.
+    var kept: String { path + ".before" }
+
+    /// Prints what changes; returns how many entitlements would be shut.
+    func show() async throws -> Int {
+        for line in Self.differences(old.apps.map(\.settings), new.apps.map(\.settings)) {
+            print(line)
+        }
+        let settings = try process.settings(old)
+        let assembly = try await Assembly(
+            apps: old.apps, databaseAddress: settings.database, now: { .machine },
+            logger: Log.start(settings.logLevel))
+        defer { assembly.database.close() }
+        var shut = 0
+        for app in old.apps.map(\.settings) {
+            var changed =
+                new.apps.map(\.settings).first { $0.id == app.id }
+                ?? app
+            // Of an app that is not there any more nobody has anything.
+            if !new.apps.contains(where: { $0.settings.id == app.id }) {
+                changed.entitlements = [:]
+            }
+            guard changed != app else { continue }
+            let impact = try await assembly.engine.impact(of: changed) { count in
+                if count % 10_000 == 0 { Outcome.toStandardError("  \(count) customers …") }
+            }
+            shut += impact.shut
+            for line in Self.lines(of: impact, app.id) { print(line) }
+        }
+        return shut
+    }
+
+    /// The old one is kept beside it. Whoever reads meanwhile reads the one or the other.
+    func apply() throws {
+        let manager = FileManager.default
+        do {
+            if manager.fileExists(atPath: kept) { try manager.removeItem(atPath: kept) }
+            try manager.copyItem(atPath: path, toPath: kept)
+            try text.write(to: URL(fileURLWithPath: path), options: .atomic)
+        } catch {
+            throw StartFailure(
+                "The configuration could not be replaced: \(error.localizedDescription)",
+                remedy: "Let this user write to its folder.")
+        }
+    }
+
+    // MARK: - Words
+
+    static func differences(_ old: [AppSettings], _ new: [AppSettings]) -> [String] {
+        var lines: [String] = []
+        for id in Set((old + new).map(\.id)).sorted() {
+            let before = Set(old.first { $0.id == id }?.lines ?? [])
+            let after = Set(new.first { $0.id == id }?.lines ?? [])
+            guard before != after else { continue }
+            lines.append("app \(id)")
+            lines += before.subtracting(after).sorted().map { "  - \($0)" }
+            lines += after.subtracting(before).sorted().map { "  + \($0)" }
+        }
+        return lines.isEmpty ? ["Nothing changes that customers would notice."] : lines
+    }
+
+    private static func lines(of impact: Impact, _ app: AppID) -> [String] {
+        var lines = [
+            "\(app): \(impact.customers) customers looked at; \(impact.shut) entitlements would "
+                + "be shut, \(impact.opened) opened."
+        ]
+        lines += impact.firstShut.map {
+            "  \($0.customer) would lose \($0.entitlement) (\($0.environment.rawValue))"
+        }
+        if impact.shut > impact.firstShut.count {
+            lines.append("  and \(impact.shut - impact.firstShut.count) more")
+        }
+        return lines
+    }
+}

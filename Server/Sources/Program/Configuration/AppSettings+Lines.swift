@@ -1,0 +1,59 @@
+import Engine
+import Ledger
+
+extension AppSettings {
+    /// All that decides what customers have, a line for each: two settings differ by what differs
+    /// in their lines. Secrets are not among them.
+    var lines: [String] {
+        var lines = ["bundle_id \(bundleID)"]
+        if let appAppleID { lines.append("app_apple_id \(appAppleID)") }
+        if isSimulated { lines.append("simulated") }
+        if sharedSecret != nil { lines.append("a shared secret") }
+        for (entitlement, products) in entitlements {
+            lines += products.map { "product \($0) gives \(entitlement)" }
+        }
+        lines.append("unconfirmed_hold_hours \(rules.unconfirmedHold.components.seconds / 3600)")
+        lines += termLines + walletLines + contentLines
+        lines += forwards.targets.map { "forward to \($0.url)" }
+        if !forwards.targets.isEmpty { lines.append("forward_policy \(forwards.policy.rawValue)") }
+        lines += restore.map { "restore in \($0.rawValue): \($1.rawValue)" }
+        lines.append(proof == nil ? "identity without proof" : "identity with proof")
+        lines.append(tokens.map { "tokens by \($0.issuer)" } ?? "no tokens")
+        return lines.sorted()
+    }
+
+    private var termLines: [String] {
+        guard !terms.products.isEmpty else { return [] }
+        return terms.products.map { product, term in
+            "term of \(product): \(term.length.months) months and \(term.length.days) days, "
+                + "chain \(term.chain)"
+        } + ["terms by the clock of \(terms.clock.name), \(terms.overlap.rawValue)"]
+    }
+
+    private var walletLines: [String] {
+        let credits = wallets.credits.flatMap { product, credits in
+            credits.map { "product \(product) credits \($1) \($0)" }
+        }
+        return credits
+            + wallets.all.map { name in
+                let currency = wallets.currency(name)
+                return "wallet \(name): refunds \(currency.refunds.rawValue), "
+                    + (currency.allowsDebt ? "debt allowed" : "no debt")
+            }
+    }
+
+    private var contentLines: [String] {
+        guard !content.items.isEmpty else { return [] }
+        return content.items.map { item in
+            let publication = item.publication
+            let opens =
+                (publication.entitlement.map { [$0.rawValue] } ?? [])
+                + publication.products.map(\.rawValue).sorted()
+            return "content \(publication.id) on \(publication.publishedAt.minute) for "
+                + opens.joined(separator: ", ")
+        } + [
+            "content \(content.rules.staysAfterLapse ? "stays" : "closes") after a lapse",
+            "content of earlier dates is \(content.rules.opensEarlier ? "open" : "shut")",
+        ]
+    }
+}
