@@ -150,7 +150,8 @@ extension EngineFailure {
             .renewalWithoutTransaction, .meaninglessCustomerID, .belongsToAnotherCustomer,
             .unknownCurrency, .walletHasTooLittle, .keyOfAnotherRequest, .unknownPurchase,
             .unknownTransfer, .transferSuperseded, .unknownEntitlement, .unknownGrant,
-            .grantWithoutTime, .noProof, .noOffersKey, .unknownOffer, .offerNotForThem:
+            .grantWithoutTime, .noProof, .noOffersKey, .unknownOffer, .offerNotForThem,
+            .unknownContent, .contentNotOpen:
             true
         case .cannotTellNow, .notForwarded, .busy, .storage: false
         }

@@ -74,12 +74,12 @@ extension PerennialServer {
         _ path: String, from folder: String, _ request: Request, _ context: ServerContext
     ) async throws -> Response {
         let files = FileMiddleware<ServerContext, LocalFileSystem>(folder, logger: logger)
-        var asked = request
-        asked.head.path =
+        var head = request.head
+        head.path =
             "/"
             + path.split(separator: "/").map { Paths.percentEncoded(String($0)) }
             .joined(separator: "/")
-        let found = Request(head: asked.head, body: RequestBody(buffer: .init()))
+        let found = Request(head: head, body: RequestBody(buffer: .init()))
         do {
             var response = try await files.handle(found, context: context) { _, _ in
                 throw HTTPError(.notFound)

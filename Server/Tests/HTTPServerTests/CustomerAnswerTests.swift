@@ -25,7 +25,8 @@ import Testing
                 entitlements: access.map { ["pro": Right($0)] } ?? [:],
                 purchases: [PurchaseState(timeline: timeline, access: access)],
                 terms: rules.terms(of: [timeline]),
-                termsWithoutLength: rules.paymentsWithoutLength(of: [timeline]), balances: [:]))
+                termsWithoutLength: rules.paymentsWithoutLength(of: [timeline]), grants: [],
+                balances: [:]))
     }
 
     private func month(
