@@ -183,9 +183,9 @@ extension Subscription {
         case .grace: return .grace
         case .retry: return .retry
         case .revoked: return .refunded
-        case .active: return isRefunded(at: now) ? .refunded : .expired
         // Also where a renewal was tried after a refund, and failed to the last.
-        case .ended: return .expired
+        case .ended(.billingError): return .expired
+        case .active, .ended: return isRefunded(at: now) ? .refunded : .expired
         }
     }
 
