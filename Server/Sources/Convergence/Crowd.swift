@@ -217,7 +217,7 @@ package actor Crowd {
         if answer.status == 200 {
             let told =
                 request.purchase == nil
-                ? Letter.notifications(in: answer.body) : Letter.renewals(in: answer.body)
+                ? Letter.notifications(in: answer.body) : Letter.documents(in: answer.body)
             for letter in told { evidence.offer(letter, at: now) }
             if let purchase = request.purchase { await reach(purchase) }
         }

@@ -66,13 +66,15 @@ struct Letter: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Renewal information in an answer about subscriptions.
-    static func renewals(in answer: [UInt8]) -> [Letter] {
-        let groups = (try? JSON(parsing: answer))?["data"]?.array ?? []
-        let chains = groups.flatMap { $0["lastTransactions"]?.array ?? [] }
-        return chains.compactMap { chain in
-            chain["signedRenewalInfo"]?.string.flatMap { Letter(renewal: $0) }
-        }
+    /// The documents of an answer about subscriptions, or about a history.
+    static func documents(in answer: [UInt8]) -> [Letter] {
+        guard let json = try? JSON(parsing: answer) else { return [] }
+        let chains = (json["data"]?.array ?? []).flatMap { $0["lastTransactions"]?.array ?? [] }
+        let transactions =
+            (json["signedTransactions"]?.array ?? [])
+            + chains.compactMap { $0["signedTransactionInfo"] }
+        return transactions.compactMap { $0.string.flatMap { Letter(transaction: $0) } }
+            + chains.compactMap { $0["signedRenewalInfo"]?.string.flatMap { Letter(renewal: $0) } }
     }
 
     /// The same, with what it is about.
@@ -113,6 +115,7 @@ struct Evidence: Sendable {
     private var renewals: [String: RenewalPayload] = [:]
     /// The same, of what may have come.
     private var offeredRenewals: [String: RenewalPayload] = [:]
+    private var offeredPeriods: [Period: TransactionPayload] = [:]
     private var horizons: [String: Int64] = [:]
     private var lastWords: [String: Int64] = [:]
     private var lastPeriods: [String: TransactionPayload] = [:]
@@ -130,6 +133,12 @@ struct Evidence: Sendable {
             lastSigned[original] = max(lastSigned[original] ?? signed, signed)
         }
         if let horizon = letter.horizon { reach(original, to: horizon, at: now) }
+        if let new = letter.transaction, let from = new.purchaseDate {
+            let period = Period(original: original, from: from.milliseconds)
+            if isLater(new.signedDate, than: offeredPeriods[period]?.signedDate) {
+                offeredPeriods[period] = new
+            }
+        }
         if let new = letter.renewal,
             isLater(new.signedDate, than: offeredRenewals[original]?.signedDate)
         {
@@ -192,6 +201,17 @@ struct Evidence: Sendable {
     func lastPeriod(of original: String) -> TransactionPayload? { lastPeriods[original] }
 
     func renewal(of original: String) -> RenewalPayload? { renewals[original] }
+
+    /// Whether nothing was told, nor may have been, of a period's being taken back.
+    func mayStand(_ told: TransactionPayload) -> Bool {
+        guard let original = told.originalTransactionId, let from = told.purchaseDate else {
+            return true
+        }
+        let offered = offeredPeriods[Period(original: original, from: from.milliseconds)]
+        return [told, offered].compactMap(\.self).allSatisfy {
+            $0.revocationDate == nil && $0.isUpgraded != true
+        }
+    }
 
     /// Whether nothing was told, nor may have been, of a purchase's not being renewed.
     func mayGoOn(_ original: String) -> Bool {

@@ -35,7 +35,7 @@ struct Safety: Sendable {
         let original = booked.originalTransactionID
         guard let from = booked.period?.lowerBound ?? booked.charges.first?.at else { return nil }
         let told = evidence.period(of: original, from: from.milliseconds)
-        if let told, told.revocationDate == nil, told.isUpgraded != true {
+        if let told, evidence.mayStand(told) {
             let isRunning = told.expiresDate.map { $0.milliseconds > now } ?? true
             if isRunning { return "its period was told" }
             let grace = evidence.renewal(of: original)?.gracePeriodExpiresDate
@@ -47,8 +47,8 @@ struct Safety: Sendable {
     /// Whether the last that was told is a period that ended less than a hold ago, and would be
     /// followed by another.
     private func isWithinHold(_ original: String) -> Bool {
-        guard let last = evidence.lastPeriod(of: original), last.revocationDate == nil,
-            last.isUpgraded != true, let end = last.expiresDate?.milliseconds,
+        guard let last = evidence.lastPeriod(of: original), evidence.mayStand(last),
+            let end = last.expiresDate?.milliseconds,
             let word = evidence.lastWord(of: original), word < end
         else { return false }
         return evidence.mayGoOn(original) && end <= now && now < end + Self.hold

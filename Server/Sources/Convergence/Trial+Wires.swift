@@ -77,7 +77,7 @@ extension Trial {
             await reach(request)
             let told =
                 request.purchase == nil
-                ? Letter.notifications(in: answer.body) : Letter.renewals(in: answer.body)
+                ? Letter.notifications(in: answer.body) : Letter.documents(in: answer.body)
             for letter in told { evidence.offer(letter, at: now) }
         }
         if isSlow, await slowAnswers() > slow {

@@ -152,10 +152,13 @@ package struct Timeline: Hashable, Sendable {
     /// upgraded, but does not say so of its own accord.
     private func isVoid(_ renewal: Payment, at index: Int, after last: Int) -> Bool {
         let purchase = periods[last].payment
-        guard renewal.isRenewal, !purchase.isRenewal, renewal.product != purchase.product,
-            let end = purchase.until, renewal.from < end
+        guard renewal.isRenewal, !purchase.isRenewal, let end = purchase.until, renewal.from < end,
+            let before = periods[..<last].lastIndex(where: { $0.payment.until == renewal.from })
         else { return false }
-        return periods[..<last].contains { $0.payment.until == renewal.from }
+        // Whoever has changed back since has bought the renewal's product anew.
+        return periods[(before + 1)...last].contains {
+            !$0.payment.isRenewal && $0.payment.product != renewal.product
+        }
     }
 }
 

@@ -183,6 +183,8 @@ extension Subscription {
         case .grace: return .grace
         case .retry: return .retry
         case .revoked: return .refunded
+        // Also where a renewal was tried after a refund, and failed to the last.
+        case .ended(.billingError): return .expired
         case .active, .ended: return isRefunded(at: now) ? .refunded : .expired
         }
     }

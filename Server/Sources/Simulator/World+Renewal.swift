@@ -93,7 +93,8 @@ extension World {
         case .billingError: break
         default: subscription.renews = false
         }
-        if settings.has(.expiredNeverSent) { return [] }
+        // What ends of no cause that anybody can know is told all the same.
+        if settings.has(.expiredNeverSent), intent != .other { return [] }
         return [notice(.expired, subtype, of: subscription, at: now)]
     }
 

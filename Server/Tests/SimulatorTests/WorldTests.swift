@@ -199,6 +199,14 @@ import Testing
         #expect(stage.simulator.clock.milliseconds == stopped)
     }
 
+    @Test func `an end in the middle of a period is told, whatever the habit`() async throws {
+        let stage = try Stage { $0.habits = [.expiredNeverSent] }
+        let id = try await stage.buy("pro.monthly", offer: "none").originalTransactionID
+        try await stage.simulator.change(id, .expire)
+        #expect(try await stage.story().last == "EXPIRED 2 pro.monthly")
+        #expect(try await !stage.truth().isOpen)
+    }
+
     @Test func `what is paid ahead cannot be ended before it begins`() async throws {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly", offer: "none").originalTransactionID

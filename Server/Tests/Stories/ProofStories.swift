@@ -2,8 +2,8 @@ import AppStoreFormats
 import Foundation
 import Testing
 
-/// The proof once more with nothing replaced: processes of their own, HTTP between them, signatures,
-/// a disk, and kills at random moments.
+/// The proof once more with nothing replaced: processes of their own, HTTP between them,
+/// signatures, a disk, and kills at random moments.
 @Suite(.serialized) struct ProofStories {
     private static let customers: Int64 = 12
     private static let seeds: [Int64] = [11, 12]

@@ -25,7 +25,7 @@ package enum Habit: String, Hashable, Sendable, CaseIterable {
     package var summary: String {
         switch self {
         case .graceWithoutRetryFlag: "In grace isInBillingRetryPeriod is false."
-        case .expiredNeverSent: "EXPIRED is not sent."
+        case .expiredNeverSent: "EXPIRED is not sent, but for what is ended by `expire`."
         case .productChangeNearTrialEndRenews:
             "Within a day of a trial's end a change of product is told by DID_RENEW alone."
         case .lateTrialCancellationRenews:

@@ -87,6 +87,14 @@ extension Course {
                 .waits("P2M"), .does(.refund()),
             ]),
         Course(
+            name: "changed there and back after the renewal was charged, and before it began",
+            set: { $0.renewsEarlySeconds = 86_400 },
+            steps: [
+                .buys("tiers.silver"), .waits("P30DT8H"),
+                .does(.changeProduct("tiers.silver.other")), .waits("PT1H"),
+                .does(.changeProduct("tiers.silver")), .waits("P2M"),
+            ]),
+        Course(
             name: "cancelled after the renewal was charged, and before it began",
             set: {
                 $0.renewsEarlySeconds = 86_400
