@@ -64,11 +64,7 @@ extension Refused {
             self.init(
                 .idempotencyKeyReused, "The Idempotency-Key belongs to another request.",
                 remedy: "Use a new key for each debit, and the same one only to repeat it.")
-        case .notForwarded(let targets):
-            self.init(
-                .forwardNotAccepted, "Another address has not accepted the notification.",
-                remedy: "Send it again later; or let forward_policy be own.",
-                operatorDetail: targets.joined(separator: ", "))
+        case .notForwarded(let targets): self = .notForwarded(targets)
         case .busy:
             self.init(
                 .serverBusy, "Too many requests wait for the database.",
@@ -156,6 +152,13 @@ extension Refused {
             .walletHasTooLittle, "The wallet has too little.",
             detail: "\(currency): \(balance).",
             remedy: "Take at most the balance, or sell more first.")
+    }
+
+    private static func notForwarded(_ targets: [String]) -> Refused {
+        Refused(
+            .forwardNotAccepted, "Another address has not accepted the notification.",
+            remedy: "Send it again later; or let forward_policy be own.",
+            operatorDetail: targets.joined(separator: ", "))
     }
 
     private static func unknownCurrency(

@@ -80,7 +80,7 @@ enum Arrows {
         "Fuzz": foundation.union([
             "AppStoreFormats", "AppStoreTrust", "Intake", "Ledger", "Dice",
         ]),
-        "FuzzTests": testing([]),
+        "FuzzTests": testing(["Fuzz"]),
         "LedgerTests": testing(["Ledger", "Dice"]),
         "IntakeTests": testing(["Intake", "Ledger", "AppStoreFormats", "Dice"]),
         "ReportsTests": testing(["Reports", "Ledger"]),

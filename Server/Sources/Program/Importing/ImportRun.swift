@@ -14,7 +14,7 @@ struct ImportRun {
     /// Bytes of them.
     static let batchBytesMax = 8_388_608
     /// Rows worked on at once.
-    static let rowsAtOnce = 16
+    static let rowsAtOnce = 64
     static let chunkBytes = 65_536
     /// Attempts to have an answer about one row; after them the import stops, and can go on.
     static let attemptsMax = 10
