@@ -18,6 +18,14 @@ package struct Impact: Hashable, Sendable {
         package var customer: CustomerID
         package var environment: Environment
         package var entitlement: EntitlementID
+
+        package init(
+            customer: CustomerID, environment: Environment, entitlement: EntitlementID
+        ) {
+            self.customer = customer
+            self.environment = environment
+            self.entitlement = entitlement
+        }
     }
 
     fileprivate mutating func add(_ before: CustomerState, _ after: CustomerState) {

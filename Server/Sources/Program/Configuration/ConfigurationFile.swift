@@ -57,16 +57,16 @@ extension ConfigurationFile {
         }
         let home = file.deletingLastPathComponent()
         let environment = ProcessInfo.processInfo.environment
-        func path(_ name: String) -> String { URL(fileURLWithPath: name, relativeTo: home).path }
+        func whole(_ name: String) -> String { URL(fileURLWithPath: name, relativeTo: home).path }
         try self.init(
             text, environment: environment,
             folder: { name in
                 var isFolder: ObjCBool = false
                 let found = FileManager.default.fileExists(
-                    atPath: path(name), isDirectory: &isFolder)
-                return found && isFolder.boolValue ? path(name) : nil
+                    atPath: whole(name), isDirectory: &isFolder)
+                return found && isFolder.boolValue ? whole(name) : nil
             },
-            file: { FileManager.default.contents(atPath: path($0)).map(Array.init) })
+            file: { FileManager.default.contents(atPath: whole($0)).map(Array.init) })
     }
 
     /// Reads a text. The variables that it names are handed in, and folders and files by functions,
