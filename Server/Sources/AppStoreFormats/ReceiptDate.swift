@@ -25,23 +25,55 @@ package enum ReceiptDate {
     /// Reads all of these but bare milliseconds, and what Xcode writes: an offset with or without a
     /// colon. Nil for anything else.
     package static func moment(_ text: String) -> AppStoreDate? {
-        let pattern =
-            #/
-            (\d{4})-(\d\d)-(\d\d)[T\ ](\d\d):(\d\d):(\d\d)
-            (?:\.(\d{1,3})\d*)?
-            (Z|[+-]\d\d:?\d\d|\ \S+)
-            /#
-        guard let match = text.wholeMatch(of: pattern)?.output,
-            let year = Int(match.1), let month = Int(match.2), (1...12).contains(month),
-            let day = Int(match.3), (1...CivilDate.days(inMonth: month, of: year)).contains(day),
-            let hour = Int64(match.4), hour < 24, let minute = Int64(match.5), minute < 60,
-            let second = Int64(match.6), second < 60
+        var text = text
+        return text.withUTF8 { moment($0) }
+    }
+
+    /// Byte by byte: a receipt has some for each purchase, and a pattern takes a hundred times as
+    /// long.
+    private static func moment(_ text: UnsafeBufferPointer<UInt8>) -> AppStoreDate? {
+        let (dash, colon) = (UInt8(ascii: "-"), UInt8(ascii: ":"))
+        guard text.count > 19, text[4] == dash, text[7] == dash, text[13] == colon,
+            text[16] == colon, text[10] == UInt8(ascii: "T") || text[10] == UInt8(ascii: " "),
+            let year = number(text[0..<4]), let month = number(text[5..<7]),
+            (1...12).contains(month), let day = number(text[8..<10]),
+            (1...CivilDate.days(inMonth: month, of: year)).contains(day),
+            let hour = number(text[11..<13]), hour < 24,
+            let minute = number(text[14..<16]), minute < 60,
+            let second = number(text[17..<19]), second < 60
         else { return nil }
-        let fraction = Int64(((match.7.map(String.init) ?? "") + "000").prefix(3)) ?? 0
+        var rest = text[19...]
+        guard let fraction = fraction(removingFrom: &rest) else { return nil }
         let days = CivilDate(year: year, month: month, day: day).daysSince1970
-        let seconds = (hour * 60 + minute) * 60 + second
-        let local = days * millisecondsPerDay + seconds * 1000 + fraction
-        return moment(local, in: match.8)
+        let seconds = Int64((hour * 60 + minute) * 60 + second)
+        let local = days * millisecondsPerDay + seconds * 1000 + Int64(fraction)
+        return moment(local, in: rest)
+    }
+
+    private static func number(_ digits: Slice<UnsafeBufferPointer<UInt8>>) -> Int? {
+        var number = 0
+        for byte in digits {
+            guard isDigit(byte) else { return nil }
+            number = number * 10 + Int(byte - UInt8(ascii: "0"))
+        }
+        return number
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+    }
+
+    /// Milliseconds; 0 where there is no fraction, nil where a point has no digit behind it.
+    private static func fraction(
+        removingFrom text: inout Slice<UnsafeBufferPointer<UInt8>>
+    ) -> Int? {
+        guard text.first == UInt8(ascii: ".") else { return 0 }
+        text = text.dropFirst()
+        let digits = text.prefix(while: isDigit)
+        text = text.dropFirst(digits.count)
+        guard !digits.isEmpty else { return nil }
+        let scale = [100, 10, 1][min(digits.count, 3) - 1]
+        return number(digits.prefix(3)).map { $0 * scale }
     }
 
     private static let millisecondsPerDay: Int64 = 86_400_000
@@ -79,21 +111,29 @@ package enum ReceiptDate {
         min(max(moment.milliseconds, spelled.lowerBound), spelled.upperBound)
     }
 
-    private static func moment(_ local: Int64, in zone: Substring) -> AppStoreDate? {
-        switch zone {
-        case "Z", " Etc/GMT": return AppStoreDate(milliseconds: local)
-        case " America/Los_Angeles":
+    private static func moment(
+        _ local: Int64, in zone: Slice<UnsafeBufferPointer<UInt8>>
+    ) -> AppStoreDate? {
+        if zone.elementsEqual("Z".utf8) || zone.elementsEqual(" Etc/GMT".utf8) {
+            return AppStoreDate(milliseconds: local)
+        }
+        if zone.elementsEqual(" America/Los_Angeles".utf8) {
             // The offset a day before holds, unless the clocks were changed since.
             let early = AppStoreDate(milliseconds: local + 8 * 3_600_000)
             return AppStoreDate(milliseconds: local - offset(at: early))
-        default:
-            let digits = zone.dropFirst().filter { $0 != ":" }
-            guard digits.count == 4, let number = Int64(digits), number % 100 < 60 else {
-                return nil
-            }
-            let minutes = (number / 100 * 60 + number % 100) * (zone.first == "-" ? -1 : 1)
-            return AppStoreDate(milliseconds: local - minutes * 60_000)
         }
+        // A plus sign may have become a blank on the way.
+        let digits = Array(zone.dropFirst())
+        guard let sign = zone.first, [UInt8(ascii: "+"), UInt8(ascii: "-"), 0x20].contains(sign),
+            digits.count == 4 || digits.count == 5 && digits[2] == UInt8(ascii: ":")
+        else { return nil }
+        let bare = digits.prefix(2) + digits.suffix(2)
+        guard bare.allSatisfy(isDigit) else { return nil }
+        let values = bare.map { Int64($0 - UInt8(ascii: "0")) }
+        let (hours, minutes) = (values[0] * 10 + values[1], values[2] * 10 + values[3])
+        guard minutes < 60 else { return nil }
+        let offset = (hours * 60 + minutes) * (sign == UInt8(ascii: "-") ? -1 : 1)
+        return AppStoreDate(milliseconds: local - offset * 60_000)
     }
 
     private static func padded(_ number: Int, _ width: Int) -> String {
