@@ -15,8 +15,8 @@ public struct Content: Hashable, Sendable, Codable {
     public var reason: String
     /// Products that open it by themselves.
     public var productIDs: [String]
-    /// Where its file is, without a key, until ``urlUntil``. A path of this server. Nil where it may
-    /// not be read, or has no file.
+    /// Where its file is, without a key, until ``urlUntil``: a path of this server. Nil where it
+    /// may not be read, or has no file.
     public var url: String?
     public var urlUntil: Timestamp?
 

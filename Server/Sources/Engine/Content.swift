@@ -4,7 +4,7 @@ import Storage
 
 /// One publication on a customer's shelf.
 package struct ShelfEntry: Hashable, Sendable {
-    package var item: ContentSettings.Item
+    package var item: ContentSettings.Entry
     package var reading: Reading
     /// Nil where it may not be read, or has no file.
     package var link: ContentLink?
@@ -41,8 +41,8 @@ package struct ContentLink: Hashable, Sendable {
 }
 
 extension Engine {
-    /// What has come out, the newest first, and whether a customer may read it, and why. What may be
-    /// read has a link.
+    /// What has come out, the newest first, and whether a customer may read it, and why. What may
+    /// be read has a link.
     package func content(
         of id: CustomerID, app appID: AppID, environment: Environment
     ) async throws(EngineFailure) -> [ShelfEntry] {
@@ -119,6 +119,16 @@ package struct ContentFile: Hashable, Sendable {
     package var path: String
     /// Until when a link to it may hold.
     package var until: Instant
+
+    /// Of a way to it and the second at which it ends, in hexadecimal; nil where there is no
+    /// secret.
+    package func signature(of path: String) -> String? {
+        guard case .elsewhere(_, let secret?) = place else { return nil }
+        let code = HMAC<SHA256>.authenticationCode(
+            for: Array("\(path)\n\(until.milliseconds / 1000)".utf8),
+            using: SymmetricKey(data: secret))
+        return DocumentID(bytes: Array(code)).rawValue
+    }
 }
 
 extension AppSettings {

@@ -2,7 +2,7 @@ import Ledger
 
 /// What an app publishes, as the configuration describes it.
 package struct ContentSettings: Hashable, Sendable {
-    package var items: [Item]
+    package var items: [Entry]
     package var rules: PublicationRules
     /// Nil where the app delivers its files by itself.
     package var place: Place?
@@ -12,7 +12,7 @@ package struct ContentSettings: Hashable, Sendable {
     package static let linkLifetimeDefault = Duration.seconds(300)
     package static let none = ContentSettings(items: [])
 
-    package struct Item: Hashable, Sendable {
+    package struct Entry: Hashable, Sendable {
         package var publication: Publication
         package var title: String
         /// Relative to the place; nil where it has none.
@@ -35,7 +35,7 @@ package struct ContentSettings: Hashable, Sendable {
     }
 
     package init(
-        items: [Item], rules: PublicationRules = PublicationRules(), place: Place? = nil,
+        items: [Entry], rules: PublicationRules = PublicationRules(), place: Place? = nil,
         linkLifetime: Duration = Self.linkLifetimeDefault
     ) {
         self.items = items
@@ -45,5 +45,5 @@ package struct ContentSettings: Hashable, Sendable {
     }
 
     /// Whether it is there, and which.
-    func item(_ id: PublicationID) -> Item? { items.first { $0.publication.id == id } }
+    func item(_ id: PublicationID) -> Entry? { items.first { $0.publication.id == id } }
 }

@@ -1,4 +1,3 @@
-import Crypto
 import Engine
 import HTTPTypes
 import Hummingbird
@@ -39,8 +38,7 @@ extension PerennialServer {
             switch file.place {
             case .folder(let folder):
                 return try await deliver(file.path, from: folder, request, context)
-            case .elsewhere(let url, let secret):
-                return Self.redirect(to: file.path, below: url, secret, until: file.until)
+            case .elsewhere(let url, _): return Self.redirect(to: file, below: url)
             }
         } catch let failure as EngineFailure {
             throw Refused(failure, subject: .customer)
@@ -93,20 +91,13 @@ extension PerennialServer {
         }
     }
 
-    /// Signed, where there is a secret: HMAC-SHA256 of the path and the second at which it ends.
-    static func redirect(
-        to path: String, below url: String, _ secret: [UInt8]?, until end: Instant
-    ) -> Response {
-        let way = path.split(separator: "/").map { Paths.percentEncoded(String($0)) }
+    private static func redirect(to file: ContentFile, below url: String) -> Response {
+        let way = file.path.split(separator: "/").map { Paths.percentEncoded(String($0)) }
             .joined(separator: "/")
         var location = url.hasSuffix("/") ? url + way : "\(url)/\(way)"
-        if let secret {
-            let expires = end.milliseconds / 1000
-            let path = URL(string: location)?.path(percentEncoded: true) ?? "/\(way)"
-            let code = HMAC<SHA256>.authenticationCode(
-                for: Array("\(path)\n\(expires)".utf8), using: SymmetricKey(data: secret))
-            let digits = code.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-            location += "?expires=\(expires)&signature=\(digits)"
+        let path = URL(string: location)?.path(percentEncoded: true) ?? "/\(way)"
+        if let signature = file.signature(of: path) {
+            location += "?expires=\(file.until.milliseconds / 1000)&signature=\(signature)"
         }
         return Response(
             status: .found, headers: [.location: location, .cacheControl: "private, no-store"])
@@ -148,10 +139,12 @@ extension ContentLink {
             + "?app=\(app)&until=\(until.milliseconds)&signature=\(digits)"
     }
 
+    private static let signatureDigits = 64
+
     /// Two hexadecimal digits a byte.
     private static func bytes(_ text: String) -> [UInt8]? {
         let digits = text.compactMap(\.hexDigitValue)
-        guard digits.count == text.count, digits.count == SHA256.byteCount * 2 else { return nil }
+        guard digits.count == text.count, digits.count == signatureDigits else { return nil }
         return stride(from: 0, to: digits.count, by: 2).map {
             UInt8(digits[$0] << 4 | digits[$0 + 1])
         }

@@ -47,11 +47,7 @@ extension Refused {
                 detail: "Found \(String(id.prefix(Self.shownCharactersMax)).debugDescription).",
                 remedy: "Send an id that only one person has, of printable characters.")
         case .belongsToAnotherCustomer(let purchase, let why):
-            self.init(
-                .purchaseBelongsToAnotherCustomer, "The purchase belongs to another customer.",
-                detail: "Purchase \(purchase): \(why.rawValue).",
-                remedy: "Ask as the customer who has it; or, if both are one person, say so with "
-                    + "POST /v1/customers/{id}/aliases.")
+            self = .belongsToAnother(purchase, why)
         case .unknownCurrency(let currency, let known):
             self = .unknownCurrency(currency, known: known)
         case .walletHasTooLittle(let currency, let balance):
@@ -78,6 +74,14 @@ extension Refused {
                 .storageUnavailable, "The server cannot use its database now.",
                 remedy: "Send the same request again later.", operatorDetail: detail)
         }
+    }
+
+    private static func belongsToAnother(_ purchase: PurchaseID, _ why: Claim.Refusal) -> Refused {
+        Refused(
+            .purchaseBelongsToAnotherCustomer, "The purchase belongs to another customer.",
+            detail: "Purchase \(purchase): \(why.rawValue).",
+            remedy: "Ask as the customer who has it; or, if both are one person, say so with "
+                + "POST /v1/customers/{id}/aliases.")
     }
 
     private static func unknownContent(_ publication: PublicationID, isListed: Bool) -> Refused {

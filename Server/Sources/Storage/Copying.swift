@@ -47,6 +47,7 @@ struct CopiedTable: Hashable, Sendable {
                 "bytes_read", "lines_read", "used", "refused", "report_bytes", "changed_at_ms",
                 "ended_at_ms",
             ]),
+        CopiedTable(name: "secrets", key: ["app", "name"], others: ["secret", "created_at_ms"]),
         CopiedTable(
             name: "transfers", key: ["app", "transfer"],
             others: [

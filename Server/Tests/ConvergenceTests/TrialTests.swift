@@ -10,6 +10,7 @@ import Testing
         var plan = Plan(seed: 1)
         plan.families = []
         plan.accounts = 1
+        plan.turn = nil
         let report = try await Trial.play(plan, in: Self.house.get())
         #expect(report.breach == nil)
         #expect(report.figures.looks > 3 && report.figures.notifications > 0)

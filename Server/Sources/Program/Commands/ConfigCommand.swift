@@ -103,10 +103,10 @@ struct ConfigChange {
 
     /// The old one is kept beside it. Whoever reads meanwhile reads the one or the other.
     func apply() throws {
-        let manager = FileManager.default
+        let files = FileManager.default
         do {
-            if manager.fileExists(atPath: kept) { try manager.removeItem(atPath: kept) }
-            try manager.copyItem(atPath: path, toPath: kept)
+            if files.fileExists(atPath: kept) { try files.removeItem(atPath: kept) }
+            try files.copyItem(atPath: path, toPath: kept)
             try text.write(to: URL(fileURLWithPath: path), options: .atomic)
         } catch {
             throw StartFailure(

@@ -59,7 +59,7 @@ extension ConfigurationReader {
 
     private mutating func item(
         _ key: Node, _ node: Node, _ rights: Set<String>, _ clock: WallClock
-    ) -> ContentSettings.Item? {
+    ) -> ContentSettings.Entry? {
         let name = text(key) ?? ""
         let members = members(of: node, known: Self.itemKeys, in: "content \(name)")
         guard !name.isEmpty, let published = members["published"] else {
@@ -83,7 +83,7 @@ extension ConfigurationReader {
             id: PublicationID(rawValue: name), publishedAt: moment,
             entitlement: entitlement.map { EntitlementID(rawValue: $0) },
             products: Set(products.map { ProductID(rawValue: $0) }))
-        return ContentSettings.Item(
+        return ContentSettings.Entry(
             publication, title: members["title"].flatMap(text) ?? name,
             file: members["file"].flatMap { path($0) })
     }
