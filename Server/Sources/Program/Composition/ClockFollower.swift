@@ -10,7 +10,7 @@ import Synchronization
 /// The clock of a simulator in another process, asked for again and again.
 final class ClockFollower: Service {
     static let pause = Duration.milliseconds(200)
-    static let timeoutSeconds: Int64 = 5
+    static let timeoutSeconds: Int64 = 30
     static let bytesMax = 65_536
 
     private let client: HTTPClient

@@ -105,32 +105,45 @@ struct ImportRun {
         var reason: String?
     }
 
+    /// Several at once; but rows with the same evidence one after the other, so that of several
+    /// customers the first in the file has it.
     private func outcomes(
         of batch: [RowReader.Row], _ columns: ImportColumns
     ) async throws -> [Outcome] {
-        try await withThrowingTaskGroup(of: (Int, Outcome).self) { tasks in
-            var outcomes = [Outcome](repeating: Outcome(), count: batch.count)
-            for (index, row) in batch.enumerated() {
-                if index >= Self.rowsAtOnce, let (done, outcome) = try await tasks.next() {
-                    outcomes[done] = outcome
+        var outcomes = [Outcome](repeating: Outcome(), count: batch.count)
+        var understood: [(index: Int, row: ImportRow)] = []
+        for (index, row) in batch.enumerated() {
+            do throws(UnusableRow) {
+                understood.append((index, try columns.row(row.content)))
+            } catch { outcomes[index] = Outcome(customer: nil, reason: error.reason) }
+        }
+        let groups = Dictionary(grouping: understood, by: \.row.evidence).values
+        return try await withThrowingTaskGroup(of: [(Int, Outcome)].self) { tasks in
+            for (place, group) in groups.enumerated() {
+                if place >= Self.rowsAtOnce, let done = try await tasks.next() {
+                    for (index, outcome) in done { outcomes[index] = outcome }
                 }
-                tasks.addTask { (index, try await self.outcome(of: row, columns)) }
+                tasks.addTask { try await self.outcomes(of: group) }
             }
-            for try await (done, outcome) in tasks { outcomes[done] = outcome }
+            for try await done in tasks {
+                for (index, outcome) in done { outcomes[index] = outcome }
+            }
             return outcomes
         }
     }
 
-    private func outcome(
-        of row: RowReader.Row, _ columns: ImportColumns
-    ) async throws -> Outcome {
-        let understood: ImportRow
-        do throws(UnusableRow) { understood = try columns.row(row.content) } catch {
-            return Outcome(customer: nil, reason: error.reason)
-        }
-        let customer = understood.customer?.rawValue
+    private func outcomes(
+        of rows: [(index: Int, row: ImportRow)]
+    ) async throws -> [(Int, Outcome)] {
+        var outcomes: [(Int, Outcome)] = []
+        for (index, row) in rows { outcomes.append((index, try await outcome(of: row))) }
+        return outcomes
+    }
+
+    private func outcome(of row: ImportRow) async throws -> Outcome {
+        let customer = row.customer?.rawValue
         for attempt in 0..<Self.attemptsMax {
-            switch try await bring(understood) {
+            switch try await bring(row) {
             case .used: return Outcome(customer: customer, reason: nil)
             case .unusable(let reason): return Outcome(customer: customer, reason: reason)
             case .refusedAltogether(let reason):
