@@ -147,6 +147,8 @@ package actor Trial {
             guard let next, next <= end else { break }
             try await advance(to: max(next, now))
             while let deed = agenda.take(by: now) { try await carryOut(deed) }
+            // Nothing here waits: other trials, and whatever else the process does, have a turn.
+            await Task.yield()
             if let wake, wake <= now { try await askDue() }
         }
         try await advance(to: end)

@@ -6,7 +6,9 @@ import Testing
 @Suite struct FuzzTests {
     private static let rounds = 100_000
 
-    @Test func `no damaged document crashes a reader, or costs it much time or memory`() throws {
+    @Test func `no damaged document crashes a reader, or costs it much time or memory`()
+        async throws
+    {
         let environment = ProcessInfo.processInfo.environment
         let rounds = environment["PERENNIAL_ROUNDS"] ?? "\(Self.rounds)"
         var arguments = ["--rounds", rounds]
@@ -14,15 +16,24 @@ import Testing
         let process = Process()
         process.executableURL = try Self.executable()
         process.arguments = arguments
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        process.standardError = pipe
-        try process.run()
-        let output = pipe.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        let text = String(decoding: output, as: UTF8.self)
+        let file = FileManager.default.temporaryDirectory
+            .appending(path: "perennial-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: file) }
+        try Data().write(to: file)
+        process.standardOutput = try FileHandle(forWritingTo: file)
+        process.standardError = process.standardOutput
+        try await Self.end(of: process)
+        let text = String(decoding: try Data(contentsOf: file), as: UTF8.self)
         #expect(process.terminationStatus == 0, "\(text)")
         #expect(text.contains("\(rounds) inputs"), "\(text)")
+    }
+
+    /// Waits without holding a thread that other tests need.
+    private static func end(of process: Process) async throws {
+        try await withCheckedThrowingContinuation { (end: CheckedContinuation<Void, any Error>) in
+            process.terminationHandler = { _ in end.resume() }
+            do { try process.run() } catch { end.resume(throwing: error) }
+        }
     }
 
     private struct NotBuilt: Error {}

@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(10)))
     func `a connection cut after the commit stands, before it is told`() async throws {
         let server = try PostgresServer()
         try await server.start()
@@ -94,7 +94,7 @@ import Testing
         try await server.remove()
     }
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(10)))
     func `whatever was acknowledged survives a server that drops dead`() async throws {
         let server = try PostgresServer()
         try await server.start()
