@@ -32,8 +32,9 @@ enum PostgresFailure {
             return .unavailable
         // query_canceled: our own statement timeout; lock_not_available
         case "57014", "55P03": return .busy
-        // duplicate_table: another server made the same one at the same moment
-        case "42P07": return .constraint
+        // duplicate_table, duplicate_object: another server made the same one at the same moment;
+        // of a table that can show first by the type of its rows
+        case "42P07", "42710": return .constraint
         default: break
         }
         switch state.prefix(2) {

@@ -51,7 +51,9 @@ import Testing
             readable += 1
             let found = try Intake.facts(of: answer, in: .sandbox, answeredAt: Self.now)
             check(found)
-            #expect(try VerifyReceiptAnswer(parsing: answer.json.bytes) == answer)
+            #expect(
+                try VerifyReceiptAnswer(parsing: answer.json.bytes) == answer,
+                "\(String(decoding: bytes, as: UTF8.self))")
             if let old = VerifyReceiptTransactionAnswer(json: json) {
                 check(try Intake.facts(of: old, in: .sandbox, answeredAt: Self.now))
             }
