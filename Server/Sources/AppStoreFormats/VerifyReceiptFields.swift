@@ -83,19 +83,34 @@ extension Fields {
     private mutating func dates(
         _ value: inout AppStoreDate?, greenwich: String, milliseconds: String, pacific: String
     ) {
-        var text = value.map(ReceiptDate.greenwich)
+        var text = value.map { DateText(moment: $0, text: ReceiptDate.greenwich($0)) }
         var number = value?.milliseconds
-        var local = value.map(ReceiptDate.pacific)
+        var local = value.map { DateText(moment: $0, text: ReceiptDate.pacific($0)) }
         field(greenwich, &text)
         quoted(milliseconds, &number)
         field(pacific, &local)
-        value =
-            number.map { AppStoreDate(milliseconds: $0) }
-            ?? [text, local].compactMap { $0.flatMap(Self.moment) }.first
+        value = number.map { AppStoreDate(milliseconds: $0) } ?? text?.moment ?? local?.moment
+    }
+}
+
+/// A moment as people read it; what is none stays among the unknown.
+private struct DateText: WireValue {
+    let moment: AppStoreDate
+    let text: String
+
+    init(moment: AppStoreDate, text: String) {
+        self.moment = moment
+        self.text = text
     }
 
     /// Some publish milliseconds under the key of a readable date.
-    private static func moment(_ text: String) -> AppStoreDate? {
-        Int64(text).map { AppStoreDate(milliseconds: $0) } ?? ReceiptDate.moment(text)
+    init?(json: JSON) {
+        guard let text = json.string,
+            let moment = Int64(text).map({ AppStoreDate(milliseconds: $0) })
+                ?? ReceiptDate.moment(text)
+        else { return nil }
+        self.init(moment: moment, text: text)
     }
+
+    var json: JSON { .string(text) }
 }
