@@ -66,7 +66,7 @@ extension Engine {
         }
     }
 
-    /// The file of an publication for a customer who may read it.
+    /// The file of a publication for a customer who may read it.
     package func file(
         of publication: PublicationID, for id: CustomerID, app appID: AppID,
         environment: Environment
@@ -127,7 +127,7 @@ package struct ContentFile: Hashable, Sendable {
         let code = HMAC<SHA256>.authenticationCode(
             for: Array("\(path)\n\(until.milliseconds / 1000)".utf8),
             using: SymmetricKey(data: secret))
-        return DocumentID(bytes: Array(code)).rawValue
+        return Hexadecimal.text(code)
     }
 }
 

@@ -36,7 +36,7 @@ package enum IdentityProof: Hashable, Sendable {
         guard proof.utf8.count <= Self.bytesMax else { return .wrong }
         switch self {
         case .hmac(let secret):
-            guard let code = Self.bytes(ofHexadecimal: proof),
+            guard let code = Hexadecimal.bytes(proof),
                 HMAC<SHA256>.isValidAuthenticationCode(
                     code, authenticating: Array(id.rawValue.utf8), using: secret.key)
             else { return .wrong }
@@ -68,18 +68,6 @@ package enum IdentityProof: Hashable, Sendable {
             claims["sub"]?.string == id.rawValue, let expiry = claims["exp"]?.integer
         else { return .wrong }
         return now.milliseconds / 1000 < expiry ? nil : .expired
-    }
-
-    private static func bytes(ofHexadecimal text: String) -> [UInt8]? {
-        let digits = Array(text.utf8)
-        guard digits.count == 2 * SHA256.byteCount else { return nil }
-        var bytes: [UInt8] = []
-        for index in stride(from: 0, to: digits.count, by: 2) {
-            let pair = String(decoding: digits[index...index + 1], as: UTF8.self)
-            guard let byte = UInt8(pair, radix: 16) else { return nil }
-            bytes.append(byte)
-        }
-        return bytes
     }
 }
 

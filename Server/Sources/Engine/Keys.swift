@@ -14,9 +14,7 @@ extension Engine {
         app: AppID, kind: KeyKind, name: String
     ) async throws(EngineFailure) -> String {
         let random = SymmetricKey(size: SymmetricKeySize(bitCount: Self.keyBytes * 8))
-        let text = random.withUnsafeBytes { bytes in
-            bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-        }
+        let text = random.withUnsafeBytes { Hexadecimal.text($0) }
         let key = "\(kind.prefix)_\(app)_\(text)"
         try await keep(key: key, app: app, kind: kind, name: name)
         return key

@@ -142,7 +142,6 @@ extension Engine {
 
 extension DocumentID {
     package init(bytes: [UInt8]) {
-        self.init(
-            rawValue: bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined())
+        self.init(rawValue: Hexadecimal.text(bytes))
     }
 }

@@ -125,7 +125,7 @@ extension ContentLink {
     /// As ``path`` wrote it.
     fileprivate init?(to publication: PublicationID, _ asked: Parameters) {
         guard let app = asked["app"], let until = asked["until"].flatMap({ Int64($0) }),
-            let signature = asked["signature"].flatMap({ Self.bytes(String($0)) })
+            let signature = asked["signature"].flatMap({ Hexadecimal.bytes($0) })
         else { return nil }
         self.init(
             app: AppID(rawValue: String(app)), publication: publication,
@@ -134,20 +134,8 @@ extension ContentLink {
     }
 
     fileprivate var path: String {
-        let digits = signature.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-        return Paths.file(of: publication.rawValue)
-            + "?app=\(app)&until=\(until.milliseconds)&signature=\(digits)"
-    }
-
-    private static let signatureDigits = 64
-
-    /// Two hexadecimal digits a byte.
-    private static func bytes(_ text: String) -> [UInt8]? {
-        let digits = text.compactMap(\.hexDigitValue)
-        guard digits.count == text.count, digits.count == signatureDigits else { return nil }
-        return stride(from: 0, to: digits.count, by: 2).map {
-            UInt8(digits[$0] << 4 | digits[$0 + 1])
-        }
+        Paths.file(of: publication.rawValue)
+            + "?app=\(app)&until=\(until.milliseconds)&signature=\(Hexadecimal.text(signature))"
     }
 }
 

@@ -44,8 +44,8 @@ extension PerennialServer {
     /// Moment, document and address, each in hexadecimal digits.
     private static func cursor(_ position: ForwardPosition) -> String {
         [
-            String(position.createdAt.milliseconds, radix: 16), hexadecimal(position.document),
-            hexadecimal(Array(position.target.utf8)),
+            String(position.createdAt.milliseconds, radix: 16), Hexadecimal.text(position.document),
+            Hexadecimal.text(position.target.utf8),
         ].joined(separator: "-")
     }
 
@@ -53,7 +53,7 @@ extension PerennialServer {
         guard let cursor, !cursor.isEmpty else { return nil }
         let parts = cursor.split(separator: "-", omittingEmptySubsequences: false)
         guard parts.count == 3, let moment = Int64(parts[0], radix: 16),
-            let document = bytes(parts[1]), let target = bytes(parts[2])
+            let document = Hexadecimal.bytes(parts[1]), let target = Hexadecimal.bytes(parts[2])
         else {
             throw Refused(
                 .cursorUnknown, "There is no such cursor.",
@@ -62,19 +62,6 @@ extension PerennialServer {
         return ForwardPosition(
             createdAt: Instant(milliseconds: moment), document: document,
             target: String(decoding: target, as: UTF8.self))
-    }
-
-    private static func hexadecimal(_ bytes: [UInt8]) -> String {
-        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-    }
-
-    private static func bytes(_ digits: Substring) -> [UInt8]? {
-        let values = digits.utf8.map { Character(Unicode.Scalar($0)).hexDigitValue }
-        guard values.count.isMultiple(of: 2), !values.contains(nil) else { return nil }
-        let known = values.compactMap { $0 }
-        return stride(from: 0, to: known.count, by: 2).map {
-            UInt8(known[$0] * 16 + known[$0 + 1])
-        }
     }
 }
 

@@ -46,7 +46,9 @@ struct TestServer {
                         Publication(
                             id: "first", publishedAt: now, entitlement: "pro", products: ["p"]),
                         title: "First", file: "first.txt")
-                ], place: .elsewhere(url: "https://files.example.com/issues", secret: nil)))
+                ],
+                place: .elsewhere(
+                    url: "https://files.example.com/issues", secret: Array("secret".utf8))))
         var logger = Logger(label: "test")
         logger.logLevel = .critical
         let engine = Engine(
