@@ -1,4 +1,5 @@
 import Engine
+import Foundation
 import Ledger
 import Testing
 
@@ -38,6 +39,38 @@ import Testing
             ])
         #expect(
             ConfigChange.differences(old, old) == ["Nothing changes that customers would notice."])
+    }
+
+    @Test func `the new file takes the old one's place and its permissions`() async throws {
+        try await TemporaryFolder.with { folder in
+            let path = "\(folder)/perennial.yaml"
+            let files = FileManager.default
+            _ = files.createFile(
+                atPath: path, contents: Data("old".utf8), attributes: [.posixPermissions: 0o640])
+            for text in ["new", "newer"] {
+                try ConfigChange.replace(path, by: Data(text.utf8), keeping: path + ".before")
+                #expect(files.contents(atPath: path) == Data(text.utf8))
+                let mode = try files.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+                #expect(mode == 0o640)
+            }
+            #expect(files.contents(atPath: path + ".before") == Data("new".utf8))
+            #expect(try files.contentsOfDirectory(atPath: folder).count == 2)
+        }
+    }
+
+    @Test func `what is wrong with a file is told by that file's name`() async throws {
+        try await TemporaryFolder.with { folder in
+            let path = "\(folder)/other.yaml"
+            let missing = #expect(throws: ConfigurationFailure.self) {
+                try ConfigurationFile(path: path)
+            }
+            #expect(missing?.file == path)
+            try Data("apps: {}".utf8).write(to: URL(filePath: path))
+            let wrong = #expect(throws: ConfigurationFailure.self) {
+                try ConfigurationFile(path: path)
+            }
+            #expect(wrong?.file == path)
+        }
     }
 
     @Test func `an app that comes or goes is told with all it has`() throws {

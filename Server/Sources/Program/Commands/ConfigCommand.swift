@@ -62,7 +62,7 @@ struct ConfigChange {
         old = try Outcome.configuration(at: path)
         new = try ConfigurationFile(
             path: newPath, inPlaceOf: URL(fileURLWithPath: path))
-        for warning in new.warnings { Outcome.toStandardError("warning: \(warning)") }
+        Outcome.warn(of: new, at: newPath)
         guard let text = FileManager.default.contents(atPath: newPath) else {
             throw StartFailure("\(newPath) cannot be read.", remedy: "Let this user read it.")
         }
@@ -103,16 +103,23 @@ struct ConfigChange {
 
     /// The old one is kept beside it. Whoever reads meanwhile reads the one or the other.
     func apply() throws {
-        let files = FileManager.default
-        do {
-            if files.fileExists(atPath: kept) { try files.removeItem(atPath: kept) }
-            try files.copyItem(atPath: path, toPath: kept)
-            try text.write(to: URL(fileURLWithPath: path), options: .atomic)
-        } catch {
+        do { try Self.replace(path, by: text, keeping: kept) } catch {
             throw StartFailure(
                 "The configuration could not be replaced: \(error.localizedDescription)",
                 remedy: "Let this user write to its folder.")
         }
+    }
+
+    /// Nobody may read the new one who could not read the old one.
+    static func replace(_ path: String, by text: Data, keeping kept: String) throws {
+        let files = FileManager.default
+        let mode = try files.attributesOfItem(atPath: path)[.posixPermissions] ?? 0o600
+        if files.fileExists(atPath: kept) { try files.removeItem(atPath: kept) }
+        try files.copyItem(atPath: path, toPath: kept)
+        let next = path + ".next"
+        guard files.createFile(atPath: next, contents: text, attributes: [.posixPermissions: mode])
+        else { throw CocoaError(.fileWriteUnknown) }
+        guard rename(next, path) == 0 else { throw CocoaError(.fileWriteNoPermission) }
     }
 
     // MARK: - Words

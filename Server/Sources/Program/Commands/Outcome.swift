@@ -10,7 +10,9 @@ enum Outcome {
             toStandardError("error: \(failure)")
             throw ExitCode(1)
         } catch let failure as ConfigurationFailure {
-            for complaint in failure.complaints { toStandardError("error: \(complaint)") }
+            for complaint in failure.complaints {
+                toStandardError("error: \(complaint.text(file: failure.file))")
+            }
             throw ExitCode(1)
         }
     }
@@ -18,8 +20,12 @@ enum Outcome {
     /// Reads a configuration; warnings are printed and nothing more.
     static func configuration(at path: String) throws -> ConfigurationFile {
         let file = try ConfigurationFile(path: path)
-        for warning in file.warnings { toStandardError("warning: \(warning)") }
+        warn(of: file, at: path)
         return file
+    }
+
+    static func warn(of file: ConfigurationFile, at path: String) {
+        for warning in file.warnings { toStandardError("warning: \(warning.text(file: path))") }
     }
 
     static func toStandardError(_ line: String) {

@@ -15,6 +15,8 @@ package struct Complaint: Hashable, Sendable, CustomStringConvertible {
 /// All that is wrong with a configuration, so that it can be put right in one go.
 package struct ConfigurationFailure: Error, Hashable, Sendable {
     package var complaints: [Complaint]
+    /// As it was named.
+    package var file = Settings.configDefault
 }
 
 /// Why a command was not begun, and what to do.

@@ -41,32 +41,39 @@ extension ConfigurationFile {
     ) throws(ConfigurationFailure) {
         let file = place ?? URL(fileURLWithPath: path)
         guard let bytes = FileManager.default.contents(atPath: path) else {
-            throw ConfigurationFailure(complaints: [
-                Complaint(
-                    message: "The file cannot be read.",
-                    remedy: "Write one as docs/configuration.md shows, or name another with "
-                        + "--config.")
-            ])
+            throw ConfigurationFailure(
+                complaints: [
+                    Complaint(
+                        message: "The file cannot be read.",
+                        remedy: "Write one as docs/configuration.md shows, or name another.")
+                ], file: path)
         }
         guard bytes.count <= Self.bytesMax, let text = String(data: bytes, encoding: .utf8) else {
-            throw ConfigurationFailure(complaints: [
-                Complaint(
-                    message: "The file is no UTF-8 text of at most \(Self.bytesMax) bytes.",
-                    remedy: "Write it anew.")
-            ])
+            throw ConfigurationFailure(
+                complaints: [
+                    Complaint(
+                        message: "The file is no UTF-8 text of at most \(Self.bytesMax) bytes.",
+                        remedy: "Write it anew.")
+                ], file: path)
         }
         let home = file.deletingLastPathComponent()
         let environment = ProcessInfo.processInfo.environment
         func whole(_ name: String) -> String { URL(fileURLWithPath: name, relativeTo: home).path }
-        try self.init(
-            text, environment: environment,
-            folder: { name in
-                var isFolder: ObjCBool = false
-                let found = FileManager.default.fileExists(
-                    atPath: whole(name), isDirectory: &isFolder)
-                return found && isFolder.boolValue ? whole(name) : nil
-            },
-            file: { FileManager.default.contents(atPath: whole($0)).map(Array.init) })
+        do {
+            try self.init(
+                text, environment: environment,
+                folder: { name in
+                    var isFolder: ObjCBool = false
+                    let found = FileManager.default.fileExists(
+                        atPath: whole(name), isDirectory: &isFolder)
+                    return found && isFolder.boolValue ? whole(name) : nil
+                },
+                file: { FileManager.default.contents(atPath: whole($0)).map(Array.init) })
+        } catch {
+            var failure = error
+            failure.file = path
+            throw failure
+        }
     }
 
     /// Reads a text. The variables that it names are handed in, and folders and files by functions,
