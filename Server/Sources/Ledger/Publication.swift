@@ -36,7 +36,7 @@ package struct PublicationRules: Hashable, Sendable {
     }
 }
 
-/// Whether a customer may read an publication, and why.
+/// Whether a customer may read a publication, and why.
 package struct Reading: Hashable, Sendable {
     package var publication: PublicationID
     package var isOpen: Bool

@@ -24,7 +24,7 @@ struct DevCommand: AsyncParsableCommand {
         try await Outcome.reported {
             let shop = DevShop(folder: data)
             if fresh { try shop.forget() }
-            let app = try self.app()
+            let app = try self.app(in: shop)
             let world = try shop.nextWorld()
             var settings = try shop.settings(app, world, logger: logger)
             (settings.port, settings.simulatorPort) = (port, simulatorPort)
@@ -41,8 +41,12 @@ struct DevCommand: AsyncParsableCommand {
         }
     }
 
-    private func app() throws -> AppConfiguration {
-        guard let config else { return try DevShop.birds }
+    private func app(in shop: DevShop) throws -> AppConfiguration {
+        guard let config else {
+            var app = try DevShop.birds
+            app.settings.content = try shop.content()
+            return app
+        }
         let file = try Outcome.configuration(at: config)
         guard let app = file.apps.first, file.apps.count == 1, app.settings.isSimulated else {
             throw StartFailure(

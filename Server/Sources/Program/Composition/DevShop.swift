@@ -28,7 +28,8 @@ struct DevShop {
                     id: "birds", bundleID: ExampleShop.bundleID,
                     appAppleID: ExampleShop.appAppleID, isSimulated: true,
                     entitlements: Self.entitlements(of: products), terms: Self.terms,
-                    wallets: Self.wallets, offers: OfferCatalogue(shop)),
+                    wallets: Self.wallets, content: Self.bulletins,
+                    offers: OfferCatalogue(shop)),
                 storeKit: shop, extraRootPaths: [], extraRoots: [])
         }
     }
