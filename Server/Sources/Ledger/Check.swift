@@ -95,11 +95,13 @@ extension Timeline {
         return max(wanted, history.retryAt ?? wanted)
     }
 
-    /// The subscription period that ends last, and may be followed by another.
+    /// The subscription period that ends last, and may be followed by another: also one that was
+    /// given back, where the store goes on charging.
     private var lastPeriod: (period: Period, end: Instant)? {
         let last = periods.last { $0.payment.kind == .autoRenewable && $0.payment.until != nil }
-        guard let last, last.payment.revocation == nil, let end = last.end else { return nil }
-        return (last, end)
+        guard let last, let end = last.end else { return nil }
+        let mayGoOn = last.payment.revocation == nil || renewal?.value.willRenew == true
+        return mayGoOn ? (last, end) : nil
     }
 
     // MARK: - Doubt

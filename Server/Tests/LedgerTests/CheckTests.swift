@@ -103,6 +103,17 @@ private struct Row: CustomTestStringConvertible, Sendable {
             "refunded: swept as long as the period lasts, since refunds are reversed",
             [month(revokedAt: start + .days(2))], asked: start + .days(3), next: start + .days(33)),
         Row(
+            "refunded, and renews all the same: asked after the end",
+            [month(revokedAt: start + .days(2)), news(at: start + .days(2))],
+            asked: start + .days(3), next: end + .seconds(60)),
+        Row(
+            "refunded while the store collects: until it gives up",
+            [
+                month(attested: end + .days(10), revokedAt: end + .days(10)),
+                news(at: end + .days(10), retrying: true),
+            ],
+            asked: end + .days(59), next: end + .days(60) + .seconds(60)),
+        Row(
             "a year is swept once a year",
             [month(days: 365), news(at: start)], asked: start + .days(20),
             next: start + .days(365) + .seconds(60)),
