@@ -146,7 +146,7 @@ extension Timeline {
         {
             // Given back, and yet to be charged again when its time was over.
             if let due = period.payment.until, due <= now, let news = news(about: period),
-                news.at >= due, news.value.isRetrying || news.value.graceUntil != nil
+                news.at >= due, news.value.wasTried(after: revocation, told: news.at)
             {
                 return lapsed(period, since: due, told: news, at: now, rules: rules)
             }
@@ -206,6 +206,14 @@ extension Timeline {
         // What was said before the end is no longer worth telling.
         access.willRenew = nil
         return access
+    }
+}
+
+extension Renewal {
+    /// Whether the store has charged, or tried to, although the period before was given back.
+    fileprivate func wasTried(after refund: Revocation, told: Instant) -> Bool {
+        if isRetrying || graceUntil != nil { return true }
+        return ending == .billing && told > refund.at
     }
 }
 

@@ -32,6 +32,14 @@ import Testing
         #expect(access(renewal, told: end, at: end + .days(59))?.state == .retry)
     }
 
+    @Test(arguments: [true, false])
+    func `and expired where the store has given up, whatever it says of renewal`(renews: Bool) {
+        let renewal = Renewal(willRenew: renews, ending: .billing)
+        let access = access(renewal, told: end + .days(60), at: end + .days(60))
+        #expect(access?.state == .expired)
+        #expect(access?.willRenew == false)
+    }
+
     @Test func `before the time that was paid is over the refund counts`() {
         let renewal = Renewal(willRenew: true, isRetrying: true, ending: .billing)
         let access = access(renewal, told: start + .days(3), at: end + .days(1))
