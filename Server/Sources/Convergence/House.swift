@@ -21,7 +21,7 @@ package struct House: Sendable {
     /// Makes keys and certificates, which takes a moment.
     package init() throws {
         shop = try FullShop.file()
-        authority = try SigningAuthority(seed: 1)
+        authority = try SigningAuthority(seed: 1).hasty
         verifier = Verifier(roots: try TrustRoots(der: [authority.rootDER]))
         credentials = try AppStoreCredentials(
             keyID: APIKey.wellKnown.id, issuerID: APIKey.wellKnown.issuerID,

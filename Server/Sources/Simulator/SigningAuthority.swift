@@ -10,11 +10,17 @@ package struct SigningAuthority: Sendable {
     /// Bytes of an ES256 signature.
     private static let signatureCount = 64
 
+    /// Where the one random number of a signature comes from.
+    private enum Drawing: Sendable {
+        case chance
+        case document(RepeatableSignature<SHA256>)
+        case pool(PooledSignature)
+    }
+
     /// Leaf, intermediate, root, in DER.
     package let certificates: [[UInt8]]
     private let signingKey: P256.Signing.PrivateKey
-    /// Nil where each signature has a random number of its own.
-    private let repeatable: RepeatableSignature<SHA256>?
+    private let drawing: Drawing
     /// Who answers whether the certificates still hold; nil where they do not say where to ask.
     let desk: RevocationDesk?
     /// The header as Apple writes it, encoded once.
@@ -65,7 +71,8 @@ package struct SigningAuthority: Sendable {
             }
             self.init(
                 key: key, certificates: try chain.map { try $0.derBytes }, receipts: receipts,
-                isRepeatable: seed != nil, desk: desk, seed: seed)
+                drawing: seed == nil ? .chance : .document(RepeatableSignature(key)),
+                desk: desk, seed: seed)
         } catch { throw SigningFailure("The simulator's certificates could not be made: \(error)") }
     }
 
@@ -88,28 +95,34 @@ package struct SigningAuthority: Sendable {
                 try ReceiptAuthority()
             }
         self.init(
-            key: key, certificates: chain, receipts: .made(receipts), isRepeatable: false,
+            key: key, certificates: chain, receipts: .made(receipts), drawing: .chance,
             desk: json["ocsp"].flatMap { RevocationDesk(stored: $0, chain: chain) })
     }
 
     private init(
         key: P256.Signing.PrivateKey, certificates: [[UInt8]], receipts: ReceiptSource,
-        isRepeatable: Bool, desk: RevocationDesk? = nil, seed: UInt64? = nil
+        drawing: Drawing, desk: RevocationDesk? = nil, seed: UInt64? = nil
     ) {
         signingKey = key
         receiptSource = receipts
         self.seed = seed
         self.desk = desk
-        repeatable = isRepeatable ? RepeatableSignature(key) : nil
+        self.drawing = drawing
         self.certificates = certificates
         head = Head(Self.header(certificates, overrides: []))
     }
 
     /// The same keys and certificates, with signatures that are the same each time.
-    package var repeating: Self {
+    package var repeating: Self { drawing(from: .document(RepeatableSignature(signingKey))) }
+
+    /// The same, with signatures that are the same each time, and nearly free; whoever sees some of
+    /// them can find the key. For millions of documents that are checked and thrown away.
+    package var hasty: Self { drawing(from: .pool(PooledSignature(signingKey))) }
+
+    private func drawing(from drawing: Drawing) -> Self {
         Self(
             key: signingKey, certificates: certificates, receipts: receiptSource,
-            isRepeatable: true, desk: desk)
+            drawing: drawing, desk: desk, seed: seed)
     }
 
     /// What signs receipts: they have a root of their own. Those of a seed are made when they are
@@ -192,9 +205,13 @@ package struct SigningAuthority: Sendable {
 
     /// An ES256 signature, r and s one after the other.
     private func signature(of digest: SHA256.Digest) throws(SigningFailure) -> [UInt8] {
-        if let repeatable { return try repeatable(digest: digest) }
-        do { return [UInt8](try signingKey.signature(for: digest).rawRepresentation) } catch {
-            throw SigningFailure("A payload could not be signed: \(error)")
+        switch drawing {
+        case .document(let repeatable): return try repeatable(digest: digest)
+        case .pool(let pooled): return try pooled(digest: digest)
+        case .chance:
+            do { return [UInt8](try signingKey.signature(for: digest).rawRepresentation) } catch {
+                throw SigningFailure("A payload could not be signed: \(error)")
+            }
         }
     }
 
@@ -206,7 +223,7 @@ package struct SigningAuthority: Sendable {
         }
         return try Self(
             key: stranger, certificates: certificates, receipts: receiptSource,
-            isRepeatable: true
+            drawing: .document(RepeatableSignature(stranger))
         ).sign(payload)
     }
 

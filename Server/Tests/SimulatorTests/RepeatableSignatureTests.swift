@@ -99,6 +99,18 @@ import X509
         #expect(repeating.rootDER == authority.rootDER)
     }
 
+    @Test func `hasty signatures are true ones, and the same each time`() throws {
+        let key = P256.Signing.PrivateKey()
+        let sign = PooledSignature(key)
+        for number in 0..<512 {
+            let digest = SHA256.hash(data: Data("message \(number)".utf8))
+            let bytes = try sign(digest: digest)
+            let signature = try P256.Signing.ECDSASignature(rawRepresentation: bytes)
+            #expect(key.publicKey.isValidSignature(signature, for: digest))
+            #expect(try sign(digest: digest) == bytes)
+        }
+    }
+
     private func bytes(_ hex: String) throws -> [UInt8] {
         let digits = Array(hex)
         return try stride(from: 0, to: digits.count, by: 2).map { index in
