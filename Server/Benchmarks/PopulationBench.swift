@@ -4,7 +4,8 @@ import Foundation
 import Simulator
 
 /// A year of random customers in the simulator: their books alone, and with every document signed,
-/// against the bare signatures of the same bytes.
+/// against the bare signatures of the same bytes. By the keys of a seed, as `--deterministic` has
+/// it, whose signatures are hasty; beside it, by keys of one's own.
 struct PopulationBench {
     private static let months = 12
     private static let mebibyte = 1_048_576.0
@@ -55,28 +56,36 @@ struct PopulationBench {
             throw BenchFailure("\(bytes.count) documents, \(tally.signatures) signatures")
         }
         let length = documents.reduce(0) { $0 + $1.utf8.count }
-        var (ratios, ours, limits): ([Double], [Double], [Double]) = ([], [], [])
+        let hasty = try SigningAuthority(seed: settings.seed).hasty
+        var (seeded, own, limits): ([Double], [Double], [Double]) = ([], [], [])
         for _ in 0..<bench.count(9, quick: 3) {
-            var tally = PopulationRun.Tally()
-            var written = 0
+            seeded.append(try seconds(of: run, signedBy: hasty, writing: length))
+            own.append(try seconds(of: run, signedBy: bench.authority, writing: length))
             let start = Effort.ofThisThread
-            try run.play(
-                0, &tally, signedBy: bench.authority, books: { _ in },
-                signed: { written += $0.utf8.count })
-            let middle = Effort.ofThisThread
-            guard written == length else {
-                throw BenchFailure("\(written) bytes were signed, and before \(length)")
-            }
-            let again = Effort.ofThisThread
             for document in bytes { _ = try key.signature(for: document) }
-            let end = Effort.ofThisThread
-            ratios.append((middle - start) / (end - again))
-            ours.append((middle - start) / Double(bytes.count))
-            limits.append((end - again) / Double(bytes.count))
+            limits.append(Effort.ofThisThread - start)
         }
+        let each = { (seconds: [Double]) in (seconds.median / Double(bytes.count)).microseconds }
+        let ownRatio = zip(own, limits).map { $0 / $1 }.median
         return Measured(
-            line: .populationSigned, value: ratios.median,
-            behind: "\(ours.median.microseconds) ÷ \(limits.median.microseconds) for each document")
+            line: .populationSigned, value: zip(seeded, limits).map { $0 / $1 }.median,
+            behind: "\(each(seeded)) ÷ \(each(limits)) for each document; "
+                + String(format: "by keys that are no seed's \(each(own)), %.2f", ownRatio))
+    }
+
+    /// Of one thread, to play a district and sign all of it.
+    private func seconds(
+        of run: PopulationRun, signedBy authority: SigningAuthority, writing length: Int
+    ) throws -> Double {
+        var tally = PopulationRun.Tally()
+        var written = 0
+        let start = Effort.ofThisThread
+        try run.play(
+            0, &tally, signedBy: authority, books: { _ in }, signed: { written += $0.utf8.count })
+        guard written == length else {
+            throw BenchFailure("\(written) bytes were signed, and before \(length)")
+        }
+        return Effort.ofThisThread - start
     }
 
     /// What was signed in a notification: the documents inside, then the whole.

@@ -109,7 +109,7 @@ extension Trial {
     private func count(_ request: AppStoreRequest) {
         guard let id = request.purchase else { return }
         // Of one check the status is the question; the history belongs to it.
-        if request.path.contains("/history/") { return report.tally.add("whole history read") }
+        if request.path.isOf("history") { return report.tally.add("whole history read") }
         guard !asked.insert(id).inserted else { return }
         report.figures.questions += 1
     }
@@ -135,10 +135,18 @@ extension Trial {
 extension AppStoreRequest {
     /// The purchase that a question is about.
     var purchase: String? {
-        guard path.contains("/subscriptions/") || path.contains("/history/"),
+        guard path.isOf("subscriptions") || path.isOf("history"),
             let slash = path.lastIndex(of: "/")
         else { return nil }
         return String(path[path.index(after: slash)...])
+    }
+}
+
+extension String {
+    /// Whether a path is of one of Apple's resources: `/inApps/v1/NAME/ID`.
+    fileprivate func isOf(_ resource: String) -> Bool {
+        let parts = utf8.split(separator: UInt8(ascii: "/"), maxSplits: 3)
+        return parts.count > 3 && parts[2].elementsEqual(resource.utf8)
     }
 }
 

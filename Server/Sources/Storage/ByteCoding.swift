@@ -60,12 +60,9 @@ struct ByteReader {
             throw Self.damaged
         }
         defer { next += count }
-        let text = bytes.withUnsafeBufferPointer { all in
-            String(
-                validating: UnsafeBufferPointer(rebasing: all[next..<next + count]), as: UTF8.self)
+        return bytes.withUnsafeBufferPointer { all in
+            String(decoding: UnsafeBufferPointer(rebasing: all[next..<next + count]), as: UTF8.self)
         }
-        guard let text else { throw Self.damaged }
-        return text
     }
 
     mutating func flag() throws(StorageFailure) -> Bool {

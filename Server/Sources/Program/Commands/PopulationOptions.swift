@@ -14,7 +14,8 @@ struct PopulationOptions: ParsableArguments {
     @Option(help: "The file for the signed notifications, one a line.")
     var notifications: String?
 
-    /// Plays so many customers. Says on standard error how far it has come.
+    /// Plays so many customers. Says on standard error how far it has come. The keys of a seed are
+    /// anybody's, so that their signatures may be hasty.
     func play(
         _ accounts: Int, _ settings: SimulatorSettings, signedBy authority: SigningAuthority
     ) throws {
@@ -22,6 +23,7 @@ struct PopulationOptions: ParsableArguments {
         let books = try out.map { try LineFile(path: $0) }
         let letters = try notifications.map { try LineFile(path: $0) }
         let signs = sign || letters != nil
+        let authority = settings.isDeterministic ? authority.hasty : authority
         var tally = PopulationRun.Tally()
         let started = ContinuousClock.now
         for district in 0..<run.districts {
