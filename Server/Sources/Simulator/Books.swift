@@ -122,7 +122,7 @@ extension World {
     private func book(_ subscription: Subscription, at now: AppStoreDate) -> BookedPurchase {
         // A renewal charged early waits for its turn: what counts is the period that covers now.
         let current = subscription.transactions.last { $0.covers(now) }
-        let shown = current ?? subscription.latest
+        let shown = current ?? subscription.begun(by: now) ?? subscription.latest
         var graceUntil: AppStoreDate?
         if case .grace(let until, _) = subscription.phase { graceUntil = until }
         let state = subscription.state(covering: current, at: now)
@@ -192,7 +192,11 @@ extension Subscription {
     /// Whether the period that would be in force, or was last, was given back: the next may be
     /// charged already, and wait for its turn.
     private func isRefunded(at now: AppStoreDate) -> Bool {
-        let last = transactions.last { !$0.isUpgraded && $0.purchased <= now }
-        return last?.revocation != nil
+        begun(by: now)?.revocation != nil
+    }
+
+    /// The period that began last, whatever became of it.
+    fileprivate func begun(by now: AppStoreDate) -> StoreTransaction? {
+        transactions.last { !$0.isUpgraded && $0.purchased <= now }
     }
 }

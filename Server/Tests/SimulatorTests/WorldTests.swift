@@ -214,4 +214,18 @@ import Testing
         await #expect(throws: StoreProblem.self) { try await stage.simulator.change(id, .expire) }
         #expect(try await stage.truth().isOpen)
     }
+
+    @Test func `where all is given back the books tell of what had begun, not of what was to come`()
+        async throws
+    {
+        let stage = try Stage()
+        let id = try await stage.buy("pro.yearly", offer: "none").originalTransactionID
+        try await stage.simulator.change(id, .changeProduct("pro.monthly"))
+        try await stage.simulator.change(id, .renewNow)
+        try await stage.simulator.change(id, .refund(RefundOrder(), of: nil))
+        try await stage.simulator.change(id, .refund(RefundOrder(), of: id))
+        let truth = try await stage.truth()
+        #expect(truth.state == .refunded)
+        #expect(truth.productID == "pro.yearly")
+    }
 }
