@@ -113,9 +113,9 @@ struct Evidence: Sendable {
 
     private var periods: [Period: TransactionPayload] = [:]
     private var renewals: [String: RenewalPayload] = [:]
-    /// The same, of what may have come.
-    private var offeredRenewals: [String: RenewalPayload] = [:]
-    private var offeredPeriods: [Period: TransactionPayload] = [:]
+    /// The same, of all that may have come since: whichever did, may be the last that did.
+    private var offeredRenewals: [String: [RenewalPayload]] = [:]
+    private var offeredPeriods: [Period: [TransactionPayload]] = [:]
     private var horizons: [String: Int64] = [:]
     private var lastWords: [String: Int64] = [:]
     private var lastPeriods: [String: TransactionPayload] = [:]
@@ -135,14 +135,12 @@ struct Evidence: Sendable {
         if let horizon = letter.horizon { reach(original, to: horizon, at: now) }
         if let new = letter.transaction, let from = new.purchaseDate {
             let period = Period(original: original, from: from.milliseconds)
-            if isLater(new.signedDate, than: offeredPeriods[period]?.signedDate) {
-                offeredPeriods[period] = new
+            if Self.isLater(new.signedDate, than: periods[period]?.signedDate) {
+                offeredPeriods[period, default: []].append(new)
             }
         }
-        if let new = letter.renewal,
-            isLater(new.signedDate, than: offeredRenewals[original]?.signedDate)
-        {
-            offeredRenewals[original] = new
+        if let new = letter.renewal, Self.isLater(new.signedDate, than: renewals[original]?.signedDate) {
+            offeredRenewals[original, default: []].append(new)
         }
     }
 
@@ -175,19 +173,23 @@ struct Evidence: Sendable {
             let from = new.purchaseDate
         {
             let period = Period(original: original, from: from.milliseconds)
-            if isLater(new.signedDate, than: periods[period]?.signedDate) { periods[period] = new }
-            if isLater(new.purchaseDate, than: lastPeriods[original]?.purchaseDate) {
+            if Self.isLater(new.signedDate, than: periods[period]?.signedDate) {
+                periods[period] = new
+                offeredPeriods[period]?.removeAll { Self.isLater(new.signedDate, than: $0.signedDate) }
+            }
+            if Self.isLater(new.purchaseDate, than: lastPeriods[original]?.purchaseDate) {
                 lastPeriods[original] = periods[period]
             }
         }
         if let new = letter.renewal, let original = new.originalTransactionId,
-            isLater(new.signedDate, than: renewals[original]?.signedDate)
+            Self.isLater(new.signedDate, than: renewals[original]?.signedDate)
         {
             renewals[original] = new
+            offeredRenewals[original]?.removeAll { Self.isLater(new.signedDate, than: $0.signedDate) }
         }
     }
 
-    private func isLater(_ one: AppStoreDate?, than other: AppStoreDate?) -> Bool {
+    private static func isLater(_ one: AppStoreDate?, than other: AppStoreDate?) -> Bool {
         guard let one else { return false }
         return other.map { one >= $0 } ?? true
     }
@@ -207,15 +209,16 @@ struct Evidence: Sendable {
         guard let original = told.originalTransactionId, let from = told.purchaseDate else {
             return true
         }
-        let offered = offeredPeriods[Period(original: original, from: from.milliseconds)]
-        return [told, offered].compactMap(\.self).allSatisfy {
+        let offered = offeredPeriods[Period(original: original, from: from.milliseconds)] ?? []
+        return ([told] + offered).allSatisfy {
             $0.revocationDate == nil && $0.isUpgraded != true
         }
     }
 
     /// Whether nothing was told, nor may have been, of a purchase's not being renewed.
     func mayGoOn(_ original: String) -> Bool {
-        [renewals[original], offeredRenewals[original]].compactMap(\.self).allSatisfy {
+        let told = renewals[original].map { [$0] } ?? []
+        return (told + (offeredRenewals[original] ?? [])).allSatisfy {
             $0.autoRenewStatus == .on && $0.expirationIntent == nil
         }
     }

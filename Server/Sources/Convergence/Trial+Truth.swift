@@ -112,7 +112,13 @@ extension Trial {
     }
 
     private func isLeftOut(_ booked: BookedPurchase) -> Bool {
-        isAboutToBegin(booked) || unasked.contains(booked.originalTransactionID)
+        isAboutToBegin(booked) || isNew(booked) || unasked.contains(booked.originalTransactionID)
+    }
+
+    /// A purchase of this very moment, which its app has had no time to post.
+    private func isNew(_ booked: BookedPurchase) -> Bool {
+        !linked.contains(booked.originalTransactionID)
+            && booked.charges.allSatisfy { $0.at.milliseconds >= now }
     }
 
     /// A period that is paid, and begins within what clocks may differ by, is open already: that

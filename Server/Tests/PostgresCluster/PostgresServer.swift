@@ -5,7 +5,7 @@ import Foundation
 /// The server ends with this process, whatever ends it, and the folder goes with it.
 package actor PostgresServer {
     /// How long the server may take to start or to end.
-    private static let seconds = 30.0
+    private static let seconds = 300.0
     private static let pollSeconds = 0.02
     /// The superuser of the cluster; the only one.
     private static let user = "perennial"

@@ -15,7 +15,7 @@ private struct Poisoned: Error {}
             signedAt: now, receivedAt: now, parts: [0], headers: [])
     }
 
-    @Test(.timeLimit(.minutes(10)), arguments: Driver.allCases)
+    @Test(.timeLimit(.minutes(45)), arguments: Driver.allCases)
     func `of many writers at once each gets its own answer, and all rows are kept`(
         driver: Driver
     ) async throws {
@@ -37,7 +37,7 @@ private struct Poisoned: Error {}
         }
     }
 
-    @Test(.timeLimit(.minutes(10)), arguments: Driver.allCases)
+    @Test(.timeLimit(.minutes(45)), arguments: Driver.allCases)
     func `a poisoned writer fails alone, and leaves nothing`(driver: Driver) async throws {
         try await driver.withStore { store in
             await withTaskGroup { group in
@@ -64,7 +64,7 @@ private struct Poisoned: Error {}
         }
     }
 
-    @Test(.timeLimit(.minutes(10)), arguments: Driver.allCases)
+    @Test(.timeLimit(.minutes(45)), arguments: Driver.allCases)
     func `documents that come together are kept once each, with their facts`(
         driver: Driver
     ) async throws {
@@ -112,7 +112,7 @@ private struct Poisoned: Error {}
         }
     }
 
-    @Test(.timeLimit(.minutes(10)), arguments: Driver.allCases)
+    @Test(.timeLimit(.minutes(45)), arguments: Driver.allCases)
     func `what the database refuses fails alone too`(driver: Driver) async throws {
         try await driver.withStore { store in
             let purchase = PurchaseID("1000", in: .production)
@@ -141,7 +141,7 @@ private struct Poisoned: Error {}
         }
     }
 
-    @Test(.timeLimit(.minutes(10)))
+    @Test(.timeLimit(.minutes(45)))
     func `when too many wait, one more is told so at once`() async throws {
         try await Driver.sqliteMemory.withStore { store in
             let gate = DispatchSemaphore(value: 0)

@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(10)))
+    @Test(.timeLimit(.minutes(45)))
     func `a connection cut after the commit stands, before it is told`() async throws {
         let server = try PostgresServer()
         try await server.start()
@@ -94,7 +94,7 @@ import Testing
         try await server.remove()
     }
 
-    @Test(.timeLimit(.minutes(10)))
+    @Test(.timeLimit(.minutes(45)))
     func `whatever was acknowledged survives a server that drops dead`() async throws {
         let server = try PostgresServer()
         try await server.start()

@@ -5,7 +5,7 @@ import Testing
 @Suite(.serialized) struct ClusterStories {
     private static let crashes = 20
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(45)))
     func `of three servers one is killed and one stands still, and nothing is lost or told twice`()
         async throws
     {
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(45)))
     func `a PostgreSQL that drops dead twenty times loses nothing that was acknowledged`()
         async throws
     {
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(45)))
     func `a standby takes over while notifications stream in, and nothing is lost`() async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in
             let folder = try TemporaryFolder()

@@ -228,7 +228,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: StoryDatabase.allCases)
+    @Test(.timeLimit(.minutes(45)), arguments: StoryDatabase.allCases)
     func `a server that is killed between keeping and sending on sends on when it is back`(
         database: StoryDatabase
     ) async throws {
@@ -331,7 +331,7 @@ extension Shop {
 }
 
 /// Waits for what others do in their own time; what does not come is told.
-func eventually(within seconds: Double = 30, _ isSo: () async throws -> Bool) async throws {
+func eventually(within seconds: Double = 600, _ isSo: () async throws -> Bool) async throws {
     let end = ContinuousClock.now + .seconds(seconds)
     while ContinuousClock.now < end {
         if try await isSo() { return }

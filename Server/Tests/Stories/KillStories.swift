@@ -12,7 +12,7 @@ import Testing
     private static let notificationsMin = 2000
     private static let kills = 20
 
-    @Test(.timeLimit(.minutes(10)), arguments: StoryDatabase.allCases)
+    @Test(.timeLimit(.minutes(45)), arguments: StoryDatabase.allCases)
     func `what was acknowledged is there after every kill`(engine: StoryDatabase) async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in
             let folder = try TemporaryFolder()

@@ -13,7 +13,7 @@ import Testing
     /// Of five virtual minutes each: the promised interval.
     private static let looksMax = 26
 
-    @Test(.timeLimit(.minutes(10)), arguments: StoryDatabase.allCases)
+    @Test(.timeLimit(.minutes(45)), arguments: StoryDatabase.allCases)
     func `a server that is killed again and again comes to the truth over HTTP`(
         engine: StoryDatabase
     ) async throws {

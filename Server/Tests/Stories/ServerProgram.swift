@@ -37,7 +37,7 @@ struct ServerProgram: Sendable {
     /// A secret key of the app.
     let key: String
 
-    fileprivate static let startSeconds = 30.0
+    fileprivate static let startSeconds = 300.0
 
     struct Missing: Error, CustomStringConvertible {
         var description: String

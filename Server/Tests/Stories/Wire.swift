@@ -7,7 +7,7 @@ import NIOCore
 struct Wire: Sendable {
     let base: String
     var bearer: String?
-    var patience = TimeAmount.seconds(60)
+    var patience = TimeAmount.seconds(600)
 
     /// One that turns elsewhere soon where nobody answers.
     var impatient: Wire {
