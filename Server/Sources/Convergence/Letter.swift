@@ -14,6 +14,20 @@ struct Letter: Sendable, CustomStringConvertible {
     var signedAt: Int64?
     var transaction: TransactionPayload?
     var renewal: RenewalPayload?
+    /// It does not say when what it says was so, or only as a whole.
+    var isLegacy = false
+
+    /// A part of an older document: those have no text of their own.
+    init(
+        legacy words: String, transaction: TransactionPayload? = nil,
+        renewal: RenewalPayload? = nil
+    ) {
+        self.words = words
+        self.transaction = transaction
+        self.renewal = renewal
+        payload = ""
+        isLegacy = true
+    }
 
     /// A notification's body; nil where it cannot be read.
     init?(notification body: [UInt8]) {
@@ -116,6 +130,10 @@ struct Evidence: Sendable {
     /// The same, of what may have come.
     private var offeredRenewals: [String: RenewalPayload] = [:]
     private var offeredPeriods: [Period: TransactionPayload] = [:]
+    /// Of which older documents said something that would end them: nobody can say which of those
+    /// was the later.
+    private var doubtful: Set<Period> = []
+    private var doubtfulRenewals: Set<String> = []
     private var horizons: [String: Int64] = [:]
     private var lastWords: [String: Int64] = [:]
     private var lastPeriods: [String: TransactionPayload] = [:]
@@ -133,6 +151,7 @@ struct Evidence: Sendable {
             lastSigned[original] = max(lastSigned[original] ?? signed, signed)
         }
         if let horizon = letter.horizon { reach(original, to: horizon, at: now) }
+        if letter.isLegacy { doubt(letter, of: original) }
         if let new = letter.transaction, let from = new.purchaseDate {
             let period = Period(original: original, from: from.milliseconds)
             if isLater(new.signedDate, than: offeredPeriods[period]?.signedDate) {
@@ -143,6 +162,21 @@ struct Evidence: Sendable {
             isLater(new.signedDate, than: offeredRenewals[original]?.signedDate)
         {
             offeredRenewals[original] = new
+        }
+    }
+
+    private mutating func doubt(_ letter: Letter, of original: String) {
+        if let renewal = letter.renewal,
+            renewal.autoRenewStatus != .on || renewal.expirationIntent != nil
+        {
+            doubtfulRenewals.insert(original)
+        }
+        guard let new = letter.transaction, let from = new.purchaseDate else { return }
+        let period = Period(original: original, from: from.milliseconds)
+        let other = offeredPeriods[period]?.expiresDate
+        let isOtherwise = other != nil && other != new.expiresDate
+        if new.revocationDate != nil || new.isUpgraded == true || isOtherwise {
+            doubtful.insert(period)
         }
     }
 
@@ -207,7 +241,9 @@ struct Evidence: Sendable {
         guard let original = told.originalTransactionId, let from = told.purchaseDate else {
             return true
         }
-        let offered = offeredPeriods[Period(original: original, from: from.milliseconds)]
+        let period = Period(original: original, from: from.milliseconds)
+        guard !doubtful.contains(period) else { return false }
+        let offered = offeredPeriods[period]
         return [told, offered].compactMap(\.self).allSatisfy {
             $0.revocationDate == nil && $0.isUpgraded != true
         }
@@ -215,9 +251,10 @@ struct Evidence: Sendable {
 
     /// Whether nothing was told, nor may have been, of a purchase's not being renewed.
     func mayGoOn(_ original: String) -> Bool {
-        [renewals[original], offeredRenewals[original]].compactMap(\.self).allSatisfy {
-            $0.autoRenewStatus == .on && $0.expirationIntent == nil
-        }
+        !doubtfulRenewals.contains(original)
+            && [renewals[original], offeredRenewals[original]].compactMap(\.self).allSatisfy {
+                $0.autoRenewStatus == .on && $0.expirationIntent == nil
+            }
     }
 
     /// When the server may have heard of a purchase last.

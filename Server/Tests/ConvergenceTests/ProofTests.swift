@@ -26,6 +26,22 @@ import Testing
         #expect(Double(calm.calmQuestions) <= 1.2 * Double(calm.calmPeriods))
     }
 
+    @Test(.timeLimit(.minutes(10)), arguments: [Speech.legacy, .mixed])
+    func `a hundred seeds in the older languages break no promise`(speech: Speech) async throws {
+        let proof = Proof(
+            try Self.house.get(), seeds: 501...600, workers: Self.workers,
+            narrowing: Proof.Narrowing(speech: speech))
+        let outcome = try await proof.run()
+        for report in outcome.breaches {
+            Issue.record(
+                """
+                \(report.breach?.description ?? "")
+                again, and shorter: perennial prove \(report.plan.options)
+                """)
+        }
+        #expect(outcome.figures.trials == 100 || !outcome.breaches.isEmpty)
+    }
+
     @Test(.timeLimit(.minutes(10)), arguments: SabotageKind.allCases)
     func `a bug that is planted is found within two hundred seeds`(
         kind: SabotageKind
