@@ -46,6 +46,8 @@ package struct Plan: Hashable, Sendable {
         turn = row
         accounts -= 1
         guard let calling = Calling.of(row) else { return }
+        // What devices are known to show otherwise is StoreKit 2's; receipts show none of it.
+        if calling.families.contains(.oddDevices) { speech = .modern }
         families.formUnion(calling.families)
         days = max(days, calling.days)
     }

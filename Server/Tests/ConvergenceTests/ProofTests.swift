@@ -27,9 +27,9 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)), arguments: [Speech.legacy, .mixed])
-    func `a hundred seeds in the older languages break no promise`(speech: Speech) async throws {
+    func `eighty seeds in the older languages break no promise`(speech: Speech) async throws {
         let proof = Proof(
-            try Self.house.get(), seeds: 501...600, workers: Self.workers,
+            try Self.house.get(), seeds: 521...600, workers: Self.workers,
             narrowing: Proof.Narrowing(speech: speech))
         let outcome = try await proof.run()
         for report in outcome.breaches {
@@ -39,7 +39,7 @@ import Testing
                 again, and shorter: perennial prove \(report.plan.options)
                 """)
         }
-        #expect(outcome.figures.trials == 100 || !outcome.breaches.isEmpty)
+        #expect(outcome.figures.trials == 80 || !outcome.breaches.isEmpty)
     }
 
     @Test(.timeLimit(.minutes(10)), arguments: SabotageKind.allCases)
