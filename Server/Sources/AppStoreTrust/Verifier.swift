@@ -26,7 +26,7 @@ package final class Verifier: Sendable {
     let xcode: TrustRoots?
 
     /// - Parameter xcode: in development only: the certificates that somebody has exported from
-    ///   Xcode. Whatever receipts they have signed counts as of the sandbox. Anybody can sign those.
+    ///   Xcode. What receipts they have signed counts as of the sandbox. Anybody can sign those.
     package init(roots: TrustRoots, xcode: TrustRoots? = nil) {
         chains = ChainVerifier(roots: roots)
         self.xcode = xcode
