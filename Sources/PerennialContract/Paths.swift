@@ -18,6 +18,10 @@ public struct Paths: Sendable {
     public static let metrics = "/metrics"
     public static let openAPI = "/openapi.json"
 
+    public static func retry(ofForwards document: String) -> String {
+        "\(forwards)/\(percentEncoded(document))/retry"
+    }
+
     public static func customer(_ id: String) -> String { "/v1/customers/\(percentEncoded(id))" }
 
     public static func aliases(of id: String) -> String { "\(customer(id))/aliases" }

@@ -61,6 +61,9 @@ public struct ProblemCode: RawRepresentable, Hashable, Sendable, Codable {
     public static let offerUnknown = Self(rawValue: "offer_unknown")
     public static let offerNotForCustomer = Self(rawValue: "offer_not_for_customer")
 
+    // Sending on
+    public static let forwardUnknown = Self(rawValue: "forward_unknown")
+
     // Our own troubles: the same request may succeed later.
     /// The App Store's answer waits for an address that a notification is sent on to.
     public static let forwardNotAccepted = Self(rawValue: "forward_not_accepted")
@@ -75,7 +78,7 @@ public struct ProblemCode: RawRepresentable, Hashable, Sendable, Codable {
     public static let known: [ProblemCode] = [
         keyMissing, keyUnknown, keyNotSecret, bodyNotJSON, bodyNotUnderstood, bodyTooLarge,
         bodyHasTooMany, cursorUnknown, limitOutOfRange, environmentUnknown, stateUnknown,
-        forwardNotAccepted, routeUnknown,
+        forwardNotAccepted, forwardUnknown, routeUnknown,
         methodNotAllowed, requestNotUnderstood,
         currencyUnknown, amountNotPositive, walletHasTooLittle, idempotencyKeyReused,
         contentUnknown, contentNotOpen, contentLinkInvalid,

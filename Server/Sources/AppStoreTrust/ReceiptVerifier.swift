@@ -1,6 +1,7 @@
 import AppStoreFormats
 import Crypto
-import SwiftASN1
+import X509
+import _CryptoExtras
 
 extension Verifier {
     /// An app receipt: the file that an app has on its device.
@@ -15,6 +16,9 @@ extension Verifier {
         _ file: [UInt8], for app: AppIdentity, guid: [UInt8]? = nil, at now: AppStoreDate
     ) async -> Outcome<AppReceipt> {
         do throws(Refusal) {
+            if let found = try xcodeReceipt(file, for: app, guid: guid) {
+                return Self.outcome(found, at: now)
+            }
             let envelope = try Self.envelope(of: file)
             let chain = try await chains.chain(of: envelope)
             try chain.requireSignature(envelope.signature, of: envelope.content, envelope.digest)
@@ -44,31 +48,32 @@ extension Verifier {
                 found: StoreEnvironment.xcode.rawValue)
         }
     }
-}
 
-/// A receipt of Xcode's own store, in development. It is written with lengths that are found by
-/// their end, and content in pieces (BER), under a certificate that anybody can make.
-enum XcodeReceipt {
-    /// Bytes of a file that is looked at. Those published have up to 1748.
-    private static let bytesMax = 65_536
-
-    static func isOne(_ file: [UInt8]) -> Bool {
-        payload(of: file)?[.receiptType]?.text == ReceiptType.xcode.rawValue
-    }
-
-    /// What it says; nothing in it is evidence of anything.
-    static func payload(of file: [UInt8]) -> AppReceipt? {
-        guard file.count <= bytesMax, let root = try? BER.parse(file),
-            let signed = children(of: root).last.map(children)?.first.map(children),
-            signed.count >= 3, let wrapped = children(of: signed[2]).last.map(children)?.first,
-            let content = try? ASN1OctetString(berEncoded: wrapped)
-        else { return nil }
-        return try? AppReceipt(parsing: Array(content.bytes))
-    }
-
-    private static func children(of node: ASN1Node) -> [ASN1Node] {
-        guard case .constructed(let nodes) = node.content else { return [] }
-        return Array(nodes)
+    /// A receipt of Xcode's own store, where this verifier is for development and knows the
+    /// certificate that signed it; nil for anything else. What it shows is of the sandbox.
+    private func xcodeReceipt(
+        _ file: [UInt8], for app: AppIdentity, guid: [UInt8]?
+    ) throws(Refusal) -> Verified<AppReceipt>? {
+        guard let xcode, let found = XcodeReceipt(file), found.isOfXcode else { return nil }
+        guard let certificate = xcode.certificate(equalTo: found.certificate) else {
+            throw Refusal(
+                .untrustedChain,
+                expected: "the StoreKit test certificate that is configured (trust.extra_roots)",
+                found: "another one of Xcode's", of: .receipt)
+        }
+        guard let key = _RSA.Signing.PublicKey(certificate.publicKey) else {
+            throw Refusal(.algorithm, expected: "a key of RSA", found: "a key of another kind")
+        }
+        let chain = ReceiptChain(key: key, certificates: [certificate])
+        try chain.requireSignature(found.signature, of: found.content, .sha256)
+        let receipt = try AppReceipt(reading: found.content[...])
+        let created = try receipt.requireCreation()
+        try chain.requireValid(at: created)
+        try app.requireBundle(receipt[.bundleID]?.text)
+        if let guid { try receipt.requireDevice(guid) }
+        return Verified(
+            payload: receipt, environment: .sandbox, signedAt: created,
+            digest: Array(SHA256.hash(data: file)))
     }
 }
 

@@ -29,6 +29,12 @@ package struct TrustRoots: Hashable, Sendable {
             fingerprints: fingerprints + other.fingerprints)
     }
 
+    /// The one that is these bytes, in DER.
+    func certificate(equalTo der: ArraySlice<UInt8>) -> Certificate? {
+        let fingerprint = Self.fingerprint(Array(der))
+        return zip(fingerprints, certificates).first { $0.0 == fingerprint }?.1
+    }
+
     private init(certificates: [Certificate], fingerprints: [String]) {
         self.certificates = certificates
         self.fingerprints = fingerprints

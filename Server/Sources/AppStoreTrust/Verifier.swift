@@ -22,7 +22,15 @@ package final class Verifier: Sendable {
     let chains: ChainVerifier
     private let known = Mutex(KnownChains())
 
-    package init(roots: TrustRoots) { chains = ChainVerifier(roots: roots) }
+    /// Certificates of Xcode's own store that are believed about receipts; nil: none ever is.
+    let xcode: TrustRoots?
+
+    /// - Parameter xcode: in development only: the certificates that somebody has exported from
+    ///   Xcode. What receipts they have signed counts as of the sandbox. Anybody can sign those.
+    package init(roots: TrustRoots, xcode: TrustRoots? = nil) {
+        chains = ChainVerifier(roots: roots)
+        self.xcode = xcode
+    }
 
     /// How many chains are remembered, at most ``KnownChains/chainsMax``.
     var knownChainCount: Int { known.withLock { $0.count } }

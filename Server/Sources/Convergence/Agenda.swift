@@ -20,6 +20,8 @@ struct Agenda: Sendable {
         case stop(server: Int)
         case start(server: Int)
         case skew(server: Int)
+        /// The app is updated, and what it speaks.
+        case update
     }
 
     private var entries: [(at: Int64, deed: Deed)] = []

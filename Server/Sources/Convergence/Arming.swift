@@ -65,7 +65,7 @@ extension Plan {
     func settings(_ shop: StoreKitFile) -> SimulatorSettings {
         var lots = lots("world")
         var settings = SimulatorSettings(
-            seed: seed, now: Self.start, shop: shop, notificationURL: "direct")
+            seed: seed, now: Self.start, shop: shop, notificationURL: Self.address)
         settings.isDeterministic = true
         settings.graceDays = lots.choice(0, 3, 16, 16, 28)
         settings.renewsEarlySeconds = Int64(lots.choice(0, 0, 43_200, 86_400))
@@ -75,6 +75,7 @@ extension Plan {
         if has(.habits) {
             for habit in Habit.allCases where lots.happens(0.2) { settings.habits.insert(habit) }
         }
+        speak(in: &settings)
         return settings
     }
 

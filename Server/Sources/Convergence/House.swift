@@ -8,6 +8,7 @@ import Simulator
 /// What all trials of a process share: nothing in it changes an answer.
 package struct House: Sendable {
     static let app: AppID = "birds"
+    static let secret = AppSecret(SimulatorSettings.wellKnownSecret)
 
     let shop: StoreKitFile
     /// Signs for every world. Its signatures come from the seed and the document, so that a trial
@@ -22,7 +23,8 @@ package struct House: Sendable {
     package init() throws {
         shop = try FullShop.file()
         authority = try SigningAuthority(seed: 1).hasty
-        verifier = Verifier(roots: try TrustRoots(der: [authority.rootDER]))
+        verifier = Verifier(
+            roots: try TrustRoots(der: [authority.rootDER, try authority.receipts.rootDER]))
         credentials = try AppStoreCredentials(
             keyID: APIKey.wellKnown.id, issuerID: APIKey.wellKnown.issuerID,
             bundleID: ExampleShop.bundleID, privateKey: APIKey.wellKnownPEM)
@@ -33,7 +35,7 @@ package struct House: Sendable {
         apps = [
             AppSettings(
                 id: Self.app, bundleID: ExampleShop.bundleID, appAppleID: ExampleShop.appAppleID,
-                isSimulated: true,
+                isSimulated: true, sharedSecret: Self.secret,
                 entitlements: Dictionary(uniqueKeysWithValues: entitlements))
         ]
     }

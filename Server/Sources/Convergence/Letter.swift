@@ -14,6 +14,20 @@ struct Letter: Sendable, CustomStringConvertible {
     var signedAt: Int64?
     var transaction: TransactionPayload?
     var renewal: RenewalPayload?
+    /// It does not say when what it says was so, or only as a whole.
+    var isLegacy = false
+
+    /// A part of an older document: those have no text of their own.
+    init(
+        legacy words: String, transaction: TransactionPayload? = nil,
+        renewal: RenewalPayload? = nil
+    ) {
+        self.words = words
+        self.transaction = transaction
+        self.renewal = renewal
+        payload = ""
+        isLegacy = true
+    }
 
     /// A notification's body; nil where it cannot be read.
     init?(notification body: [UInt8]) {
@@ -116,6 +130,10 @@ struct Evidence: Sendable {
     /// The same, of all that may have come since: whichever did, may be the last that did.
     private var offeredRenewals: [String: [RenewalPayload]] = [:]
     private var offeredPeriods: [Period: [TransactionPayload]] = [:]
+    /// Of which older documents said something that would end them: nobody can say which of those
+    /// was the later.
+    private var doubtful: Set<Period> = []
+    private var doubtfulRenewals: Set<String> = []
     private var horizons: [String: Int64] = [:]
     private var lastWords: [String: Int64] = [:]
     private var lastPeriods: [String: TransactionPayload] = [:]
@@ -133,14 +151,32 @@ struct Evidence: Sendable {
             lastSigned[original] = max(lastSigned[original] ?? signed, signed)
         }
         if let horizon = letter.horizon { reach(original, to: horizon, at: now) }
+        if letter.isLegacy { doubt(letter, of: original) }
         if let new = letter.transaction, let from = new.purchaseDate {
             let period = Period(original: original, from: from.milliseconds)
             if Self.isLater(new.signedDate, than: periods[period]?.signedDate) {
                 offeredPeriods[period, default: []].append(new)
             }
         }
-        if let new = letter.renewal, Self.isLater(new.signedDate, than: renewals[original]?.signedDate) {
+        if let new = letter.renewal,
+            Self.isLater(new.signedDate, than: renewals[original]?.signedDate)
+        {
             offeredRenewals[original, default: []].append(new)
+        }
+    }
+
+    private mutating func doubt(_ letter: Letter, of original: String) {
+        if let renewal = letter.renewal,
+            renewal.autoRenewStatus != .on || renewal.expirationIntent != nil
+        {
+            doubtfulRenewals.insert(original)
+        }
+        guard let new = letter.transaction, let from = new.purchaseDate else { return }
+        let period = Period(original: original, from: from.milliseconds)
+        let other = offeredPeriods[period]?.expiresDate
+        let isOtherwise = other != nil && other != new.expiresDate
+        if new.revocationDate != nil || new.isUpgraded == true || isOtherwise {
+            doubtful.insert(period)
         }
     }
 
@@ -175,7 +211,9 @@ struct Evidence: Sendable {
             let period = Period(original: original, from: from.milliseconds)
             if Self.isLater(new.signedDate, than: periods[period]?.signedDate) {
                 periods[period] = new
-                offeredPeriods[period]?.removeAll { Self.isLater(new.signedDate, than: $0.signedDate) }
+                offeredPeriods[period]?.removeAll {
+                    Self.isLater(new.signedDate, than: $0.signedDate)
+                }
             }
             if Self.isLater(new.purchaseDate, than: lastPeriods[original]?.purchaseDate) {
                 lastPeriods[original] = periods[period]
@@ -185,7 +223,9 @@ struct Evidence: Sendable {
             Self.isLater(new.signedDate, than: renewals[original]?.signedDate)
         {
             renewals[original] = new
-            offeredRenewals[original]?.removeAll { Self.isLater(new.signedDate, than: $0.signedDate) }
+            offeredRenewals[original]?.removeAll {
+                Self.isLater(new.signedDate, than: $0.signedDate)
+            }
         }
     }
 
@@ -209,14 +249,16 @@ struct Evidence: Sendable {
         guard let original = told.originalTransactionId, let from = told.purchaseDate else {
             return true
         }
-        let offered = offeredPeriods[Period(original: original, from: from.milliseconds)] ?? []
-        return ([told] + offered).allSatisfy {
+        let period = Period(original: original, from: from.milliseconds)
+        guard !doubtful.contains(period) else { return false }
+        return ([told] + (offeredPeriods[period] ?? [])).allSatisfy {
             $0.revocationDate == nil && $0.isUpgraded != true
         }
     }
 
     /// Whether nothing was told, nor may have been, of a purchase's not being renewed.
     func mayGoOn(_ original: String) -> Bool {
+        guard !doubtfulRenewals.contains(original) else { return false }
         let told = renewals[original].map { [$0] } ?? []
         return (told + (offeredRenewals[original] ?? [])).allSatisfy {
             $0.autoRenewStatus == .on && $0.expirationIntent == nil

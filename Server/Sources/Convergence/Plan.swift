@@ -3,6 +3,7 @@ import Simulator
 /// What one trial is to be: drawn from its seed, and made smaller by hand or by shrinking.
 package struct Plan: Hashable, Sendable {
     package let seed: UInt64
+    package var speech: Speech
     package var families: Set<FaultFamily>
     /// Customers, beside the one who is called.
     package var accounts: Int
@@ -22,6 +23,7 @@ package struct Plan: Hashable, Sendable {
 
     package init(seed: UInt64) {
         self.seed = seed
+        speech = Self.speech(of: seed)
         var lots = Lots(seed: seed, part: "plan")
         accounts = lots.choice(1, 1, 2, 2, 3)
         days = lots.choice(15, 20, 30, 45, 60, 60, 150)
@@ -44,6 +46,8 @@ package struct Plan: Hashable, Sendable {
         turn = row
         accounts -= 1
         guard let calling = Calling.of(row) else { return }
+        // What devices are known to show otherwise is StoreKit 2's; receipts show none of it.
+        if calling.families.contains(.oddDevices) { speech = .modern }
         families.formUnion(calling.families)
         days = max(days, calling.days)
     }
@@ -56,6 +60,7 @@ package struct Plan: Hashable, Sendable {
     package var options: String {
         let drawn = Plan(seed: seed)
         var options = ["--seeds \(seed)..\(seed)"]
+        if speech != drawn.speech { options.append("--speech \(speech.rawValue)") }
         if families != drawn.families {
             let names = families.sorted().map(\.rawValue).joined(separator: ",")
             options.append("--faults \(names.isEmpty ? "none" : names)")

@@ -28,6 +28,7 @@ package struct Proof: Sendable {
 
     /// What is changed about a plan by hand: nil leaves it as it was drawn.
     package struct Narrowing: Hashable, Sendable {
+        package var speech: Speech?
         package var families: Set<FaultFamily>?
         package var accounts: Int?
         package var days: Int?
@@ -36,9 +37,10 @@ package struct Proof: Sendable {
         package var turn: Int?
 
         package init(
-            families: Set<FaultFamily>? = nil, accounts: Int? = nil, days: Int? = nil,
-            acts: Int? = nil, turn: Int? = nil
+            speech: Speech? = nil, families: Set<FaultFamily>? = nil, accounts: Int? = nil,
+            days: Int? = nil, acts: Int? = nil, turn: Int? = nil
         ) {
+            self.speech = speech
             self.families = families
             self.accounts = accounts
             self.days = days
@@ -48,6 +50,7 @@ package struct Proof: Sendable {
 
         package func plan(of seed: UInt64) -> Plan {
             var plan = Plan(seed: seed)
+            plan.speech = speech ?? plan.speech
             plan.families = families ?? plan.families
             if let turn { plan.turn = LifecycleRow(rawValue: turn) }
             let least = plan.turn == nil ? 1 : 0
@@ -171,6 +174,7 @@ extension Proof {
             if smaller != plan { plans.append(smaller) }
         }
         let families = plan.families.sorted()
+        add { $0.speech = .modern }
         add { $0.families = [] }
         add { $0.families = Set(families.prefix(families.count / 2)) }
         add { $0.families = Set(families.suffix(families.count / 2)) }

@@ -7,7 +7,19 @@ package enum Reach {
 
     /// Every turn of the table, every fault, and every point at which a server can die.
     package static let all: [String] =
-        LifecycleRow.allCases.map { "row \($0.rawValue)" } + faults + ours
+        LifecycleRow.allCases.map { "row \($0.rawValue)" } + faults + ours + speeches
+
+    /// Each speech, and in each what a life is made of.
+    private static let speeches: [String] =
+        Speech.allCases.map { "speech \($0.rawValue)" }
+        + Speech.allCases.flatMap { speech in
+            Trial.Sight.allCases.map { "\(speech.rawValue): \($0.rawValue)" }
+        } + [
+            "notification of version 1 kept", "verifyReceipt answered", "receipt posted",
+            "transaction receipt posted", "receipt posted after the update",
+            "forged notification of version 1 refused", "damaged receipt refused",
+            "not heard in the older language",
+        ]
 
     private static let faults: [String] =
         NotificationFault.allCases.map { "notification \($0.rawValue)" }

@@ -14,6 +14,7 @@ package enum SabotageKind: String, Hashable, Sendable, CaseIterable {
     case forgottenReversals = "forgotten-reversals"
     case eventLostAtCrash = "event-lost-at-crash"
     case absentMeansExpired = "absent-means-expired"
+    case ignoredCancellations = "ignored-cancellations"
 
     package var summary: String {
         switch self {
@@ -22,6 +23,7 @@ package enum SabotageKind: String, Hashable, Sendable, CaseIterable {
         case .forgottenReversals: "A refund stays one, although it was reversed."
         case .eventLostAtCrash: "An event is not written where the server dies."
         case .absentMeansExpired: "404 is taken for the end of a subscription."
+        case .ignoredCancellations: "Of older documents the dates of cancellation are passed over."
         }
     }
 }
@@ -51,11 +53,31 @@ final class Sabotage: Sendable {
     private func altered(_ json: JSON, at now: Int64) -> JSON {
         switch json {
         case .object(let members):
-            .object(members.map { .init($0.key, altered($0.value, at: now)) })
+            .object(
+                members.filter { !isIgnored($0.key) }
+                    .map { .init($0.key, altered($0.value, at: now)) })
         case .array(let values): .array(values.map { altered($0, at: now) })
         case .string(let text): .string(altered(document: text, at: now))
         case .null, .bool, .integer, .decimal: json
         }
+    }
+
+    private func isIgnored(_ key: String) -> Bool {
+        kind == .ignoredCancellations && key.hasPrefix("cancellation_date")
+    }
+
+    /// An app receipt, in Base64, as a server with the bug would read it.
+    func altered(receipt text: String) -> String {
+        guard kind == .ignoredCancellations, let receipts = try? authority.receipts,
+            let file = ReceiptText.bytes(of: text), var receipt = try? receipts.receipt(in: file)
+        else { return text }
+        for index in receipt.purchases.indices {
+            receipt.purchases[index].attributes.removeAll {
+                $0.number == InAppReceipt.Field.cancelled.rawValue
+            }
+        }
+        let again = try? receipts.sign(receipt, digest: .sha256)
+        return again.map { ReceiptText.text(of: $0) } ?? text
     }
 
     /// A signed document as a server with the bug would read it; other text as it is.
@@ -84,7 +106,7 @@ final class Sabotage: Sendable {
                 return refunds[id] ?? []
             }
             for field in remembered { transaction = transaction.with(field.key, field.value) }
-        case .lastArrivedRenewal, .eventLostAtCrash, .absentMeansExpired:
+        case .lastArrivedRenewal, .eventLostAtCrash, .absentMeansExpired, .ignoredCancellations:
             break
         }
     }

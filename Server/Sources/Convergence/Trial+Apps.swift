@@ -26,13 +26,15 @@ extension Trial {
             }
         }
         for _ in 0..<plan.acts {
-            agenda.add(.act, at: start + Int64(actLots.fraction() * Double(length)))
+            agenda.add(
+                .act, at: plan.moment(start + Int64(actLots.fraction() * Double(length))))
         }
         var at = start
         while at < start + length {
             agenda.add(.catchUp, at: at)
             at += serverLots.length(from: .hours(2), to: .days(9))
         }
+        if plan.speech == .mixed { agenda.add(.update, at: plan.updatesAt) }
         planOutages(start, length)
     }
 
@@ -95,8 +97,12 @@ extension Trial {
         if isStormy { _ = try? await simulator.introductoryOffers(on: name + "-1") }
         guard !(await books(of: name)).isEmpty else { return }
         if isStormy, plan.has(.lostPosts), appLots.happens(0.5) { return }
-        let (transactions, renewals) = try await shown(to: name)
-        try await post(transactions, renewals, of: name)
+        if isModern() {
+            let (transactions, renewals) = try await shown(to: name)
+            try await post(transactions, renewals, of: name)
+        } else {
+            try await postReceipt(of: name)
+        }
         guard let server = anyServer() else { return }
         let environment = Ledger.Environment(await books(of: name))
         do {
@@ -131,32 +137,42 @@ extension Trial {
     /// The app posts every transaction that there ever was.
     func postAll(of name: String) async throws {
         guard !(await books(of: name)).isEmpty else { return }
+        guard progress.isModern else { return try await postReceipt(of: name) }
         try await post(simulator.transactions(on: name + "-1"), [], of: name)
     }
 
     /// The app has seen a transaction: it posts the last.
     func postNews(of name: String) async throws {
+        guard isModern() else { return try await postReceipt(of: name) }
         try await post(simulator.transactions(on: name + "-1", last: 1), [], of: name)
     }
 
     func post(
         _ transactions: [String], _ renewals: [String], of name: String
     ) async throws {
-        guard !transactions.isEmpty, let server = anyServer() else { return }
         let letters =
             transactions.compactMap { Letter(transaction: $0) }
             + renewals.compactMap { Letter(renewal: $0) }
-        for letter in letters { evidence.offer(letter, at: now) }
-        for booked in await books(of: name) { reach(booked) }
         let altered = { [sabotage, now] (text: String) in
             sabotage?.altered(document: text, at: now) ?? text
         }
+        guard !transactions.isEmpty else { return }
+        try await post(
+            PurchaseEvidence(
+                signedTransactions: transactions.map(altered),
+                signedRenewalInfos: renewals.map(altered)),
+            saying: letters, of: name)
+    }
+
+    func post(
+        _ posted: PurchaseEvidence, saying letters: [Letter], of name: String
+    ) async throws {
+        guard let server = anyServer() else { return }
+        for letter in letters { evidence.offer(letter, at: now) }
+        for booked in await books(of: name) { reach(booked) }
         do {
             let state = try await server.engine.record(
-                PurchaseEvidence(
-                    signedTransactions: transactions.map(altered),
-                    signedRenewalInfos: renewals.map(altered)),
-                of: CustomerID(rawValue: name), app: House.app)
+                posted, of: CustomerID(rawValue: name), app: House.app)
             for letter in letters { evidence.take(letter, at: now) }
             linked.formUnion(state.purchases.map(\.timeline.purchase.original.rawValue))
             report.tally.add("purchase posted")
@@ -184,7 +200,7 @@ extension Trial {
         guard let purchase, let act else { return }
         await carryOut(isWavering ? .cancel : act, of: purchase.originalTransactionID)
         guard isWavering else { return }
-        agenda.add(.resume(purchase.originalTransactionID), at: now + pause)
+        agenda.add(.resume(purchase.originalTransactionID), at: plan.moment(now + pause))
     }
 
     func carryOut(_ act: SubscriptionAct, of purchase: String) async {

@@ -22,7 +22,8 @@ extension Trial {
         for (number, stage) in calling.stages.enumerated() {
             // Within the hour, so that nothing is always at the same distance from an end.
             at += Int64(stage.hours) * 3_600_000
-            agenda.add(.step(number), at: at + Int64(lots.fraction() * 1_800_000))
+            agenda.add(
+                .step(number), at: plan.moment(at + Int64(lots.fraction() * 1_800_000)))
         }
     }
 
@@ -43,6 +44,7 @@ extension Trial {
         case .buy(let order):
             let bought = try await simulator.purchase(order, on: Self.called + "-1")
             guard !(isStormy && plan.has(.lostPosts)) else { return }
+            guard isModern() else { return try await postReceipt(of: Self.called) }
             try await post([bought.signedTransaction], [], of: Self.called)
         case .act(let act):
             let chain = await books(of: Self.called).last { $0.renewsTo != nil }

@@ -15,10 +15,15 @@ extension Trial {
             guard !books.isEmpty else { continue }
             let state = try await answer(to: name, books)
             try expectSafety(of: books, state)
+            noteSeen(in: state)
+            if plan.speech != .modern, hasConverged { try await excuseUnasked(books, state) }
             // Who has heard everything must know everything, in whatever order it came.
-            let heardAll = sent.allSatisfy {
-                $0.notice.account != name || evidence.acknowledged.contains($0.notice.uuid)
-            }
+            // Version 1 does not tell everything.
+            let heardAll =
+                plan.speech == .modern
+                && sent.allSatisfy {
+                    $0.notice.account != name || evidence.acknowledged.contains($0.notice.uuid)
+                }
             if heardAll { report.tally.add("everything was heard") }
             if heardAll || hasConverged { try expectTruth(of: name, books, state) }
         }

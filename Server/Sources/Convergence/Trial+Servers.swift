@@ -56,19 +56,18 @@ extension Trial {
         let power = Power(odds: isMortal ? odds : 0, lots) { await switchboard.between(number) }
         let clock = simulator.clock
         let now: @Sendable () -> Int64 = { clock.milliseconds + skew.ahead }
+        let send = sender(number, power)
         let client = AppStoreClient(
-            house.credentials, now: { AppStoreDate(milliseconds: now()) },
-            send: { request in
-                try await power.step(.atQuestion)
-                let answer = try await switchboard.answer(
-                    Call(server: number, power: power, request: request))
-                return AppStoreResponse(
-                    status: answer.status, retryAfter: answer.retryAfter, body: answer.body)
-            })
+            house.credentials, now: { AppStoreDate(milliseconds: now()) }, send: send)
         let worker = CheckWorker(
             holder: "\(number)-\(serverLots.next())", lease: Asking.lease,
             checksPerSecond: 1_000_000)
-        var asking = Asking(worker: worker, rules: plan.checkRules) { _ in client }
+        let progress = progress
+        var asking = Asking(worker: worker, rules: plan.checkRules) { _ in
+            progress.isModern ? client : nil
+        }
+        let verification = verification(number, power, now)
+        asking.verification = { _ in progress.isModern ? nil : verification }
         asking.questionsAtOnce = 1
         let engine = Engine(
             database: UnsteadyDatabase(database: database, power: power, commits: commits) {
@@ -77,6 +76,20 @@ extension Trial {
             apps: house.apps, verifiers: [House.app: house.verifier],
             now: { Instant(milliseconds: now()) }, asking: asking, logger: Self.logger)
         return Server(number: number, power: power, engine: engine, skew: skew)
+    }
+
+    /// What carries a server's questions to the store.
+    func sender(
+        _ number: Int, _ power: Power
+    ) -> @Sendable (AppStoreRequest) async throws -> AppStoreResponse {
+        let switchboard = switchboard
+        return { request in
+            try await power.step(.atQuestion)
+            let answer = try await switchboard.answer(
+                Call(server: number, power: power, request: request))
+            return AppStoreResponse(
+                status: answer.status, retryAfter: answer.retryAfter, body: answer.body)
+        }
     }
 
     /// Begins a server anew: all that it remembered is gone.
@@ -232,9 +245,13 @@ extension Trial {
 }
 
 extension Plan {
-    /// Where the history is silent, only the sweep finds what was lost: it is made to come sooner,
-    /// so that a trial need not last for a year.
+    /// Only the sweep finds what was lost: where the history is silent, and where there is none, as
+    /// before version 2.
+    var waitsForSweep: Bool { has(.silentHistory) || speech != .modern }
+
+    /// The sweep is made to come sooner where it is waited for, so that a trial need not last for a
+    /// year.
     var checkRules: CheckRules {
-        has(.silentHistory) ? CheckRules(sweep: .days(3)) : CheckRules()
+        waitsForSweep ? CheckRules(sweep: .days(3)) : CheckRules()
     }
 }

@@ -31,7 +31,7 @@ extension Trial {
         }
         try await play(until: end + Self.intervalMinutes * Self.minute)
         for name in accounts { try await postAll(of: name) }
-        if plan.has(.silentHistory) { try await sweep(since: end) }
+        if plan.waitsForSweep { try await sweep(since: end) }
         hasConverged = true
         try await look()
     }
@@ -53,13 +53,8 @@ extension Trial {
         for name in accounts {
             let books = await books(of: name)
             for booked in books {
-                let purchase = PurchaseID(
-                    TransactionID(rawValue: booked.originalTransactionID),
-                    in: Ledger.Environment(books))
-                let known = try await Store(database).reading { tx in
-                    try tx.checkHistory(of: purchase, in: House.app)
-                }
-                let asked = known?.history.askedAt?.milliseconds ?? .min
+                let known = try await checkHistory(of: booked)
+                let asked = known?.askedAt?.milliseconds ?? .min
                 if asked < end { late.insert(booked.originalTransactionID) }
             }
         }
@@ -77,6 +72,7 @@ extension Trial {
         }
         try await play(until: until)
         try await look()
+        if plan.speech == .legacy { try await askAboutAll() }
     }
 
     /// Our answer is the books', purchase by purchase, and right by right.
@@ -113,6 +109,7 @@ extension Trial {
 
     private func isLeftOut(_ booked: BookedPurchase) -> Bool {
         isAboutToBegin(booked) || isNew(booked) || unasked.contains(booked.originalTransactionID)
+            || excused.contains(booked.originalTransactionID) || isUnspeakable(booked)
     }
 
     /// A purchase of this very moment, which its app has had no time to post.
@@ -185,6 +182,7 @@ extension Trial {
 
     /// All money of the books is in our timelines, each order once, and nothing else.
     private func expectMoney() async throws {
+        guard plan.speech == .modern else { return try await expectOrders() }
         for name in accounts {
             let books = await books(of: name)
             guard !books.isEmpty else { continue }
@@ -251,7 +249,9 @@ extension Trial {
         for family in plan.families { report.tally.add("family \(family.rawValue)") }
         report.figures.trials = 1
         report.figures.virtualMilliseconds = now - Plan.start.milliseconds
-        guard plan.families.isEmpty else { return }
+        report.tally.add("speech \(plan.speech.rawValue)")
+        // Where there is no notification, there is a question.
+        guard plan.families.isEmpty, plan.speech == .modern else { return }
         report.figures.calmQuestions = report.figures.questions
         for name in accounts {
             report.figures.calmPeriods += await books(of: name).reduce(0) { $0 + $1.charges.count }

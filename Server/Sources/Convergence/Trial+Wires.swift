@@ -26,17 +26,20 @@ extension Trial {
             report.tally.add("no server when a notification came")
             return PostAnswer(error: "connection refused")
         }
-        let letter = Letter(notification: body)
-        if let letter {
+        let letters = Letter.letters(notification: body)
+        for letter in letters {
             isLookDue = isLookDue || evidence.isOlder(letter)
             evidence.offer(letter, at: now)
+        }
+        if let breach = await refuseForgery(of: body, server) {
+            report.breach = report.breach ?? breach
         }
         lastBody = body
         let answer = await answer(of: server, to: sabotage?.altered(body, at: now) ?? body)
         let status = answer.status.map { "\($0)" } ?? answer.error ?? ""
         report.note(
-            "notified: \(letter?.description ?? "something unreadable"): \(status)", at: now)
-        if answer.isSuccess, let letter { evidence.take(letter, at: now) }
+            "notified: \(letters.last?.description ?? "something unreadable"): \(status)", at: now)
+        if answer.isSuccess { for letter in letters { evidence.take(letter, at: now) } }
         await bury()
         return answer
     }
@@ -45,6 +48,7 @@ extension Trial {
         do {
             let kept = try await server.engine.record(notification: body)
             report.tally.add(kept.isRepeat ? "notification repeated" : "notification kept")
+            if !progress.isModern { report.tally.add("notification of version 1 kept") }
             return PostAnswer(status: 200)
         } catch {
             guard server.power.isOn else {
@@ -61,6 +65,7 @@ extension Trial {
     /// What the store answers to a server's question.
     func answer(_ call: Call) async throws -> DirectAnswer {
         let request = call.request
+        if request.path == Self.receiptPath { return try await answer(receipt: call) }
         count(request)
         let isSlow = isStormy && plan.has(.lateAnswers)
         let slow = isSlow ? await slowAnswers() : 0
@@ -84,6 +89,7 @@ extension Trial {
             report.tally.add("answer came too late")
             throw TooLate()
         }
+        if plan.speech == .mixed { answer.body = sinceUpdate(answer.body) }
         if plan.has(.silentHistory), request.path.hasSuffix("notifications/history") {
             report.tally.add("history was silent")
             return DirectAnswer(
@@ -101,7 +107,7 @@ extension Trial {
     }
 
     /// How often the store has answered late: nobody waits for it in real time.
-    private func slowAnswers() async -> Int {
+    func slowAnswers() async -> Int {
         await simulator.setFaults { $0.api.struck[.slow] ?? 0 }
     }
 

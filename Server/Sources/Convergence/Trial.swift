@@ -19,6 +19,7 @@ package actor Trial {
     let house: House
     let sabotage: Sabotage?
     let calling: Calling?
+    let progress: Progress
     nonisolated let simulator: AppStoreSimulator
     nonisolated let database: SQLiteDatabase
     let switchboard: Switchboard
@@ -51,6 +52,13 @@ package actor Trial {
     var raceLots: Lots
     var lookLots: Lots
     var wireLots: Lots
+    var speechLots: Lots
+    /// In a world of receipts: what the books said when an answer was first seen to be otherwise.
+    var otherwise: [String: (truth: Holding, at: Int64)] = [:]
+    /// Purchases whose answer may be otherwise: the store was not asked since.
+    var excused: Set<String> = []
+    /// What was seen of purchases.
+    var sights: Set<String> = []
     /// The notification that was posted last.
     var lastBody: [UInt8]?
     /// Something came after what was signed later: whoever took the last word answers wrong now.
@@ -80,6 +88,7 @@ package actor Trial {
         self.house = house
         self.switchboard = switchboard
         calling = plan.turn.flatMap { Calling.of($0) }
+        progress = Progress(plan.speech)
         self.sabotage = sabotage.map { Sabotage($0, house.authority) }
         let simulator = AppStoreSimulator(
             plan.settings(house.shop), authority: house.authority,
@@ -95,6 +104,7 @@ package actor Trial {
         raceLots = plan.lots("races")
         lookLots = plan.lots("looks")
         wireLots = plan.lots("wires")
+        speechLots = plan.lots("speeches")
     }
 
     private static func auditor(
@@ -176,6 +186,7 @@ package actor Trial {
             report.tally.add("server stopped")
         case .start(let server): start(server)
         case .skew(let server): skew(server)
+        case .update: await update()
         }
     }
 
@@ -186,7 +197,7 @@ package actor Trial {
         agenda.remove { deed in
             switch deed {
             case .look, .step, .resume: false
-            case .open, .post, .act, .catchUp, .stop, .start, .skew: true
+            case .open, .post, .act, .catchUp, .stop, .start, .skew, .update: true
             }
         }
         for number in servers.indices {

@@ -187,6 +187,21 @@ extension Engine {
         }
     }
 
+    /// Lets what was given up of a document be tried again by every address that is configured.
+    /// Harmless to repeat. Returns how all of its addresses stand then: none where it was sent on
+    /// to nobody, or that is forgotten.
+    package func retryForwards(
+        of document: [UInt8], app appID: AppID
+    ) async throws(EngineFailure) -> [StoredForward] {
+        let (app, _) = try app(appID)
+        let now = now()
+        let names = app.forwards.targets.map(\.name)
+        return try await transaction { tx in
+            try tx.retryForwards(of: document, in: appID, to: names, at: now)
+            return try tx.forwards(of: document, in: appID)
+        }
+    }
+
     /// What was sent on, or is to be, the newest first.
     package func forwards(
         of appID: AppID, in state: StoredForward.State?, after position: ForwardPosition?,

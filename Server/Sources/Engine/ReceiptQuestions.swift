@@ -48,11 +48,21 @@ extension Engine {
     private func receipt(
         of purchase: PurchaseID, in app: AppID
     ) async throws(EngineFailure) -> String? {
+        let newest = try await receipt(
+            of: purchase, in: app,
+            among: [.appReceipt, .transactionReceipt, .notificationV1, .receiptAnswer])
+        if let newest { return newest }
+        // Apple's answers about what does not renew hold no new receipt, however many there are.
+        return try await receipt(
+            of: purchase, in: app, among: [.appReceipt, .transactionReceipt, .notificationV1])
+    }
+
+    private func receipt(
+        of purchase: PurchaseID, in app: AppID, among kinds: [StoredDocument.Kind]
+    ) async throws(EngineFailure) -> String? {
         let documents = try await reading { tx in
             try tx.documents(
-                about: purchase, in: app,
-                of: [.appReceipt, .transactionReceipt, .notificationV1, .receiptAnswer],
-                limit: Self.receiptDocumentsMax)
+                about: purchase, in: app, of: kinds, limit: Self.receiptDocumentsMax)
         }
         return documents.lazy.compactMap(\.receipt).first
     }

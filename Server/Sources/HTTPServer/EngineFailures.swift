@@ -220,8 +220,8 @@ extension Refused {
         case .purchases, .customer:
             Refused(
                 .purchaseNotTrusted, "A signed document is not trusted.", detail: sentence,
-                remedy: "Send what StoreKit gave for this app, unchanged; documents of Xcode's "
-                    + "own store are never trusted.")
+                remedy: "Send what StoreKit gave for this app, unchanged; of Xcode's own "
+                    + "store only receipts are taken, of a simulated app with its certificate.")
         }
     }
 

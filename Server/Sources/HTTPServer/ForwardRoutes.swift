@@ -29,6 +29,32 @@ extension PerennialServer {
         }
     }
 
+    /// Lets what was given up of a document be tried again.
+    @Sendable func retryForwards(
+        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+    ) async throws -> Response {
+        let name = context.parameters.get("document_id") ?? ""
+        let document = name.utf8.count == Self.documentDigits ? Hexadecimal.bytes(name) : nil
+        do {
+            var forwards: [StoredForward] = []
+            if let document {
+                forwards = try await engine.retryForwards(of: document, app: holder.app)
+            }
+            guard !forwards.isEmpty else {
+                throw Refused(
+                    .forwardUnknown, "This document was sent on to nobody, or that is forgotten.",
+                    remedy: "Use a document_id of GET /v1/forwards.")
+            }
+            return try Answers.ok(
+                ForwardList(items: forwards.map { PerennialContract.Forward($0) }, nextCursor: nil))
+        } catch let failure as EngineFailure {
+            throw Refused(failure, subject: .customer)
+        }
+    }
+
+    /// SHA-256 in hexadecimal.
+    private static let documentDigits = 64
+
     private static func state(_ text: String?) throws -> StoredForward.State? {
         guard let text else { return nil }
         guard let state = StoredForward.State(rawValue: text) else {

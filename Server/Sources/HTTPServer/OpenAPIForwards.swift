@@ -43,6 +43,35 @@ extension OpenAPI {
                   "default": { "$ref": "#/components/responses/problem" }
                 }
               }
+            },
+            "/v1/forwards/{document_id}/retry": {
+              "post": {
+                "operationId": "retryForwards",
+                "summary": "Lets a notification that was given up be sent on again",
+                "description": "Only with a secret key. Harmless to repeat: what waits or is \
+        accepted stays as it is. docs/forwarding.md says more.",
+                "security": [{ "key": [] }],
+                "parameters": [
+                  {
+                    "name": "document_id",
+                    "in": "path",
+                    "required": true,
+                    "description": "Of a forward.",
+                    "schema": { "type": "string" }
+                  }
+                ],
+                "responses": {
+                  "200": {
+                    "description": "How all addresses of the document stand now.",
+                    "content": {
+                      "application/json": {
+                        "schema": { "$ref": "#/components/schemas/ForwardList" }
+                      }
+                    }
+                  },
+                  "default": { "$ref": "#/components/responses/problem" }
+                }
+              }
             }
         """
 

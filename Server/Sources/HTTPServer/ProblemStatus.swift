@@ -54,6 +54,7 @@ enum ProblemStatus {
         .offerNotForCustomer: .conflict,
         .trustUndecided: .serviceUnavailable,
         .forwardNotAccepted: .serviceUnavailable,
+        .forwardUnknown: .notFound,
         .stateUnknown: .badRequest,
         .serverBusy: .serviceUnavailable,
         .storageUnavailable: .serviceUnavailable,

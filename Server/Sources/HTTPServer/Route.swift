@@ -40,6 +40,7 @@ extension PerennialServer {
             open(.get, Paths.publishedKeys, publishedKeys),
             secret(.get, Paths.events, events),
             secret(.get, Paths.forwards, forwards),
+            secret(.post, "/v1/forwards/{document_id}/retry", retryForwards),
             keyed(.get, "/v1/customers/{id}/wallets/{currency}", wallet),
             secret(.post, "/v1/customers/{id}/wallets/{currency}/debits", debit),
             keyed(.get, "/v1/customers/{id}/content", content),

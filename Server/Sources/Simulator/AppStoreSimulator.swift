@@ -151,11 +151,21 @@ package actor AppStoreSimulator {
         defer { endTurn() }
         let now = clock.now
         let end = world.calendar.moment(now, plus: duration)
-        let population = try Population(
+        var population = try Population(
             accounts, number: populations.count + 1, seed: settings.seed, within: now..<end,
             in: world)
+        population.isOnWholeSeconds = settings.actsOnWholeSeconds
         populations.append(population)
         return population.names
+    }
+
+    /// Posts notifications of the other version from now on; nil posts none of it. Those of version
+    /// 1 that are on their way still come: where no address is left for them, to the other one.
+    package func announce(signed url: String?, v1: String?) async {
+        await takeTurn()
+        defer { endTurn() }
+        settings.notificationURL = url
+        settings.v1NotificationURL = v1
     }
 
     /// Moves the clock, letting everything due on the way happen in order of time.
@@ -326,7 +336,7 @@ extension AppStoreSimulator {
 
     /// Where a notification is posted. A test has the form of version 2 whatever the URL is for.
     private func url(of notification: SentNotification) -> String? {
-        if notification.v1 != nil { return settings.v1NotificationURL }
+        if notification.v1 != nil { return settings.v1NotificationURL ?? settings.notificationURL }
         let isTest = notification.notice.type == .test
         return settings.notificationURL ?? (isTest ? settings.v1NotificationURL : nil)
     }

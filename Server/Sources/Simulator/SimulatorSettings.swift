@@ -37,6 +37,8 @@ package struct SimulatorSettings: Sendable {
     /// Whether also the signatures come from the seed, so that two runs are the same bytes.
     package var isDeterministic = false
 
+    /// Whether random customers act at whole seconds, which is as exact as receipts are.
+    package var actsOnWholeSeconds = false
     /// What is otherwise than documented.
     package var habits: Set<Habit> = []
     /// How fast subscriptions of the sandbox renew, where a device says nothing else.

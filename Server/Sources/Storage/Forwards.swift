@@ -203,6 +203,25 @@ extension StoreTransaction {
         [.text(app.rawValue), .bytes(claim.document), .text(claim.target)]
     }
 
+    // MARK: - By hand
+
+    /// Lets what was given up of a document be tried again, from the first attempt on, for some
+    /// addresses. What is accepted or waits already stays as it is.
+    package func retryForwards(
+        of document: [UInt8], in app: AppID, to targets: [String], at now: Instant
+    ) throws(StorageFailure) {
+        try connection.runEach(
+            "UPDATE forwards SET due_at_ms = $1, attempts = 0, lease_until_ms = 0, "
+                + "lease_holder = NULL WHERE app = $2 AND document = $3 AND target = $4 "
+                + "AND due_at_ms IS NULL AND accepted_at_ms IS NULL AND EXISTS (SELECT 1 "
+                + "FROM forward_bodies AS body WHERE body.app = $2 AND body.document = $3)",
+            targets.map {
+                [
+                    .integer(now.milliseconds), .text(app.rawValue), .bytes(document), .text($0),
+                ]
+            })
+    }
+
     // MARK: - Ends
 
     /// An address has answered, or has not. An acceptance counts, whoever has the lease; a failure
@@ -242,10 +261,11 @@ extension StoreTransaction {
             Self.key(claim, in: app) + [.text(claim.holder)])
     }
 
+    /// What was given up can be asked for again by hand, and so is kept; what was left out is not.
     func removeBodyIfOver(of document: [UInt8], in app: AppID) throws(StorageFailure) {
         let waiting = try connection.rows(
-            "SELECT 1 FROM forwards WHERE app = $1 AND document = $2 AND due_at_ms IS NOT NULL "
-                + "LIMIT 1",
+            "SELECT 1 FROM forwards WHERE app = $1 AND document = $2 AND accepted_at_ms IS NULL "
+                + "AND (due_at_ms IS NOT NULL OR attempts > 0) LIMIT 1",
             [.text(app.rawValue), .bytes(document)])
         guard waiting.isEmpty else { return }
         try connection.run(

@@ -26,6 +26,22 @@ import Testing
         #expect(Double(calm.calmQuestions) <= 1.2 * Double(calm.calmPeriods))
     }
 
+    @Test(.timeLimit(.minutes(45)), arguments: [Speech.legacy, .mixed])
+    func `eighty seeds in the older languages break no promise`(speech: Speech) async throws {
+        let proof = Proof(
+            try Self.house.get(), seeds: 521...600, workers: Self.workers,
+            narrowing: Proof.Narrowing(speech: speech))
+        let outcome = try await proof.run()
+        for report in outcome.breaches {
+            Issue.record(
+                """
+                \(report.breach?.description ?? "")
+                again, and shorter: perennial prove \(report.plan.options)
+                """)
+        }
+        #expect(outcome.figures.trials == 80 || !outcome.breaches.isEmpty)
+    }
+
     @Test(.timeLimit(.minutes(45)), arguments: SabotageKind.allCases)
     func `a bug that is planted is found within two hundred seeds`(
         kind: SabotageKind

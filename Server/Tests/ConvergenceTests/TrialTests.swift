@@ -16,6 +16,50 @@ import Testing
         #expect(report.figures.looks > 3 && report.figures.notifications > 0)
     }
 
+    @Test(arguments: Speech.allCases)
+    func `in every language a life with refunds and renewals is told true`(
+        speech: Speech
+    ) async throws {
+        var plan = Plan(seed: 4)
+        plan.speech = speech
+        plan.families = []
+        plan.days = 90
+        plan.acts = 8
+        let report = try await Trial.play(plan, in: Self.house.get())
+        #expect(report.breach == nil, "\(report.breach?.description ?? "")")
+        #expect(report.tally["speech \(speech.rawValue)"] == 1)
+        let receipts = report.tally["receipt posted"]
+        let asked = report.tally["verifyReceipt answered"]
+        let old = report.tally["notification of version 1 kept"]
+        switch speech {
+        case .modern: #expect(receipts == 0 && asked == 0 && old == 0)
+        case .legacy: #expect(receipts > 0 && asked > 0 && old > 0)
+        case .mixed:
+            #expect(receipts > 0 && asked > 0 && old > 0)
+            #expect(report.tally["notification kept"] > old)
+        }
+    }
+
+    @Test func `what was bought once is asked about by its receipt for as long as it is known`()
+        async throws
+    {
+        // Answers about it hold no receipt, and there are more of them than are looked at.
+        var plan = Plan(seed: 32)
+        plan.speech = .legacy
+        (plan.families, plan.accounts, plan.days, plan.acts) = ([], 1, 1, 0)
+        let report = try await Trial.play(plan, in: Self.house.get())
+        #expect(report.breach == nil, "\(report.breach?.description ?? "")")
+        #expect(report.tally["verifyReceipt answered"] > 6)
+    }
+
+    @Test func `of six worlds four speak as today, one of receipts, and one of both`() {
+        let speeches = (1...600 as ClosedRange<UInt64>).map { Plan(seed: $0).speech }
+        #expect((350...450).contains(speeches.count { $0 == .modern }))
+        for speech in [Speech.legacy, .mixed] {
+            #expect((70...130).contains(speeches.count { $0 == speech }), "\(speech)")
+        }
+    }
+
     @Test(arguments: [3, 7, 11, 12] as [UInt64])
     func `one seed is one story, to the last byte`(seed: UInt64) async throws {
         let house = try Self.house.get()
@@ -53,5 +97,9 @@ import Testing
         let narrowing = Proof.Narrowing(families: [.crashes, .absentIDs], days: 3, acts: 77)
         #expect(narrowing.plan(of: 9) == plan)
         #expect(Plan(seed: 9).options == "--seeds 9..9")
+        var spoken = Plan(seed: 9)
+        spoken.speech = spoken.speech == .mixed ? .legacy : .mixed
+        #expect(spoken.options == "--seeds 9..9 --speech \(spoken.speech.rawValue)")
+        #expect(Proof.Narrowing(speech: spoken.speech).plan(of: 9) == spoken)
     }
 }

@@ -144,17 +144,24 @@ extension Store {
     }
 
     @Test(arguments: Driver.allCases)
-    func `what came stays until the last address is done with it`(driver: Driver) async throws {
+    func `what came stays until the last address has accepted it`(driver: Driver) async throws {
         try await driver.withStore { store in
             _ = try await store.keep(attested(1))
             try await store.end(try #require(try await store.claims().first), .status(200))
             #expect(try await store.bodies() == 1)
             let last = try #require(try await store.claims(to: staging).first)
             try await store.end(last, .none("no route to host"), next: nil)
-            #expect(try await store.bodies() == 0)
+            // It is given up, and may be asked for by hand.
+            #expect(try await store.bodies() == 1)
             let lost = try #require(try await store.forwards(.givenUp).first)
             #expect(lost.target == staging && lost.trouble == "no route to host")
             #expect(lost.status == nil)
+            _ = try await store.keep(attested(2))
+            for target in [old, staging] {
+                let claim = try #require(try await store.claims(to: target).first)
+                try await store.end(claim, .status(200))
+            }
+            #expect(try await store.bodies() == 1)
         }
     }
 
@@ -239,6 +246,58 @@ extension Store {
             #expect(try await store.bodies() == 2)
             #expect(try await forget(over: later, all: later) == 2)
             #expect(try await store.forwards().isEmpty)
+            #expect(try await store.bodies() == 0)
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `what was given up can be tried again, and nothing else is touched`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore { store in
+            for number in 1...3 { _ = try await store.keep(attested(UInt8(number), to: [old])) }
+            let claims = try await store.claims(limit: 2)
+            let (done, lost) = (claims[0], claims[1])
+            try await store.end(done, .status(200))
+            try await store.end(lost, .status(500), next: nil)
+            let waiting = try await store.forwards(.waiting)
+            func retry(_ document: [UInt8], to targets: [String]) async throws {
+                try await store.transaction {
+                    try $0.retryForwards(of: document, in: app, to: targets, at: now + .days(9))
+                }
+            }
+            try await retry(lost.document, to: [staging])
+            #expect(try await store.forwards(.givenUp).map(\.document) == [lost.document])
+            for document in [done.document, lost.document] + waiting.map(\.document) {
+                try await retry(document, to: [old, staging])
+            }
+            #expect(try await store.forwards(.accepted).map(\.document) == [done.document])
+            let again = try await store.forwards(.waiting).first { $0.document == lost.document }
+            #expect(again?.dueAt == now + .days(9) && again?.attempts == 0)
+            let others = try await store.forwards(.waiting).filter { $0.document != lost.document }
+            #expect(others == waiting)
+            // What was accepted everywhere has nothing left to be sent.
+            #expect(try await store.bodies() == 2)
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `what was given up is kept for as long as it can be asked for`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore { store in
+            _ = try await store.keep(attested(1, to: [old]))
+            let claim = try #require(try await store.claims().first)
+            try await store.end(claim, .status(500), next: nil)
+            func forget(all: Instant) async throws -> Int {
+                try await store.transaction {
+                    try $0.forgetForwards(
+                        of: app, overBefore: now + .days(1), allBefore: all, limit: 10)
+                }
+            }
+            #expect(try await forget(all: now) == 0)
+            #expect(try await store.bodies() == 1)
+            #expect(try await forget(all: now + .days(1)) == 1)
             #expect(try await store.bodies() == 0)
         }
     }

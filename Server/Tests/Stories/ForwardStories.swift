@@ -100,6 +100,54 @@ import Testing
         }
     }
 
+    @Test(arguments: StoryDatabase.allCases)
+    func `what was given up is sent again by hand, as it came, and once`(
+        database: StoryDatabase
+    ) async throws {
+        let receiver = try Receiver(.status(500))
+        try await withShop(
+            on: database, notifies: false, announcements: .v1, forwards: Self.rules([receiver])
+        ) { shop in
+            try await shop.buy()
+            let body = try #require(try await shop.v1Notifications().first)
+            #expect(try await shop.tell(body) == 200)
+            for _ in 0..<Forwarding.attemptsMax {
+                try await shop.simulator.post("/_sim/clock", ["advance": "PT6H"])
+            }
+            // More than a week after it came.
+            try await shop.simulator.post("/_sim/clock", ["advance": "P5D"])
+            let lost = try #require(try await shop.forwards("?state=given_up").first)
+            let path = "/v1/forwards/\(try lost.text("document_id"))/retry"
+            receiver.reply(.status(200))
+            let again = try await shop.secretServer.post(path)["items"]?.array ?? []
+            #expect(again.map { $0["state"] } == ["waiting"])
+            #expect(again.map { $0["attempts"] } == [0])
+            try await eventually { try await shop.forwards("?state=accepted").count == 1 }
+            let after = try await shop.secretServer.post(path)["items"]?.array ?? []
+            #expect(after.map { $0["state"] } == ["accepted"])
+            try await shop.settle()
+            #expect(receiver.arrivals.count == Forwarding.attemptsMax + 1)
+            #expect(Set(receiver.arrivals.map(\.body)) == [body])
+        }
+    }
+
+    @Test func `of what nobody knows nothing is sent again, and an app's key may not ask`()
+        async throws
+    {
+        try await withShop(on: .sqlite, notifies: false) { shop in
+            let unknown = String(repeating: "0f", count: 32)
+            for name in [unknown, "0f", "\(unknown)0f", "x"] {
+                let answer = try await shop.secretServer.send(
+                    "POST", "/v1/forwards/\(name)/retry", body: [])
+                #expect(answer.status == 404)
+                #expect(try answer.json["code"] == "forward_unknown")
+            }
+            let refused = try await shop.server.send(
+                "POST", "/v1/forwards/\(unknown)/retry", body: [])
+            #expect(refused.status == 403)
+        }
+    }
+
     @Test func `a redirect is not followed: what is posted may hold a secret`() async throws {
         let other = try Receiver()
         let receiver = try Receiver(.redirect(to: other.url))

@@ -16,6 +16,8 @@ struct ProveCommand: AsyncParsableCommand {
     var seeds = Self.seedsDefault
     @Option(help: "Trials at the same time; else one for each core.")
     var workers = ProcessInfo.processInfo.activeProcessorCount
+    @Option(help: "What every world speaks: modern, legacy or mixed; else as each seed has it.")
+    var speech: String?
     @Option(help: "Which faults, by name and with commas; none for none; else as each seed has it.")
     var faults: String?
     @Option(help: "Customers of each trial; else as the seed has it.") var accounts: Int?
@@ -34,8 +36,8 @@ struct ProveCommand: AsyncParsableCommand {
             let proof = Proof(
                 try House(), seeds: seeds, workers: workers, sabotage: try bug(),
                 narrowing: Proof.Narrowing(
-                    families: try families(), accounts: accounts, days: days, acts: acts,
-                    turn: turn))
+                    speech: try chosenSpeech(), families: try families(), accounts: accounts,
+                    days: days, acts: acts, turn: turn))
             let started = ContinuousClock.now
             let bar = ProgressLine(total: seeds.count)
             let outcome = try await proof.run { bar.tell($0) }
@@ -74,7 +76,9 @@ struct ProveCommand: AsyncParsableCommand {
 
     private func conclude(_ outcome: Proof.Outcome) throws {
         let missing = Reach.missing(from: outcome.tally)
-        let mustReachAll = seeds.count >= Reach.seedsForAll && faults == nil && plant == nil
+        let mustReachAll =
+            seeds.count >= Reach.seedsForAll && faults == nil && plant == nil
+            && speech == nil
         if !missing.isEmpty {
             print("never reached: \(missing.joined(separator: ", "))")
         }
@@ -97,6 +101,15 @@ struct ProveCommand: AsyncParsableCommand {
             throw StartFailure("There is no bug “\(plant)”.", remedy: "Choose one of \(names).")
         }
         return kind
+    }
+
+    private func chosenSpeech() throws -> Speech? {
+        guard let speech else { return nil }
+        guard let chosen = Speech(rawValue: speech) else {
+            let names = Speech.allCases.map(\.rawValue).joined(separator: ", ")
+            throw StartFailure("No world speaks “\(speech)”.", remedy: "Choose one of \(names).")
+        }
+        return chosen
     }
 
     private func families() throws -> Set<FaultFamily>? {
@@ -204,6 +217,7 @@ enum ProofText {
               \(report.breach?.description ?? "-")
             the shortest story that still breaks it:
               customers \(shrunk.plan.accounts), days \(shrunk.plan.days), acts \(shrunk.plan.acts)
+              speech    \(shrunk.plan.speech.rawValue)
               faults    \(faults.isEmpty ? "none" : faults)
               \(shrunk.breach?.description ?? "-")
             how it ends:

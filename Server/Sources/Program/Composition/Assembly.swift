@@ -32,7 +32,8 @@ package struct Assembly: Sendable {
                 roots += [simulatorRoot, receiptRoot].compactMap { $0 }
             }
             verifiers[app.settings.id] = Verifier(
-                roots: try Self.roots(extra: roots, of: app.settings.id))
+                roots: try Self.roots(extra: roots, of: app.settings.id),
+                xcode: try Self.xcode(app))
         }
         self.apps = apps.map(\.settings)
         database = try DatabaseAddress.open(databaseAddress)
@@ -51,13 +52,25 @@ package struct Assembly: Sendable {
         }
     }
 
+    /// What the owner of a simulated app has exported from Xcode; nil for every other app.
+    private static func xcode(_ app: AppConfiguration) throws(StartFailure) -> TrustRoots? {
+        guard app.settings.isSimulated, !app.extraRoots.isEmpty else { return nil }
+        do { return try TrustRoots(der: app.extraRoots) } catch {
+            throw unreadable(error, of: app.settings.id)
+        }
+    }
+
+    private static func unreadable(_ refusal: Refusal, of app: AppID) -> StartFailure {
+        StartFailure(
+            "A root certificate of app \(app) cannot be read: \(refusal).",
+            remedy: "Save it as DER.")
+    }
+
     /// Apple's roots, and others.
     static func roots(extra: [[UInt8]], of app: AppID) throws(StartFailure) -> TrustRoots {
         guard !extra.isEmpty else { return .apple }
         do { return TrustRoots.apple.adding(try TrustRoots(der: extra)) } catch {
-            throw StartFailure(
-                "A root certificate of app \(app) cannot be read: \(error).",
-                remedy: "Save it as DER.")
+            throw unreadable(error, of: app)
         }
     }
 }

@@ -23,6 +23,8 @@ package struct Population: Sendable {
     private var queue = DueQueue<Int>()
     /// After this nobody begins anything.
     private let until: AppStoreDate
+    /// Nobody acts within a second: what is planned there is done at its end.
+    var isOnWholeSeconds = false
 
     /// So many customers, who come one by one within a span of time. Their names begin with a
     /// prefix and go on with a number from `first`.
@@ -92,7 +94,9 @@ package struct Population: Sendable {
     /// How often the world refused what a customer wanted.
     package var refusals: Int { lives.reduce(0) { $0 + $1.refusals } }
 
-    var nextDue: AppStoreDate? { queue.first?.due }
+    var nextDue: AppStoreDate? {
+        queue.first.map { isOnWholeSeconds ? $0.due.endOfSecond : $0.due }
+    }
 
     /// When each comes, the earliest first.
     var arrivals: [AppStoreDate] {
@@ -131,4 +135,9 @@ package struct Population: Sendable {
             for notice in notices { try take(notice) }
         }
     }
+}
+
+extension AppStoreDate {
+    /// The next whole second, which it may be itself.
+    package var endOfSecond: Self { Self(milliseconds: (milliseconds + 999) / 1000 * 1000) }
 }

@@ -12,6 +12,11 @@ extension AppStoreSimulator {
         return try authority.receipts.text(receipt, digest: settings.receiptDigest)
     }
 
+    /// What a device's receipt says, made now: as rows of its purchases, the oldest first.
+    package func receiptRows(on deviceID: String) throws -> [VerifyReceiptRow] {
+        try world.receipt(on: deviceID, at: clock.now).purchases.map { VerifyReceiptRow($0) }
+    }
+
     /// The identifier that the hash of a device's receipts is of.
     package func vendorIdentifier(of deviceID: String) throws(StoreProblem) -> String {
         let device = try world.device(deviceID)

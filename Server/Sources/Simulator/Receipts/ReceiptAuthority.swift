@@ -121,7 +121,7 @@ package struct ReceiptAuthority: Sendable {
 // MARK: - Believing
 
 /// Why something is not taken for a receipt of this authority.
-enum ReceiptRefusal: Error, Hashable, Sendable {
+package enum ReceiptRefusal: Error, Hashable, Sendable {
     /// It is no receipt at all, or one of Xcode's.
     case malformed
     /// Somebody else's, or changed.
@@ -130,7 +130,7 @@ enum ReceiptRefusal: Error, Hashable, Sendable {
 
 extension ReceiptAuthority {
     /// The receipt in a file that this authority has signed.
-    func receipt(in file: [UInt8]) throws(ReceiptRefusal) -> AppReceipt {
+    package func receipt(in file: [UInt8]) throws(ReceiptRefusal) -> AppReceipt {
         guard let envelope = ReceiptEnvelope(parsing: file),
             let receipt = try? AppReceipt(parsing: envelope.content),
             receipt[.receiptType]?.text != ReceiptType.xcode.rawValue

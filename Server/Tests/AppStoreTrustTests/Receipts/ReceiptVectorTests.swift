@@ -101,8 +101,62 @@ struct ReceiptVectorTests {
         let outcome = await verifier.receipt(
             bytes, for: try app(bundle(in: expected), everything), at: Self.now)
         #expect(outcome.refusal?.reason == .environmentNeverTrusted)
-        let payload = try #require(XcodeReceipt.payload(of: bytes))
+        let payload = try #require(XcodeReceipt(bytes)?.payload)
         #expect(payload.purchases.count == expected["in_app"]?.array?.count)
+    }
+
+    /// As a simulated app has it, whose owner has exported the certificate.
+    private static func inDevelopment(_ certificate: [UInt8]) throws -> AppStoreTrust.Verifier {
+        AppStoreTrust.Verifier(roots: .apple, xcode: try TrustRoots(der: [certificate]))
+    }
+
+    @Test(arguments: xcodes)
+    func `in development what Xcode signed counts as of the sandbox, with its certificate`(
+        name: String
+    ) async throws {
+        let expected = try decoded(name)
+        let bytes = try file("app-receipts", name)
+        let root = try Vectors.bytes("receipts/certs/StoreKitTestCertificate.cer")
+        let verifier = try Self.inDevelopment(root)
+        let outcome = await verifier.receipt(
+            bytes, for: try app(bundle(in: expected)), at: Self.now)
+        let verified = try #require(outcome.verified, "\(outcome)")
+        #expect(verified.environment == .sandbox)
+        #expect(verified.payload.purchases.count == expected["in_app"]?.array?.count)
+        #expect(verified.signedAt == verified.payload[.created]?.date)
+    }
+
+    @Test(arguments: xcodes)
+    func `in development, too, it must be Xcode's certificate, signature and bundle`(
+        name: String
+    ) async throws {
+        let expected = try decoded(name)
+        let bytes = try file("app-receipts", name)
+        let app = try app(bundle(in: expected))
+        let root = try Vectors.bytes("receipts/certs/StoreKitTestCertificate.cer")
+        let other = try Vectors.bytes("receipts/certs/AppleIncRootCertificate.cer")
+        func reason(
+            _ certificate: [UInt8], _ bytes: [UInt8], _ app: AppIdentity
+        ) async throws -> Refusal.Reason? {
+            await (try Self.inDevelopment(certificate)).receipt(bytes, for: app, at: Self.now)
+                .refusal?.reason
+        }
+        #expect(try await reason(other, bytes, app) == .untrustedChain)
+        #expect(try await reason(root, bytes, try self.app("com.example.other")) == .wrongBundle)
+        var forged = bytes
+        let year = try #require(
+            bytes.indices.first { bytes[$0...].starts(with: Array("202".utf8)) })
+        forged[year + 3] ^= 1
+        #expect(try await reason(root, forged, app) == .badSignature)
+    }
+
+    @Test func `in development Apple's own receipts are verified as ever`() async throws {
+        let root = try Vectors.bytes("receipts/certs/StoreKitTestCertificate.cer")
+        let verifier = try Self.inDevelopment(root)
+        let name = Self.g5
+        let outcome = await verifier.receipt(
+            try file("app-receipts", name), for: try app(bundle(in: decoded(name))), at: Self.now)
+        #expect(outcome.verified != nil)
     }
 
     private static let g5 = "tpinappreceipt-receipt-sandbox-g5"

@@ -1,0 +1,81 @@
+import AppStoreFormats
+
+// What older documents say, in the words of the newer ones: an oracle knows one language.
+
+extension Letter {
+    /// Every letter in a notification's body, of either version.
+    static func letters(notification body: [UInt8]) -> [Letter] {
+        if let letter = Letter(notification: body) { return [letter] }
+        guard let notification = try? V1Notification(parsing: body),
+            let type = notification.notificationType
+        else { return [] }
+        let unified = notification.unifiedReceipt
+        let shown = [notification.latest, notification.latestExpired].compactMap(\.self)
+        let moment = notification.latestMoment
+        var letters = (unified?.latestRows ?? []).map { Letter(row: $0, in: type.rawValue, moment) }
+        letters += shown.map { Letter(receipt: $0, in: type.rawValue, moment) }
+        for renewal in unified?.renewals ?? [] {
+            letters.append(Letter(renewal: renewal, in: type.rawValue, moment))
+        }
+        // Before there were lists of renewals, one stood at the top.
+        if unified == nil, let isOn = notification.autoRenewStatus, let latest = shown.first {
+            var renewal = VerifyReceiptRenewal()
+            renewal.originalTransactionID = latest.originalTransactionID
+            renewal.autoRenewStatus = isOn ? .on : .off
+            renewal.expirationIntent = notification.expirationIntent
+            letters.append(Letter(renewal: renewal, in: type.rawValue, moment))
+        }
+        return letters
+    }
+
+    /// Every letter in an answer of verifyReceipt, in either style.
+    static func letters(answer body: [UInt8]) -> [Letter] {
+        if let answer = try? VerifyReceiptTransactionAnswer(parsing: body),
+            answer.receipt?.bundleID != nil
+        {
+            return [answer.receipt, answer.latest, answer.latestExpired].compactMap(\.self)
+                .map { Letter(receipt: $0, in: "an answer", nil) }
+        }
+        guard let answer = try? VerifyReceiptAnswer(parsing: body) else { return [] }
+        let moment = answer.receipt?.requested
+        let rows = (answer.receipt?.purchases ?? []) + (answer.latestRows ?? [])
+        return rows.map { Letter(row: $0, in: "an answer", moment) }
+            + (answer.renewals ?? []).map { Letter(renewal: $0, in: "an answer", moment) }
+    }
+
+    /// One purchase of a receipt, of an answer or of a notification.
+    init(row: VerifyReceiptRow, in words: String, _ moment: AppStoreDate?) {
+        var transaction = TransactionPayload()
+        transaction.transactionId = row.transactionID
+        transaction.originalTransactionId = row.originalTransactionID ?? row.transactionID
+        transaction.productId = row.productID
+        transaction.purchaseDate = row.purchased
+        transaction.expiresDate = row.expires
+        transaction.revocationDate = row.cancelled
+        transaction.isUpgraded = row.isUpgraded
+        transaction.signedDate = moment ?? row.purchased
+        self.init(legacy: words, transaction: transaction)
+    }
+
+    init(receipt: TransactionReceipt, in words: String, _ moment: AppStoreDate?) {
+        var transaction = TransactionPayload()
+        transaction.transactionId = receipt.transactionID
+        transaction.originalTransactionId = receipt.originalTransactionID ?? receipt.transactionID
+        transaction.productId = receipt.productID
+        transaction.purchaseDate = receipt.purchased
+        transaction.expiresDate = receipt.expires
+        transaction.revocationDate = receipt.cancelled
+        transaction.signedDate = moment ?? receipt.purchased
+        self.init(legacy: words, transaction: transaction)
+    }
+
+    init(renewal row: VerifyReceiptRenewal, in words: String, _ moment: AppStoreDate?) {
+        var renewal = RenewalPayload()
+        renewal.originalTransactionId = row.originalTransactionID
+        renewal.autoRenewStatus = row.autoRenewStatus
+        renewal.expirationIntent = row.expirationIntent
+        renewal.gracePeriodExpiresDate = row.graceUntil
+        renewal.signedDate = moment
+        self.init(legacy: words, renewal: renewal)
+    }
+}

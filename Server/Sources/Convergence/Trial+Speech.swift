@@ -1,0 +1,306 @@
+import AppStoreClient
+import AppStoreFormats
+import Engine
+import Ledger
+import Simulator
+import Storage
+
+// Worlds that speak of receipts, and worlds that leave off doing so.
+
+extension Trial {
+    /// Of posts after the update, so many are of those who have not updated.
+    private static let oldVersionOdds = 0.2
+    private static let transactionReceiptOdds = 0.15
+    private static let guidOdds = 0.3
+    static let receiptPath = "/verifyReceipt"
+
+    /// How the app that posts next speaks.
+    func isModern() -> Bool {
+        guard plan.speech != .modern else { return true }
+        let isOld = speechLots.happens(Self.oldVersionOdds)
+        return progress.isModern && !(isOld && isStormy)
+    }
+
+    /// The app's new version is out, and the operator has a key.
+    func update() async {
+        progress.update()
+        await simulator.announce(signed: Plan.address, v1: nil)
+    }
+
+    /// Of a list of notifications those since the update: the store made none of version 2 before.
+    func sinceUpdate(_ body: [UInt8]) -> [UInt8] {
+        guard let json = try? JSON(parsing: body), let members = json.members,
+            json["notificationHistory"] != nil
+        else { return body }
+        return JSON.object(
+            members.map { member in
+                guard member.key == "notificationHistory" else { return member }
+                let items = (member.value.array ?? []).filter { item in
+                    let signed = item["signedPayload"]?.string.flatMap {
+                        Letter(
+                            notification: JSON.object([.init("signedPayload", .string($0))]).bytes)
+                    }?.signedAt
+                    return signed.map { $0 >= plan.updatesAt } ?? true
+                }
+                return JSON.Member(member.key, .array(items))
+            }
+        ).bytes
+    }
+
+    // MARK: - Devices
+
+    /// The app posts its receipt; now and then what it had of its last transaction before iOS 7.
+    func postReceipt(of name: String) async throws {
+        let device = name + "-1"
+        let isOfOne = speechLots.happens(Self.transactionReceiptOdds)
+        let tellsDevice = speechLots.happens(Self.guidOdds)
+        let isForged = speechLots.happens(0.3)
+        guard !(await books(of: name)).isEmpty else { return }
+        let rows = try await simulator.receiptRows(on: device)
+        guard let last = rows.last, let id = last.transactionID else { return }
+        if progress.isModern { report.tally.add("receipt posted after the update") }
+        let moment = AppStoreDate(milliseconds: now)
+        if isOfOne, isStormy {
+            let text = try await simulator.transactionReceipt(of: id)
+            report.tally.add("transaction receipt posted")
+            return try await post(
+                PurchaseEvidence(transactionReceipt: text),
+                saying: [Letter(row: last, in: "a transaction receipt", moment)], of: name)
+        }
+        let receipt = try await simulator.receipt(on: device)
+        var posted = PurchaseEvidence(appReceipt: sabotage?.altered(receipt: receipt) ?? receipt)
+        if tellsDevice {
+            posted.deviceGUID = try await simulator.vendorIdentifier(of: device)
+        }
+        if isForged, isStormy, plan.has(.forgeries) { try await postDamaged(posted, of: name) }
+        report.tally.add("receipt posted")
+        try await post(
+            posted, saying: rows.map { Letter(row: $0, in: "a receipt", moment) }, of: name)
+    }
+
+    /// A receipt with one byte changed.
+    private func postDamaged(_ evidence: PurchaseEvidence, of name: String) async throws {
+        guard let server = anyServer(), let text = evidence.appReceipt,
+            var bytes = ReceiptText.bytes(of: text)
+        else { return }
+        bytes[speechLots.number(in: 60...bytes.count / 4)] ^= 1
+        var damaged = evidence
+        damaged.appReceipt = ReceiptText.text(of: bytes)
+        do {
+            _ = try await server.engine.record(
+                damaged, of: CustomerID(rawValue: name), app: House.app)
+        } catch {
+            if server.power.isOn { report.tally.add("damaged receipt refused") }
+            return await bury()
+        }
+        throw breach("trust", "\(name): a receipt was taken that nobody has signed")
+    }
+
+    // MARK: - Notifications
+
+    /// Before a notification of version 1 comes one with another secret, which must be refused.
+    func refuseForgery(of body: [UInt8], _ server: Server) async -> Breach? {
+        guard plan.has(.forgeries), plan.speech != .modern, isStormy,
+            speechLots.happens(0.3), var json = try? JSON(parsing: body), json["password"] != nil
+        else { return nil }
+        json = JSON.object(
+            (json.members ?? []).map { member in
+                member.key == "password"
+                    ? JSON.Member("password", .string("c0ffee00c0ffee00c0ffee00c0ffee01")) : member
+            })
+        do { _ = try await server.engine.record(notification: json.bytes) } catch {
+            if server.power.isOn { report.tally.add("forged notification of version 1 refused") }
+            return nil
+        }
+        return breach("trust", "a notification of version 1 was taken without the secret")
+    }
+
+    // MARK: - Questions
+
+    /// How a server asks without a key.
+    func verification(
+        _ number: Int, _ power: Power, _ now: @escaping @Sendable () -> Int64
+    ) -> ReceiptVerification {
+        ReceiptVerification(
+            House.secret, now: { AppStoreDate(milliseconds: now()) }, send: sender(number, power))
+    }
+
+    /// What verifyReceipt answers to a server's question.
+    func answer(receipt call: Call) async throws -> DirectAnswer {
+        let isSlow = isStormy && plan.has(.lateAnswers)
+        let slow = isSlow ? await slowAnswers() : 0
+        let json = try await simulator.verifyReceipt(
+            call.request.body ?? [],
+            at: call.request.environment == .sandbox ? .sandbox : .production)
+        let status = json["status"]?.integer ?? -1
+        report.note("asked by receipt: \(status)", at: now)
+        report.tally.add("verifyReceipt said \(status)")
+        report.figures.questions += 1
+        let letters = Letter.letters(answer: json.bytes)
+        asked.formUnion(letters.compactMap(\.original))
+        for letter in letters { evidence.offer(letter, at: now) }
+        if status == 0 || status == 21006 { await reach(letters) }
+        if isSlow, await slowAnswers() > slow {
+            report.tally.add("answer came too late")
+            throw TooLate()
+        }
+        report.tally.add("verifyReceipt answered")
+        // The server may die with the answer in its hands.
+        try await call.power.step(.atQuestion)
+        let body = sabotage?.altered(answer: json.bytes, at: now) ?? json.bytes
+        return DirectAnswer(status: 200, body: body)
+    }
+
+    /// Whoever got a good answer may know all that the books tell of the account.
+    private func reach(_ letters: [Letter]) async {
+        let named = Set(letters.compactMap(\.original))
+        for name in accounts {
+            let books = await books(of: name)
+            guard books.contains(where: { named.contains($0.originalTransactionID) }) else {
+                continue
+            }
+            for booked in books { reach(booked) }
+        }
+    }
+
+    // MARK: - Truth
+
+    /// Of a world that speaks of receipts to its end no answer can be right at every moment:
+    /// version 1 has no word for much, and nobody can ask for what was lost. What is held is that
+    /// an answer is right once the store was asked. So whatever is otherwise is noted, and is
+    /// excused until then.
+    func excuseUnasked(_ books: [BookedPurchase], _ state: CustomerState) async throws {
+        guard plan.speech == .legacy else { return }
+        let present = Instant(milliseconds: now)
+        let answers = state.purchases.compactMap { Holding($0, at: present) }
+        for booked in books {
+            let id = booked.originalTransactionID
+            let truth = Holding(booked)
+            excused.remove(id)
+            guard answers.first(where: { $0.original == id }) != truth else {
+                otherwise[id] = nil
+                continue
+            }
+            if otherwise[id]?.truth != truth { otherwise[id] = (truth, now) }
+            let since = otherwise[id]?.at ?? now
+            let known = try await checkHistory(of: booked)
+            guard known?.askedAt.map({ $0.milliseconds <= since }) ?? true else { continue }
+            excused.insert(id)
+            report.tally.add("not heard in the older language")
+        }
+    }
+
+    /// Older documents know of no promise of months, for which the store tries to collect longer
+    /// than else: both sides are shut then, and call it by different words.
+    func isUnspeakable(_ booked: BookedPurchase) -> Bool {
+        plan.speech != .modern && booked.commitment != nil && booked.isInRetry
+    }
+
+    func checkHistory(of booked: BookedPurchase) async throws -> CheckHistory? {
+        let purchase = PurchaseID(
+            TransactionID(rawValue: booked.originalTransactionID),
+            in: Ledger.Environment([booked]))
+        return try await Store(database).reading { tx in
+            try tx.checkHistory(of: purchase, in: House.app)?.history
+        }
+    }
+
+    /// Asks about everything, due or not: after that there is no excuse.
+    func askAboutAll() async throws {
+        guard let server = anyServer() else { return }
+        for name in accounts {
+            for booked in await books(of: name) {
+                let purchase = PurchaseID(
+                    TransactionID(rawValue: booked.originalTransactionID),
+                    in: Ledger.Environment([booked]))
+                let outcome = try await server.engine.refresh(purchase, app: House.app)
+                guard case .answered = outcome else {
+                    throw breach("verbs", "\(purchase) could not be asked about: \(outcome)")
+                }
+            }
+        }
+        for name in accounts {
+            let books = await books(of: name)
+            guard !books.isEmpty else { continue }
+            (excused, unasked) = ([], [])
+            try expectTruth(of: name, books, try await answer(to: name, books))
+        }
+    }
+
+    /// Every order of the books is known, once, and whether it was given back. Older documents name
+    /// no price, so that how much is known only of what was signed.
+    func expectOrders() async throws {
+        for name in accounts {
+            let books = await books(of: name)
+            guard !books.isEmpty else { continue }
+            let state = try await answer(to: name, books)
+            let payments = state.purchases.flatMap { $0.timeline.periods.map(\.payment) }
+                .filter { $0.ownership == .purchased }
+            let ours = Dictionary(grouping: payments) { $0.line ?? $0.transaction.rawValue }
+            guard ours.values.allSatisfy({ $0.count == 1 }) else {
+                throw breach("money", "\(name): an order is counted twice")
+            }
+            let charges = books.flatMap(\.charges)
+            for charge in charges {
+                let order = charge.webOrderLineItemID ?? charge.transactionID
+                guard let payment = ours[order]?.first else {
+                    throw breach("money", "\(name): \(order) is not known")
+                }
+                guard let wrong = payment.differs(from: charge) else { continue }
+                throw breach("money", "\(name): \(order): \(wrong)")
+            }
+            let orders = Set(charges.map { $0.webOrderLineItemID ?? $0.transactionID })
+            let strange = Set(ours.keys).subtracting(orders)
+            guard strange.isEmpty else {
+                throw breach("money", "\(name): \(strange) are no orders")
+            }
+        }
+    }
+
+    // MARK: - What was seen
+
+    /// What a life is made of.
+    enum Sight: String, CaseIterable {
+        case refund
+        case renewal
+        case grace
+        case upgrade
+        case family
+    }
+
+    func noteSeen(in state: CustomerState) {
+        for purchase in state.purchases {
+            for sight in purchase.sights where sights.insert(sight.rawValue).inserted {
+                report.tally.add("\(plan.speech.rawValue): \(sight.rawValue)")
+            }
+        }
+    }
+}
+
+extension PurchaseState {
+    fileprivate var sights: [Trial.Sight] {
+        var sights: [Trial.Sight] = []
+        let payments = timeline.periods.map(\.payment)
+        if payments.contains(where: { $0.revocation?.kind == .refund && !$0.isUpgraded }) {
+            sights.append(.refund)
+        }
+        if payments.contains(where: \.isRenewal) { sights.append(.renewal) }
+        if access?.state == .grace { sights.append(.grace) }
+        if payments.contains(where: \.isUpgraded) { sights.append(.upgrade) }
+        if payments.contains(where: { $0.ownership == .familyShared }) { sights.append(.family) }
+        return sights
+    }
+}
+
+extension Payment {
+    /// In what it is not the books' charge; nil where it is that.
+    fileprivate func differs(from charge: BookedCharge) -> String? {
+        if let price, price.milliunits != charge.amount || price.currency != charge.currency {
+            return "the books have \(charge.amount) \(charge.currency), and we have \(price)"
+        }
+        // What an upgrade gives back is told by the old transaction, if at all.
+        if isUpgraded || (charge.refundedAt != nil) == (revocation != nil) { return nil }
+        let known = revocation == nil ? "nothing" : "a refund"
+        return "\(charge.refunded) were given back, and \(known) is known of it"
+    }
+}
