@@ -159,6 +159,9 @@ extension HistoryLine {
         var sentence = "Told: \(change.kind.rawValue.replacing("_", with: " "))"
         if let purchase = event.entry.purchase { sentence += " of purchase \(purchase.original)" }
         if let grant = change.grant { sentence += " of \(grant.entitlement)" }
+        if let ending = change.ending {
+            sentence += ", \(ending.daysBefore) days before \(ending.until.minute)"
+        }
         if let other = event.entry.other { sentence += ", \(other)" }
         if change.before != change.after {
             let before = change.before?.state?.rawValue ?? "nothing"

@@ -23,6 +23,8 @@ package struct Change: Hashable, Sendable {
     package var why: Why?
     /// What was given by hand; it is about no purchase then.
     package var grant: Grant?
+    /// What will be over soon; for ``Kind/termEnding`` only.
+    package var ending: TermEnding?
 
     package enum Kind: String, Hashable, Sendable, CaseIterable {
         // A payment, or what is had without one.
@@ -95,6 +97,10 @@ package struct Change: Hashable, Sendable {
         case granted
         /// By hand, or because its time was over.
         case grantEnded = "grant_ended"
+
+        // What does not renew.
+        /// The end of a term is so many days ahead.
+        case termEnding = "term_ending"
     }
 
     package enum Why: String, Hashable, Sendable, CaseIterable {

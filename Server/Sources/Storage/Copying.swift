@@ -69,6 +69,13 @@ struct CopiedTable: Hashable, Sendable {
         CopiedTable(
             name: "token_keys", key: ["app", "key_id"],
             others: ["private_key", "created_at_ms", "retired_at_ms"]),
+        CopiedTable(
+            name: "reminders",
+            key: ["app", "subject", "environment", "chain", "until_ms", "days_before"],
+            others: ["told_at_ms"]),
+        CopiedTable(
+            name: "term_watches", key: ["app", "subject", "environment"], others: ["due_at_ms"]),
+        CopiedTable(name: "reminder_rules", key: ["app"], others: ["rules", "swept_to"]),
         CopiedTable(name: "erasures", key: ["app", "id_hash"], others: ["erased_at_ms"]),
         CopiedTable(
             name: "facts",

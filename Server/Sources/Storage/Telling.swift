@@ -188,6 +188,29 @@ extension StoreTransaction {
                 app: app, customer: customer, purchase: purchase, change: change, toldAt: now,
                 cause: .request, other: other, evidence: evidence)
         ])
+        if let known, known.timeline.hasTerms {
+            try watchTerms(of: customer, in: app, purchase.environment)
+        }
+    }
+
+    /// Tells that a term will be over.
+    func tellEnding(
+        _ reminder: TermReminder, to customer: CustomerID?, token: CustomerID, in app: AppID,
+        at now: Instant
+    ) throws(StorageFailure) {
+        let known = try tellTurns(of: reminder.purchase, in: app, upTo: now)
+        let payment = reminder.payment
+        var change = Change(
+            .termEnding, at: reminder.dueAt, product: payment.product,
+            transaction: payment.transaction, ownership: payment.ownership)
+        change.before = known?.told?.condition
+        change.after = change.before
+        change.ending = reminder.ending
+        try append([
+            EventEntry(
+                app: app, customer: customer, purchase: reminder.purchase, change: change,
+                toldAt: now, cause: .time, accountToken: customer == nil ? token.rawValue : nil)
+        ])
     }
 
     /// Tells that an id means a customer from now on, or that another customer is the same.

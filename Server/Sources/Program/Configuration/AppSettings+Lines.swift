@@ -27,6 +27,7 @@ extension AppSettings {
         return terms.products.map { product, term in
             "term of \(product): \(term.length.months) months and \(term.length.days) days, "
                 + "chain \(term.chain)"
+                + (term.reminders.isEmpty ? "" : ", told \(term.reminders) days before the end")
         } + ["terms by the clock of \(terms.clock.name), \(terms.overlap.rawValue)"]
     }
 
