@@ -29,8 +29,8 @@ extension Engine {
     }
 
     /// Writes events for what time alone has done by now: periods that ended, grace that is over,
-    /// terms that will soon be. Returns how many purchases and customers were looked at; 0 where nothing is due. Harmless to repeat, and
-    /// for several servers at once.
+    /// terms that will soon be. Returns how many purchases and customers were looked at; 0 where
+    /// nothing is due. Harmless to repeat, and for several servers at once.
     package func tellTurns() async throws(EngineFailure) -> Int {
         let now = now()
         let dialect = store.database.dialect
