@@ -68,6 +68,9 @@ public struct EventType: RawRepresentable, Hashable, Sendable, Codable {
     public static let granted = Self(rawValue: "granted")
     public static let grantEnded = Self(rawValue: "grant_ended")
     public static let termEnding = Self(rawValue: "term_ending")
+    public static let consumptionAsked = Self(rawValue: "consumption_asked")
+    public static let consumptionAnswered = Self(rawValue: "consumption_answered")
+    public static let consumptionUnanswered = Self(rawValue: "consumption_unanswered")
 
     /// All that this version of the server says.
     public static let known: [EventType] = [
@@ -79,6 +82,6 @@ public struct EventType: RawRepresentable, Hashable, Sendable, Codable {
         billingFailed, graceBegan, graceEnded, retryBegan, accessUnconfirmed, expired, periodBegan,
         accessChanged, linked, moved, customerMerged, aliasAdded, movedAway, unlinked, shared,
         shareEnded, blocked, unblocked, customerErased, granted, grantEnded,
-        termEnding,
+        termEnding, consumptionAsked, consumptionAnswered, consumptionUnanswered,
     ]
 }

@@ -33,7 +33,7 @@ extension Engine {
             }
             lines += Explanation.lines(
                 byHand: try tx.history(of: state, in: app).filter {
-                    [.transfer, .share, .block, .grant].contains($0.kind)
+                    [.transfer, .share, .block, .grant, .consumption].contains($0.kind)
                 })
             let events = try tx.lastEvents(
                 of: [id] + state.aliases, in: appID, limit: Explanation.eventsMax)

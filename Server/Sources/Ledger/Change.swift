@@ -101,6 +101,13 @@ package struct Change: Hashable, Sendable {
         // What does not renew.
         /// The end of a term is so many days ahead.
         case termEnding = "term_ending"
+
+        // A customer wishes to have the money back.
+        /// The store asks how a purchase was used.
+        case consumptionAsked = "consumption_asked"
+        case consumptionAnswered = "consumption_answered"
+        /// It was told nothing, by policy, for want of consent, or because it could not be reached.
+        case consumptionUnanswered = "consumption_unanswered"
     }
 
     package enum Why: String, Hashable, Sendable, CaseIterable {

@@ -98,6 +98,7 @@ extension StoreTransaction {
                 of: purchase, is: customer, in: app, .moved, from: other, at: now)
         }
         try mergeShares(of: other, into: customer, in: app)
+        try mergeConsents(of: other, into: customer, in: app)
         try mergeReminders(of: other, into: customer, in: app)
         for table in ["customer_ids", "links", "debits", "grants", "transfers"] {
             try connection.run(

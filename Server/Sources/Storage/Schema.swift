@@ -3,7 +3,8 @@
 ///
 /// Ground: `headers`, `documents`, `customers`, `customer_ids`, `links`, `shares`, `blocks`,
 /// `transfers`, `grants`, `erasures`, `keys`, `token_keys`, `secrets`, `debits`, `forwards` with
-/// their `forward_bodies`, `imports`, `reminders`, and the log of what was told: `events`, `logs`,
+/// their `forward_bodies`, `imports`, `reminders`, `consumption_questions` with
+/// `consumption_consents` and `consumption_uses`, and the log of what was told: `events`, `logs`,
 /// and `told` of each purchase, where it ends. Derived, and made again by a rebuild: `facts`,
 /// `purchases`. Between the two: `app_stores`, and those columns of `purchases` that say how asking
 /// the store went, which may be lost at the price of asking it again; and `term_watches` with
@@ -23,6 +24,7 @@ package enum Schema {
             firstTables(dialect), storeTables(dialect), eventTables(dialect),
             walletTables(dialect), forwardTables(dialect), secretTables(dialect),
             identityTables(dialect), tokenTables(dialect), reminderTables(dialect),
+            consumptionTables(dialect),
         ]
     }
 

@@ -19,6 +19,11 @@ extension AppSettings {
         lines += restore.map { "restore in \($0.rawValue): \($1.rawValue)" }
         lines.append(proof == nil ? "identity without proof" : "identity with proof")
         lines.append(tokens.map { "tokens by \($0.issuer)" } ?? "no tokens")
+        if consumption.policy != .never {
+            lines.append(
+                "consumption told \(consumption.policy.rawValue), sample \(consumption.hasSample), "
+                    + "refund preference \(consumption.preference?.rawValue ?? "none")")
+        }
         return lines.sorted()
     }
 
