@@ -43,6 +43,8 @@ public struct Event: Hashable, Sendable, Codable {
     public var nextPrice: Money?
     /// What was given by hand, or ended; then it is about no purchase.
     public var grant: Grant?
+    /// What does not renew and will be over soon; of `term_ending` only.
+    public var term: TermEnding?
     public var cause: Cause
 
     /// By what we know of it.
@@ -77,7 +79,7 @@ public struct Event: Hashable, Sendable, Codable {
         productID: String? = nil, transactionID: String? = nil, ownership: Ownership? = nil,
         before: PurchaseCondition? = nil, after: PurchaseCondition? = nil, money: Money? = nil,
         why: String? = nil, offer: RedeemedOffer? = nil, nextProductID: String? = nil,
-        nextPrice: Money? = nil, grant: Grant? = nil, cause: Cause
+        nextPrice: Money? = nil, grant: Grant? = nil, term: TermEnding? = nil, cause: Cause
     ) {
         self.id = id
         self.sequence = sequence
@@ -102,6 +104,7 @@ public struct Event: Hashable, Sendable, Codable {
         self.nextProductID = nextProductID
         self.nextPrice = nextPrice
         self.grant = grant
+        self.term = term
         self.cause = cause
     }
 
@@ -129,6 +132,7 @@ public struct Event: Hashable, Sendable, Codable {
         case nextProductID = "next_product_id"
         case nextPrice = "next_price"
         case grant
+        case term
         case cause
     }
 
@@ -158,6 +162,7 @@ public struct Event: Hashable, Sendable, Codable {
         try members.encode(nextProductID, forKey: .nextProductID)
         try members.encode(nextPrice, forKey: .nextPrice)
         try members.encode(grant, forKey: .grant)
+        try members.encode(term, forKey: .term)
         try members.encode(cause, forKey: .cause)
     }
 }
@@ -198,6 +203,30 @@ public struct PurchaseCondition: Hashable, Sendable, Codable {
         try members.encode(state, forKey: .state)
         try members.encode(until, forKey: .until)
         try members.encode(willRenew, forKey: .willRenew)
+    }
+}
+
+/// Terms that follow each other without a gap, so many days before their end.
+public struct TermEnding: Hashable, Sendable, Codable {
+    /// The name of the chain, as the configuration says.
+    public var chain: String
+    /// Where the first of them begins.
+    public var from: Timestamp
+    public var until: Timestamp
+    public var daysBefore: Int
+
+    public init(chain: String, from: Timestamp, until: Timestamp, daysBefore: Int) {
+        self.chain = chain
+        self.from = from
+        self.until = until
+        self.daysBefore = daysBefore
+    }
+
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case chain
+        case from
+        case until
+        case daysBefore = "days_before"
     }
 }
 

@@ -67,6 +67,10 @@ public struct EventType: RawRepresentable, Hashable, Sendable, Codable {
     public static let customerErased = Self(rawValue: "customer_erased")
     public static let granted = Self(rawValue: "granted")
     public static let grantEnded = Self(rawValue: "grant_ended")
+    public static let termEnding = Self(rawValue: "term_ending")
+    public static let consumptionAsked = Self(rawValue: "consumption_asked")
+    public static let consumptionAnswered = Self(rawValue: "consumption_answered")
+    public static let consumptionUnanswered = Self(rawValue: "consumption_unanswered")
 
     /// All that this version of the server says.
     public static let known: [EventType] = [
@@ -78,5 +82,6 @@ public struct EventType: RawRepresentable, Hashable, Sendable, Codable {
         billingFailed, graceBegan, graceEnded, retryBegan, accessUnconfirmed, expired, periodBegan,
         accessChanged, linked, moved, customerMerged, aliasAdded, movedAway, unlinked, shared,
         shareEnded, blocked, unblocked, customerErased, granted, grantEnded,
+        termEnding, consumptionAsked, consumptionAnswered, consumptionUnanswered,
     ]
 }

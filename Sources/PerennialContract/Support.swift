@@ -80,8 +80,8 @@ public struct History: Hashable, Sendable, Codable {
 
     public struct Line: Hashable, Sendable, Codable {
         public var at: Timestamp
-        /// `fact`, `link`, `share`, `transfer`, `block`, `grant`, `debit`, `event`. New ones may
-        /// come.
+        /// `fact`, `link`, `share`, `transfer`, `block`, `grant`, `debit`, `consumption`, `event`.
+        /// New ones may come.
         public var kind: String
         /// For a person.
         public var sentence: String

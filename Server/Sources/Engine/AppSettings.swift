@@ -31,6 +31,8 @@ package struct AppSettings: Hashable, Sendable {
     /// What customers carry to be checked without us; nil: nothing.
     package var tokens: TokenRules?
     package var offers: OfferCatalogue
+    /// What the store is told of purchases whose refund is wished for.
+    package var consumption: ConsumptionRules
 
     package init(
         id: AppID, bundleID: String, appAppleID: Int64? = nil, isSimulated: Bool = false,
@@ -39,7 +41,7 @@ package struct AppSettings: Hashable, Sendable {
         wallets: WalletRules = .none, content: ContentSettings = .none,
         forwards: ForwardRules = .none, restore: [Environment: Claim.Policy] = [:],
         proof: IdentityProof? = nil, tokens: TokenRules? = TokenRules(),
-        offers: OfferCatalogue = .none
+        offers: OfferCatalogue = .none, consumption: ConsumptionRules = ConsumptionRules()
     ) {
         self.id = id
         self.bundleID = bundleID
@@ -56,6 +58,7 @@ package struct AppSettings: Hashable, Sendable {
         self.proof = proof
         self.tokens = tokens
         self.offers = offers
+        self.consumption = consumption
     }
 
     package func restore(in environment: Environment) -> Claim.Policy {

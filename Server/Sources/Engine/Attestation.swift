@@ -12,7 +12,14 @@ struct Attestation: Sendable {
     /// What was lacking where a part of it makes no fact. The document is kept all the same.
     var shortcomings: [IntakeFailure] = []
 
-    var kept: AttestedDocument { AttestedDocument(document, facts) }
+    /// What the App Store asks with it.
+    var question: ConsumptionQuestion?
+
+    var kept: AttestedDocument {
+        var attested = AttestedDocument(document, facts)
+        attested.question = question
+        return attested
+    }
 
     /// What has to be known of a document beside its bytes.
     struct Origin: Sendable {
@@ -32,6 +39,23 @@ struct Attestation: Sendable {
         if let renewal = contents.renewal {
             take { () throws(IntakeFailure) in try Self.fact(renewal) }
         }
+        if origin.app.consumption.policy != .never { question = Self.question(in: contents) }
+    }
+
+    private static func question(in contents: NotificationContents) -> ConsumptionQuestion? {
+        let payload = contents.notification.payload
+        guard payload.notificationType == .consumptionRequest,
+            let transaction = contents.transaction, let id = transaction.payload.transactionId,
+            let original = transaction.payload.originalTransactionId,
+            let product = transaction.payload.productId
+        else { return nil }
+        return ConsumptionQuestion(
+            purchase: PurchaseID(
+                TransactionID(rawValue: original),
+                in: transaction.environment == .production ? .production : .sandbox),
+            transaction: TransactionID(rawValue: id), product: ProductID(rawValue: product),
+            reason: payload.data?.consumptionRequestReason?.rawValue,
+            askedAt: Instant(contents.notification.signedAt))
     }
 
     init(transaction: Verified<TransactionPayload>, _ bytes: [UInt8], from origin: Origin) {

@@ -21,6 +21,7 @@ package struct Engine: Sendable {
     let forwarding: Forwarding
     let forwardingStates = ForwardingStates()
     let mint = TokenMint()
+    let reminding = Reminding()
     let signers: [AppID: OfferSigner]
 
     /// - Parameter verifiers: for each app the one that holds the roots it trusts.
@@ -41,7 +42,8 @@ package struct Engine: Sendable {
             database,
             rules: StoreRules(
                 checks: asking.rules,
-                access: Dictionary(uniqueKeysWithValues: apps.map { ($0.id, $0.rules) })))
+                access: Dictionary(uniqueKeysWithValues: apps.map { ($0.id, $0.rules) }),
+                reminding: Set(apps.filter(\.terms.hasReminders).map(\.id))))
         self.asking = asking
         self.forwarding = forwarding
         self.signers = signers

@@ -28,14 +28,15 @@ extension Engine {
         }
     }
 
-    /// Writes events for what time alone has done by now: periods that ended, grace that is over.
-    /// Returns how many purchases were looked at; 0 where nothing is due. Harmless to repeat, and
-    /// for several servers at once.
+    /// Writes events for what time alone has done by now: periods that ended, grace that is over,
+    /// terms that will soon be. Returns how many purchases and customers were looked at; 0 where
+    /// nothing is due. Harmless to repeat, and for several servers at once.
     package func tellTurns() async throws(EngineFailure) -> Int {
         let now = now()
         let dialect = store.database.dialect
         var count = 0
-        for app in apps.keys.sorted() {
+        for (app, settings) in apps.sorted(by: { $0.key < $1.key }) {
+            count += try await tellReminders(of: settings)
             // A look that finds nothing must not wait for those who write.
             let isDue = try await reading { tx in
                 try tx.hasTurns(of: app, dueBy: now) || tx.hasEndedGrants(of: app, dueBy: now)

@@ -20,6 +20,11 @@ extension Engine {
                     currency, of: customer, payments, in: app, environment: environment)
                 lines += Explanation.lines(of: wallet, currency)
             }
+            let told = try tx.toldReminders(
+                of: Set([id] + state.aliases + (customer.map { [$0] } ?? [])), in: appID,
+                environment: environment)
+            lines += Explanation.lines(
+                of: app.terms.reminders(of: state.terms), told: told, at: now)
             lines += Explanation.lines(of: tx.shelf(of: state, in: app))
             for purchase in state.purchases {
                 let link = try tx.link(of: purchase.timeline.purchase, in: appID)
@@ -28,7 +33,7 @@ extension Engine {
             }
             lines += Explanation.lines(
                 byHand: try tx.history(of: state, in: app).filter {
-                    [.transfer, .share, .block, .grant].contains($0.kind)
+                    [.transfer, .share, .block, .grant, .consumption].contains($0.kind)
                 })
             let events = try tx.lastEvents(
                 of: [id] + state.aliases, in: appID, limit: Explanation.eventsMax)
@@ -69,6 +74,7 @@ private enum Explanation {
         }
         if let money = change.money { line += "  \(money.text)" }
         if let grant = change.grant { line += "  \(grant.entitlement)" }
+        if let ending = change.ending { line += "  \(ending.text)" }
         if let why = change.why { line += "  (\(why.rawValue))" }
         if let other = event.entry.other { line += "  \(other)" }
         if case .document(let id) = event.entry.cause {
@@ -101,6 +107,20 @@ private enum Explanation {
         }
         lines += state.terms.map { line(of: $0, at: state.asOf) }
         return lines
+    }
+
+    /// What was told before the end of terms, and what will be.
+    static func lines(
+        of reminders: [TermReminder], told: [TermEnding.Name: Instant], at now: Instant
+    ) -> [String] {
+        reminders.compactMap { reminder in
+            let ending = reminder.ending
+            if let toldAt = told[ending.name] {
+                return "reminder \(ending.text): told on \(toldAt.minute)"
+            }
+            guard now < ending.until else { return nil }
+            return "reminder \(ending.text): due on \(reminder.dueAt.minute)"
+        }
     }
 
     /// The newest that are shown.
@@ -206,6 +226,10 @@ private enum Explanation {
         return "    \(document)  \(source.kind) \(origin), received "
             + "\(source.receivedAt.minute): \(subject), attested \(source.fact.attestedAt)"
     }
+}
+
+extension TermEnding {
+    fileprivate var text: String { "\(daysBefore) days before \(until.minute)" }
 }
 
 extension Money {

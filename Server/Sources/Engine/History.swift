@@ -20,6 +20,8 @@ package struct HistoryLine: Hashable, Sendable {
         case block
         case grant
         case debit
+        /// What the store asked of a purchase, and was told.
+        case consumption
         case event
     }
 }
@@ -74,6 +76,7 @@ extension StoreTransaction {
         about purchase: PurchaseID, in app: AppID
     ) throws -> [HistoryLine] {
         var lines = try facts(about: purchase, in: app).map(HistoryLine.init)
+        lines += try questions(about: [purchase], in: app).map(HistoryLine.init)
         if let link = try link(of: purchase, in: app) {
             let sentence = "Purchase \(purchase.original) is linked, \(link.evidence.sentence)."
             lines.append(
@@ -147,6 +150,24 @@ extension HistoryLine {
         ]
     }
 
+    init(_ stored: StoredQuestion) {
+        let question = stored.question
+        var sentence = "The App Store asks how transaction \(question.transaction) of "
+        sentence += "\(question.product) was used"
+        if let reason = question.reason { sentence += " (\(reason))" }
+        let why = stored.trouble.map { ": \($0)" } ?? "."
+        switch stored.state {
+        case .waiting: sentence += ". Not answered yet" + why
+        case .withheld: sentence += ". It was told nothing" + why
+        case .givenUp: sentence += ". It could not be told" + why
+        case .answered:
+            sentence += ". It was told" + (stored.answer.map { " \($0.sentence)" } ?? why)
+        }
+        self.init(
+            at: question.askedAt, kind: .consumption, sentence: sentence,
+            purchase: question.purchase, document: DocumentID(bytes: stored.document))
+    }
+
     init(_ debit: Debit) {
         self.init(
             at: debit.at, kind: .debit,
@@ -159,6 +180,9 @@ extension HistoryLine {
         var sentence = "Told: \(change.kind.rawValue.replacing("_", with: " "))"
         if let purchase = event.entry.purchase { sentence += " of purchase \(purchase.original)" }
         if let grant = change.grant { sentence += " of \(grant.entitlement)" }
+        if let ending = change.ending {
+            sentence += ", \(ending.daysBefore) days before \(ending.until.minute)"
+        }
         if let other = event.entry.other { sentence += ", \(other)" }
         if change.before != change.after {
             let before = change.before?.state?.rawValue ?? "nothing"
@@ -168,6 +192,18 @@ extension HistoryLine {
         self.init(
             at: event.entry.toldAt, kind: .event, sentence: sentence + ".",
             purchase: event.entry.purchase, reference: "evt_\(event.sequence)")
+    }
+}
+
+extension ConsumptionAnswer {
+    fileprivate var sentence: String {
+        var words = delivery.rawValue.replacing("_", with: " ")
+        if let used { words += ", \(Double(used) / 1000) % used" }
+        words += hadSample ? ", with a sample" : ", without a sample"
+        if let preference {
+            words += ", preferred: \(preference.rawValue.replacing("_", with: " "))"
+        }
+        return words + "."
     }
 }
 

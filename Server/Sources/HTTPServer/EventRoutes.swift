@@ -72,6 +72,7 @@ extension PerennialContract.Event {
             nextProductID: change.nextProduct?.rawValue,
             nextPrice: change.nextPrice.map { PerennialContract.Money($0) },
             grant: change.grant.map { PerennialContract.Grant($0) },
+            term: change.ending.map { PerennialContract.TermEnding($0) },
             cause: Cause(entry.cause))
     }
 }
@@ -82,6 +83,14 @@ extension PurchaseCondition {
             productID: condition.product.rawValue, active: condition.isOpen,
             state: condition.state.map { AccessState($0) },
             until: condition.until.map { Timestamp($0) }, willRenew: condition.willRenew)
+    }
+}
+
+extension PerennialContract.TermEnding {
+    fileprivate init(_ ending: Ledger.TermEnding) {
+        self.init(
+            chain: ending.chain, from: Timestamp(ending.from), until: Timestamp(ending.until),
+            daysBefore: ending.daysBefore)
     }
 }
 

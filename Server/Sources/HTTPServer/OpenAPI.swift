@@ -49,6 +49,7 @@ enum OpenAPI {
               }
             },
             "responses": {
+        \(consumptionResponse),
               "customer": {
                 "description": "The customer as they are now.",
                 "content": {

@@ -20,7 +20,7 @@ extension OpenAPI {
         "customer_sequence", "other_customer_id", "account_token", "purchase_id", \
         "original_transaction_id", "environment", "product_id", "transaction_id", "ownership", \
         "before", "after", "money", "why", "offer", "next_product_id", "next_price", \
-        "grant", "cause"],
+        "grant", "term", "cause"],
                 "properties": {
                   "id": { "type": "string", "description": "The same whenever it is told." },
                   "sequence": {
@@ -89,7 +89,21 @@ extension OpenAPI {
                     "description": "What was given by hand, or ended.",
                     "anyOf": [{ "$ref": "#/components/schemas/Grant" }, { "type": "null" }]
                   },
+                  "term": {
+                    "description": "What does not renew and will be over soon.",
+                    "anyOf": [{ "$ref": "#/components/schemas/TermEnding" }, { "type": "null" }]
+                  },
                   "cause": { "$ref": "#/components/schemas/Cause" }
+                }
+              },
+              "TermEnding": {
+                "type": "object",
+                "required": ["chain", "from", "until", "days_before"],
+                "properties": {
+                  "chain": { "type": "string" },
+                  "from": { "$ref": "#/components/schemas/Timestamp" },
+                  "until": { "$ref": "#/components/schemas/Timestamp" },
+                  "days_before": { "type": "integer" }
                 }
               },
               "PurchaseCondition": {

@@ -129,6 +129,7 @@ extension OpenAPI {
               }
             },
         \(walletPaths),
+        \(consumptionPaths),
         \(contentPaths),
         \(forwardPaths),
         \(identityPaths),

@@ -4,6 +4,7 @@ extension OpenAPI {
     static let schemas = [
         requestSchemas, customerSchemas, purchaseSchemas, eventSchemas, walletSchemas,
         contentSchemas, forwardSchemas, identitySchemas, offerSchemas.joined(separator: ",\n"),
+        consumptionSchemas,
         smallSchemas,
     ]
     .joined(separator: ",\n")

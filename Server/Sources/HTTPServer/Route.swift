@@ -35,6 +35,8 @@ extension PerennialServer {
             secret(.post, "/v1/customers/{id}/grants", grant),
             secret(.delete, "/v1/customers/{id}/grants/{grant_id}", withdraw),
             secret(.get, "/v1/customers/{id}/history", history),
+            secret(.get, "/v1/customers/{id}/consumption", consumption),
+            secret(.put, "/v1/customers/{id}/consumption", putConsumption),
             keyed(.get, "/v1/customers/{id}/offers", offers),
             keyed(.post, Paths.offerSignatures, signOffer),
             open(.get, Paths.publishedKeys, publishedKeys),

@@ -23,6 +23,8 @@ package struct Change: Hashable, Sendable {
     package var why: Why?
     /// What was given by hand; it is about no purchase then.
     package var grant: Grant?
+    /// What will be over soon; for ``Kind/termEnding`` only.
+    package var ending: TermEnding?
 
     package enum Kind: String, Hashable, Sendable, CaseIterable {
         // A payment, or what is had without one.
@@ -95,6 +97,17 @@ package struct Change: Hashable, Sendable {
         case granted
         /// By hand, or because its time was over.
         case grantEnded = "grant_ended"
+
+        // What does not renew.
+        /// The end of a term is so many days ahead.
+        case termEnding = "term_ending"
+
+        // A customer wishes to have the money back.
+        /// The store asks how a purchase was used.
+        case consumptionAsked = "consumption_asked"
+        case consumptionAnswered = "consumption_answered"
+        /// It was told nothing, by policy, for want of consent, or because it could not be reached.
+        case consumptionUnanswered = "consumption_unanswered"
     }
 
     package enum Why: String, Hashable, Sendable, CaseIterable {

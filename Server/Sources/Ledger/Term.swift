@@ -44,10 +44,13 @@ package struct TermRules: Hashable, Sendable {
         package var length: Term.Length
         /// Terms of one chain follow each other; those of different chains run side by side.
         package var chain: String
+        /// How many days before its end it is told that it will be over.
+        package var reminders: [Int]
 
-        package init(length: Term.Length, chain: String) {
+        package init(length: Term.Length, chain: String, reminders: [Int] = []) {
             self.length = length
             self.chain = chain
+            self.reminders = reminders
         }
     }
 

@@ -117,7 +117,8 @@ extension Change.Kind {
         case .credited, .priceCorrected, .offerRedeemed, .priceIncreaseAnnounced,
             .priceIncreaseAgreed, .linked, .moved, .customerMerged, .aliasAdded,
             .movedAway, .unlinked, .shared, .shareEnded, .blocked, .unblocked, .customerErased,
-            .granted, .grantEnded:
+            .granted, .grantEnded, .termEnding, .consumptionAsked, .consumptionAnswered,
+            .consumptionUnanswered:
             0
         }
     }

@@ -143,6 +143,14 @@ package actor AppStoreSimulator {
         return (value, notices)
     }
 
+    /// Writes something down by which nothing happens, without waiting for a turn: an app that
+    /// answers a question while time goes on is waited for by whoever has the turn.
+    func note(
+        _ change: (inout World, AppStoreDate) throws(StoreProblem) -> Void
+    ) throws(StoreProblem) {
+        try change(&world, clock.now)
+    }
+
     /// Lets random customers come, and live, as time goes by. Returns their accounts' names.
     package func populate(
         _ accounts: Int, within duration: ISODuration

@@ -16,6 +16,19 @@ extension SimulatorRoute {
                 "strays": .array(await simulator.strays.map(\.json)),
             ])
         },
+        get("/_sim/consumption", "What the app has said of purchases, in its order.") {
+            simulator, _ in
+            .json([
+                "received": .array(
+                    await simulator.world.consumptionReceived.map { one in
+                        [
+                            "transaction_id": .string(one.transactionID),
+                            "at": .string(RFC3339.text(one.at)), "body": one.body,
+                            "counts": .bool(one.counts),
+                        ]
+                    })
+            ])
+        },
         get("/_sim/log", "What happened since the last reset.") { simulator, _ in
             .json(["entries": .array(await simulator.log)])
         },

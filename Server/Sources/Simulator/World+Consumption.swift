@@ -21,6 +21,18 @@ package struct ConsumptionAnswer: Hashable, Sendable {
     }
 }
 
+/// What came in about one purchase, as it came.
+package struct ReceivedConsumption: Hashable, Sendable {
+    package let transactionID: String
+    package let at: AppStoreDate
+    package let body: JSON
+    /// Whether it was asked for, and came within the time.
+    package let counts: Bool
+
+    /// That are kept; the eldest goes first.
+    static let countMax = 10_000
+}
+
 /// A customer's wish to have the money for one transaction back.
 package struct RefundRequest: Hashable, Sendable {
     package enum Decision: String, Hashable, Sendable, CaseIterable {
@@ -124,13 +136,22 @@ extension World {
     /// Takes in what the app says about a purchase that Apple has asked about. An answer that comes
     /// after twelve hours, or unasked, is accepted and has no effect.
     mutating func consumption(
-        _ answer: ConsumptionAnswer, of transactionID: String, at now: AppStoreDate
+        _ answer: ConsumptionAnswer, of transactionID: String, body: JSON = .null,
+        at now: AppStoreDate
     ) throws(StoreProblem) {
         _ = try transaction(transactionID)
-        guard let request = refundRequests[transactionID],
-            now.milliseconds - request.asked.milliseconds <= RefundRequest.answerHours * 3_600_000
-        else { return }
-        refundRequests[transactionID]?.answer = answer
+        let patience = RefundRequest.answerHours * 3_600_000
+        let counts =
+            refundRequests[transactionID].map {
+                now.milliseconds - $0.asked.milliseconds <= patience
+            } ?? false
+        if consumptionReceived.count == ReceivedConsumption.countMax {
+            consumptionReceived.removeFirst()
+        }
+        consumptionReceived.append(
+            ReceivedConsumption(
+                transactionID: transactionID, at: now, body: body, counts: counts))
+        if counts { refundRequests[transactionID]?.answer = answer }
     }
 
     /// Apple decides: as told, else as the app prefers, else for the customer. A subscription that

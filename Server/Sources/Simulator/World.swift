@@ -49,6 +49,8 @@ struct World: Sendable {
     var usedNonces: Set<String> = []
     /// By transaction id: what customers want their money back for.
     var refundRequests: [String: RefundRequest] = [:]
+    /// What the app has said of purchases, in its order.
+    var consumptionReceived: [ReceivedConsumption] = []
     /// By request id.
     var massExtensions: [String: MassExtension] = [:]
     /// Products that nobody can buy, or renew, any more.

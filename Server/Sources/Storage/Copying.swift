@@ -69,6 +69,26 @@ struct CopiedTable: Hashable, Sendable {
         CopiedTable(
             name: "token_keys", key: ["app", "key_id"],
             others: ["private_key", "created_at_ms", "retired_at_ms"]),
+        CopiedTable(
+            name: "consumption_questions", key: ["app", "environment", "purchase", "document"],
+            others: [
+                "transaction_id", "product", "reason", "asked_at_ms", "due_at_ms", "attempts",
+                "ended_at_ms", "state", "trouble", "delivery", "used", "had_sample", "preference",
+                "lease_until_ms", "lease_holder",
+            ]),
+        CopiedTable(
+            name: "consumption_consents", key: ["app", "customer"],
+            others: ["is_given", "had_sample", "at_ms"]),
+        CopiedTable(
+            name: "consumption_uses", key: ["app", "customer", "environment", "transaction_id"],
+            others: ["delivery", "used"]),
+        CopiedTable(
+            name: "reminders",
+            key: ["app", "subject", "environment", "chain", "until_ms", "days_before"],
+            others: ["told_at_ms"]),
+        CopiedTable(
+            name: "term_watches", key: ["app", "subject", "environment"], others: ["due_at_ms"]),
+        CopiedTable(name: "reminder_rules", key: ["app"], others: ["rules", "swept_to"]),
         CopiedTable(name: "erasures", key: ["app", "id_hash"], others: ["erased_at_ms"]),
         CopiedTable(
             name: "facts",

@@ -70,6 +70,10 @@ extension StoreTransaction {
     ) throws(StorageFailure) {
         try insert(id, of: customer, in: app, at: now)
         try tellIdentity(.aliasAdded, of: customer, other: id, in: app, at: now)
+        // Purchases that name this id answer for the customer from now on.
+        for environment in Environment.allCases {
+            try watchTerms(of: customer, in: app, environment)
+        }
     }
 
     private func insert(
@@ -94,6 +98,8 @@ extension StoreTransaction {
                 of: purchase, is: customer, in: app, .moved, from: other, at: now)
         }
         try mergeShares(of: other, into: customer, in: app)
+        try mergeConsents(of: other, into: customer, in: app)
+        try mergeReminders(of: other, into: customer, in: app)
         for table in ["customer_ids", "links", "debits", "grants", "transfers"] {
             try connection.run(
                 "UPDATE \(table) SET customer = $1 WHERE app = $2 AND customer = $3",

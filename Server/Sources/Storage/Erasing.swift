@@ -24,6 +24,8 @@ extension StoreTransaction {
         }
         try connection.run(
             "DELETE FROM transfers WHERE app = $1 AND (customer = $2 OR former = $2)", owner)
+        try forgetConsents(of: person.customer, in: app)
+        try forgetReminders(of: [person.customer] + person.ids, in: app)
         try connection.run("DELETE FROM customers WHERE app = $1 AND customer = $2", owner)
         try connection.runEach(
             "INSERT INTO erasures (app, id_hash, erased_at_ms) VALUES ($1, $2, $3) "

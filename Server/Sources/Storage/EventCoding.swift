@@ -4,8 +4,9 @@ import Ledger
 // was ever released must be read for ever.
 
 private let layout: Int64 = 1
-/// Of events: the second has also what was given by hand, at its end.
-private let entryLayout: Int64 = 2
+/// Of events: the second has also what was given by hand, at its end; the third behind that the
+/// term that will be over.
+private let entryLayout: Int64 = 3
 
 extension EventEntry {
     /// What has no column of its own.
@@ -19,6 +20,7 @@ extension EventEntry {
         writer.write(evidence?.rawValue) { $0.write($1) }
         writer.write(change)
         writer.write(change.grant) { $0.write($1) }
+        writer.write(change.ending) { $0.write($1) }
         return writer.bytes
     }
 
@@ -49,6 +51,7 @@ extension EventEntry {
         evidence = try reader.optional { (r) throws(StorageFailure) in try r.named() }
         change = try reader.change(kind)
         if found > 1 { change.grant = try reader.optionalGrant() }
+        if found > 2 { change.ending = try reader.optionalEnding() }
     }
 }
 
@@ -111,6 +114,13 @@ extension ByteWriter {
         write(grant.reason)
         write(grant.withdrawnAt?.milliseconds) { $0.write($1) }
     }
+
+    fileprivate mutating func write(_ ending: TermEnding) {
+        write(ending.chain)
+        write(ending.from.milliseconds)
+        write(ending.until.milliseconds)
+        write(Int64(ending.daysBefore))
+    }
 }
 
 extension ByteReader {
@@ -122,6 +132,14 @@ extension ByteReader {
                 from: Instant(milliseconds: try r.number()),
                 until: try r.optionalInstant(), reason: try r.text(),
                 withdrawnAt: try r.optionalInstant())
+        }
+    }
+
+    fileprivate mutating func optionalEnding() throws(StorageFailure) -> TermEnding? {
+        try optional { (r) throws(StorageFailure) in
+            TermEnding(
+                chain: try r.text(), from: Instant(milliseconds: try r.number()),
+                until: Instant(milliseconds: try r.number()), daysBefore: Int(try r.number()))
         }
     }
 

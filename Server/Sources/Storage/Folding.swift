@@ -49,6 +49,7 @@ extension StoreTransaction {
         var entries: [EventEntry] = []
         for index in folds.indices { entries += folds[index].tell(rules(of: folds[index].app)) }
         try put(folds.compactMap { $0.row(checkRules, rules(of: $0.app)) })
+        for fold in folds { try watchTerms(of: fold.log) }
         try append(entries)
     }
 
@@ -140,6 +141,7 @@ extension StoreTransaction {
         var log = try lastTold(of: timeline, in: app)
         let entries = log.hear(timeline, from: .rebuild, at: now, rules)
         try put([Self.row(of: log, rules, due: due, knownAt: history.knownAt)])
+        try watchTerms(of: log)
         try append(entries)
     }
 

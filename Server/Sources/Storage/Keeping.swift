@@ -6,6 +6,8 @@ package struct AttestedDocument: Hashable, Sendable {
     package var facts: [Fact]
     /// Whom the notification that it came in is to be sent on to; nil: nobody.
     package var forward: ForwardOrder?
+    /// What the store asks with it.
+    package var question: ConsumptionQuestion?
 
     package init(_ document: StoredDocument, _ facts: [Fact]) {
         self.document = document
@@ -24,7 +26,9 @@ extension StoreTransaction {
     /// kept before, or stands twice among them.
     func keep(_ attested: [AttestedDocument]) throws(StorageFailure) -> [Bool] {
         let isNew = try add(attested.map(\.document))
-        try add(zip(attested, isNew).filter(\.1).map(\.0))
+        let new = zip(attested, isNew).filter(\.1).map(\.0)
+        try add(new)
+        try ask(new)
         try forward(attested)
         return isNew
     }

@@ -54,10 +54,16 @@ package struct StoreRules: Hashable, Sendable {
     package var checks: CheckRules
     /// Of an app that is not there, the usual ones.
     package var access: [AppID: AccessRules]
+    /// Apps whose customers are told before their terms end.
+    package var reminding: Set<AppID>
 
-    package init(checks: CheckRules = CheckRules(), access: [AppID: AccessRules] = [:]) {
+    package init(
+        checks: CheckRules = CheckRules(), access: [AppID: AccessRules] = [:],
+        reminding: Set<AppID> = []
+    ) {
         self.checks = checks
         self.access = access
+        self.reminding = reminding
     }
 }
 

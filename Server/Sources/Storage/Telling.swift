@@ -188,6 +188,44 @@ extension StoreTransaction {
                 app: app, customer: customer, purchase: purchase, change: change, toldAt: now,
                 cause: .request, other: other, evidence: evidence)
         ])
+        if let known, known.timeline.hasTerms {
+            try watchTerms(of: customer, in: app, purchase.environment)
+        }
+    }
+
+    /// Tells that a term will be over.
+    func tellEnding(
+        _ reminder: TermReminder, to customer: CustomerID?, token: CustomerID, in app: AppID,
+        at now: Instant
+    ) throws(StorageFailure) {
+        let payment = reminder.payment
+        var change = Change(
+            .termEnding, at: reminder.dueAt, product: payment.product,
+            transaction: payment.transaction, ownership: payment.ownership)
+        change.ending = reminder.ending
+        try tellAside(
+            change, of: reminder.purchase, in: app, by: .time, to: customer, token: token.rawValue,
+            at: now)
+    }
+
+    /// Tells what leaves the condition of a purchase as it is.
+    ///
+    /// - Parameter customer: nil: whose it is.
+    func tellAside(
+        _ change: Change, of purchase: PurchaseID, in app: AppID, by cause: EventEntry.Cause,
+        to customer: CustomerID? = nil, token: String? = nil, at now: Instant
+    ) throws(StorageFailure) {
+        let known = try tellTurns(of: purchase, in: app, upTo: now)
+        var change = change
+        change.before = known?.told?.condition
+        change.after = change.before
+        let owner = customer ?? known?.customer
+        try append([
+            EventEntry(
+                app: app, customer: owner, purchase: purchase, change: change, toldAt: now,
+                cause: cause,
+                accountToken: owner == nil ? token ?? known?.timeline.accountToken : nil)
+        ])
     }
 
     /// Tells that an id means a customer from now on, or that another customer is the same.

@@ -241,6 +241,34 @@ import Testing
                     cause: .init(kind: "time"))
             ),
             ("Cause", Event.Cause(kind: "time")),
+            ("TermEnding", TermEnding(chain: "c", from: now, until: now, daysBefore: 1)),
+            (
+                "ConsumptionRequest",
+                ConsumptionRequest(consented: true, sampleContentProvided: true, purchases: [])
+            ),
+            (
+                "PurchaseUse",
+                PurchaseUse(transactionID: "1", delivery: "delivered", usedPercent: 1)
+            ),
+            (
+                "ConsumptionOverview",
+                ConsumptionOverview(
+                    consented: nil, consentedAt: nil, sampleContentProvided: nil, purchases: [],
+                    requests: [])
+            ),
+            (
+                "ConsumptionQuestion",
+                ConsumptionQuestion(
+                    transactionID: "1", productID: "p", reason: nil, askedAt: now,
+                    answerUntil: now, state: "waiting", attempts: 0, endedAt: nil, trouble: nil,
+                    answer: nil)
+            ),
+            (
+                "ConsumptionAnswer",
+                ConsumptionAnswer(
+                    delivery: "delivered", usedPercent: nil, sampleContentProvided: true,
+                    refundPreference: nil)
+            ),
             (
                 "PurchaseCondition",
                 PurchaseCondition(

@@ -69,7 +69,8 @@ struct TermTable {
     ].reduce(into: [:]) { products, entry in
         products[ProductID(rawValue: entry.key)] = TermRules.Product(
             length: Term.Length(months: entry.value.0, days: entry.value.1),
-            chain: entry.key == "other" ? "other" : "all")
+            chain: entry.key == "other" ? "other" : "all",
+            reminders: entry.key == "half" ? [] : [7, 1])
     }
 
     /// The rows of a file beside this one.

@@ -20,6 +20,29 @@ import Testing
         }
     }
 
+    @Test(arguments: try TermTable.rows("reminders"))
+    func `before terms end is told what the table says`(row: TermTable.Row) throws {
+        let expected = row.expected == "nothing" ? [] : row.expected.components(separatedBy: ", ")
+        let found = try row.rules.reminders(of: row.rules.terms(of: row.timelines))
+        #expect(found.count == expected.count)
+        for (reminder, text) in zip(found, expected) {
+            let match = try #require(text.wholeMatch(of: #/(\d+) @ (.+) for (.+)/#)?.output)
+            #expect(reminder.ending.daysBefore == Int(match.1))
+            #expect(reminder.dueAt == (try row.moment(String(match.2))), "\(text)")
+            #expect(reminder.ending.until == (try row.moment(String(match.3))), "\(text)")
+        }
+    }
+
+    @Test func `what is told names the run of terms, and its last purchase`() throws {
+        let rows = try TermTable.rows("reminders")
+        let row = try #require(rows.first { $0.claim.hasPrefix("only the end") })
+        let told = try row.rules.reminders(of: row.rules.terms(of: row.timelines))
+        let first = try #require(told.first)
+        #expect(first.ending.from == (try row.moment("2026-03-15 12:00")))
+        #expect(first.payment.transaction == "101" && first.purchase.original == "101")
+        #expect(first.ending.chain == "all")
+    }
+
     @Test func `the table of terms has the rows that it promises`() throws {
         #expect(try TermTable.rows("terms").count >= 60)
         #expect(try TermTable.rows("term-access").count >= 18)

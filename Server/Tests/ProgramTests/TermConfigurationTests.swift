@@ -59,6 +59,24 @@ import Testing
         }
     }
 
+    @Test func `a product is told of as it says, else as the app does`() throws {
+        let rules = try #require(
+            try terms(
+                """
+                products:
+                  month: {entitlements: [e], term: P1M}
+                  year: {entitlements: [e], term: P1Y, reminders: [P2W, P30D, P14D]}
+                  day: {entitlements: [e], term: P1D, reminders: []}
+                terms: {reminders: [P1D, P1W]}
+                """))
+        #expect(
+            rules.products.mapValues(\.reminders) == [
+                "month": [7, 1], "year": [30, 14], "day": [],
+            ])
+        let silent = try terms("products: {p: {entitlements: [e], term: P1M}}")
+        #expect(silent?.hasReminders == false && rules.hasReminders)
+    }
+
     struct Row: Sendable, CustomTestStringConvertible {
         var text: String
         var says: String
@@ -74,6 +92,10 @@ import Testing
         Row(text: "products: {p: {chain: c}}", says: "p has a chain and no term."),
         Row(text: "products: {p: {term: P1M, bonus_day: 1}}", says: "Did you mean bonus_days?"),
         Row(text: "terms: {time_zone: Europe/Viena}", says: "Did you mean Europe/Vienna?"),
+        Row(text: "terms: {reminders: P7D}", says: "reminders is no list of times ahead."),
+        Row(text: "terms: {reminders: [P1M]}", says: "“P1M” is no time ahead of an end."),
+        Row(text: "terms: {reminders: [P367D]}", says: "P366D at most."),
+        Row(text: "terms: {reminders: [week]}", says: "“week” is no length of a term."),
         Row(text: "terms: {overlap: pile}", says: "Write one of stack, extend, refuse."),
     ]
 

@@ -46,6 +46,7 @@ private struct Way: CustomTestStringConvertible, Sendable {
                             id: GrantID(rawValue: name), entitlement: "pro", from: now, until: nil,
                             reason: "x"), to: "ä", in: .production), in: app)
             }
+            for rules in ["a", "b"] { try tx.beginReminders(by: rules, of: app) }
             let person = StoredCustomer(customer: "aa", ids: ["aa", "aa-2"])
             try tx.erase(
                 person, names: ["aa": "erased_1", "aa-2": "erased_2"],
@@ -65,7 +66,7 @@ private struct Way: CustomTestStringConvertible, Sendable {
                 let events = try await source.reading { try $0.lastSequence(of: app) }
                 #expect(events > 300)
                 // Of nine customers one is erased, with two ids and a link.
-                let decisions = 4 + 2 + 2 + 2 + 2
+                let decisions = 4 + 2 + 2 + 2 + 2 + 1
                 #expect(
                     rows == 1 + 1_100 + 8 + 16 + 8 + 1 + 1_100 + 300 + 1 + Int(events) + decisions)
                 let documents = try await copy.reading {

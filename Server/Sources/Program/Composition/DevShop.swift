@@ -35,8 +35,10 @@ struct DevShop {
     }
 
     /// A season of the example shop lasts three months, and the day on which it is bought is free.
+    /// A week and a day before its end that is told.
     static let terms = TermRules(products: [
-        "season.spring": .init(length: Term.Length(months: 3, days: 1), chain: "season")
+        "season.spring": .init(
+            length: Term.Length(months: 3, days: 1), chain: "season", reminders: [7, 1])
     ])
 
     static let wallets = WalletRules(credits: ["seeds.100": ["seeds": 100]])

@@ -46,6 +46,9 @@ actor Reconciler: Service {
                 guard !Task.isCancelled, try await engine.reconcileDue(limit: Self.batch) > 0
                 else { break }
             }
+            for _ in 0..<Self.batchesMax {
+                guard !Task.isCancelled, try await engine.answerQuestions() > 0 else { break }
+            }
             try await engine.lookAtBacklog()
         } catch {
             logger.error("what is due was not asked", metadata: ["error": "\(error)"])

@@ -19,6 +19,11 @@ extension AppSettings {
         lines += restore.map { "restore in \($0.rawValue): \($1.rawValue)" }
         lines.append(proof == nil ? "identity without proof" : "identity with proof")
         lines.append(tokens.map { "tokens by \($0.issuer)" } ?? "no tokens")
+        if consumption.policy != .never {
+            lines.append(
+                "consumption told \(consumption.policy.rawValue), sample \(consumption.hasSample), "
+                    + "refund preference \(consumption.preference?.rawValue ?? "none")")
+        }
         return lines.sorted()
     }
 
@@ -27,6 +32,7 @@ extension AppSettings {
         return terms.products.map { product, term in
             "term of \(product): \(term.length.months) months and \(term.length.days) days, "
                 + "chain \(term.chain)"
+                + (term.reminders.isEmpty ? "" : ", told \(term.reminders) days before the end")
         } + ["terms by the clock of \(terms.clock.name), \(terms.overlap.rawValue)"]
     }
 

@@ -9,6 +9,9 @@ extension ConfigurationReader {
     /// Months of one term, and days of one term or on top of it.
     static let termMonthsMax = 1200
     static let termDaysMax = 36_500
+    /// Before the end of one term.
+    static let remindersMax = 10
+    static let reminderDaysMax = 366
 
     struct Product {
         var node: Node
@@ -17,6 +20,8 @@ extension ConfigurationReader {
         var term: Term.Length?
         /// Terms of one chain follow each other.
         var chain: String?
+        /// Days before its end; nil: as the app says.
+        var reminders: [Int]?
         /// What one of it puts into which wallet.
         var credits: [CurrencyID: Int64] = [:]
     }
@@ -37,7 +42,8 @@ extension ConfigurationReader {
             return product
         }
         let members = members(
-            of: value, known: ["entitlements", "term", "bonus_days", "chain", "credits"],
+            of: value,
+            known: ["entitlements", "term", "bonus_days", "chain", "reminders", "credits"],
             in: "product \(product.id)")
         product.entitlements =
             members["entitlements"].map { names($0, of: "entitlements") } ?? []
@@ -45,6 +51,7 @@ extension ConfigurationReader {
         product.chain = members["chain"].flatMap(text)
         if let credits = members["credits"] { product.credits = self.credits(credits) }
         if let bonus = members["bonus_days"] { add(bonus, to: &product) }
+        product.reminders = members["reminders"].map { reminders($0) }
         if product.term == nil && members["term"] == nil, let chain = members["chain"] {
             complain(
                 chain, "\(product.id) has a chain and no term.",
@@ -92,15 +99,44 @@ extension ConfigurationReader {
             guard let length = product.term else { continue }
             let chain = product.chain ?? product.entitlements.sorted().joined(separator: ", ")
             rules.products[ProductID(rawValue: product.id)] = TermRules.Product(
-                length: length, chain: chain.isEmpty ? product.id : chain)
+                length: length, chain: chain.isEmpty ? product.id : chain,
+                reminders: product.reminders ?? [])
         }
         guard let node else { return rules }
-        let members = members(of: node, known: ["time_zone", "overlap"], in: "terms")
+        let members = members(
+            of: node, known: ["time_zone", "overlap", "reminders"], in: "terms")
+        if let usual = members["reminders"].map({ reminders($0) }) {
+            for product in products where product.reminders == nil {
+                rules.products[ProductID(rawValue: product.id)]?.reminders = usual
+            }
+        }
         if let zone = members["time_zone"], let clock = clock(zone) { rules.clock = clock }
         if let overlap = members["overlap"], let known = self.overlap(overlap) {
             rules.overlap = known
         }
         return rules
+    }
+
+    /// `[P7D, P1D]`: the days of each, the longest first.
+    private mutating func reminders(_ node: Node) -> [Int] {
+        guard let nodes = node.sequence, nodes.count <= Self.remindersMax else {
+            complain(
+                node, "reminders is no list of times ahead.",
+                "Write at most \(Self.remindersMax), such as [P7D, P1D]; [] for none.")
+            return []
+        }
+        var days: Set<Int> = []
+        for node in nodes {
+            guard let length = length(node) else { continue }
+            guard length.months == 0, length.days <= Self.reminderDaysMax else {
+                complain(
+                    node, "“\(text(node) ?? "…")” is no time ahead of an end.",
+                    "Write days or weeks, P\(Self.reminderDaysMax)D at most.")
+                continue
+            }
+            days.insert(length.days)
+        }
+        return days.sorted(by: >)
     }
 
     private mutating func clock(_ node: Node) -> WallClock? {

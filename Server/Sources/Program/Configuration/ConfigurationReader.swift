@@ -106,7 +106,7 @@ struct ConfigurationReader {
                 "bundle_id", "app_apple_id", "simulated", "products", "terms", "wallets",
                 "content", "storekit", "access", "trust", "app_store", "shared_secret_file",
                 "shared_secret_env", "verify_receipt_url", "forward", "forward_policy", "restore",
-                "identity", "tokens",
+                "identity", "tokens", "consumption",
             ], in: "app \(name)")
         let isSimulated = members["simulated"].flatMap { bool($0) } ?? false
         let products = members["products"].map { self.products($0) } ?? []
@@ -121,7 +121,9 @@ struct ConfigurationReader {
                 forwards: forwards(members, of: key),
                 restore: members["restore"].map { restore($0) } ?? [:],
                 proof: members["identity"].flatMap { proof($0) },
-                tokens: members["tokens"].map { tokens($0) } ?? TokenRules()),
+                tokens: members["tokens"].map { tokens($0) } ?? TokenRules(),
+                consumption: members["consumption"].map { consumption($0) }
+                    ?? ConsumptionRules()),
             extraRootPaths: [], extraRoots: [])
         if let content = members["content"] {
             app.settings.content = self.content(content, of: products, app.settings.terms.clock)

@@ -113,7 +113,7 @@ extension AppStoreSimulator {
         let transaction = try world.transaction(call.parameter("id"), in: call.environment)
         try requirePurchased(transaction)
         let body = try ConsumptionBody(call.body(), for: transaction.product.type)
-        return try await take(body, of: transaction)
+        return try take(body, call.body(), of: transaction)
     }
 
     /// The first version is for consumables and subscriptions only.
@@ -123,16 +123,16 @@ extension AppStoreSimulator {
             throw APIError.invalidTransactionTypeNotSupported
         }
         try requirePurchased(transaction)
-        return try await take(ConsumptionBody(first: call.body()), of: transaction)
+        return try take(
+            ConsumptionBody(first: call.body()), call.body(), of: transaction)
     }
 
     /// Of several answers the last counts.
     private func take(
-        _ body: ConsumptionBody, of transaction: StoreTransaction
-    ) async throws -> APIAnswer {
-        _ = try await perform { world, now throws(StoreProblem) in
-            try world.consumption(body.answer, of: transaction.id, at: now)
-            return ((), [])
+        _ body: ConsumptionBody, _ json: JSON, of transaction: StoreTransaction
+    ) throws -> APIAnswer {
+        try note { world, now throws(StoreProblem) in
+            try world.consumption(body.answer, of: transaction.id, body: json, at: now)
         }
         return APIAnswer(202)
     }

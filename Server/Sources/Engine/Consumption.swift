@@ -1,0 +1,231 @@
+import AppStoreClient
+import AppStoreFormats
+import Ledger
+import Storage
+
+package typealias Consent = Storage.Consent
+package typealias StoredQuestion = Storage.StoredQuestion
+
+/// What an app's server says of a customer whose refund may be asked for.
+package struct ConsumptionReport: Hashable, Sendable {
+    package var isConsentGiven: Bool
+    /// Nil: as the app's rules say.
+    package var hadSample: Bool?
+    package var uses: [PurchaseUse]
+
+    /// Purchases in one report.
+    package static let usesMax = 100
+
+    package init(isConsentGiven: Bool, hadSample: Bool? = nil, uses: [PurchaseUse] = []) {
+        self.isConsentGiven = isConsentGiven
+        self.hadSample = hadSample
+        self.uses = uses
+    }
+}
+
+/// What is known for the App Store's questions about a customer's purchases.
+package struct ConsumptionState: Hashable, Sendable {
+    /// Nil where nobody has said.
+    package var consent: Consent?
+    package var uses: [PurchaseUse]
+    /// In the order in which they were asked.
+    package var questions: [StoredQuestion]
+}
+
+extension Engine {
+    /// Keeps what an app's server says of a customer, and lets open questions be looked at.
+    /// Consent takes the place of what was said before; so does each use. Harmless to repeat.
+    package func put(
+        _ report: ConsumptionReport, of id: CustomerID, app appID: AppID, environment: Environment
+    ) async throws(EngineFailure) -> ConsumptionState {
+        let (app, _) = try app(appID)
+        try id.requireMeaning()
+        guard report.uses.count <= ConsumptionReport.usesMax else {
+            throw .tooMuch(what: "purchases in a report", limit: ConsumptionReport.usesMax)
+        }
+        let now = now()
+        return try await transaction { tx in
+            let customer = try tx.customer(id, in: appID, at: now).customer
+            try tx.put(
+                Consent(isGiven: report.isConsentGiven, hadSample: report.hadSample, at: now),
+                of: customer, in: appID)
+            try tx.put(report.uses, of: customer, in: appID, environment: environment)
+            let purchases = try tx.purchases(of: id, in: app, environment: environment)
+            try tx.wakeQuestions(about: purchases, in: appID, at: now)
+            return try tx.consumption(of: id, in: app, environment: environment)
+        }
+    }
+
+    /// What was said of a customer, what the App Store asked, and what it was told.
+    package func consumption(
+        of id: CustomerID, app appID: AppID, environment: Environment
+    ) async throws(EngineFailure) -> ConsumptionState {
+        let (app, _) = try app(appID)
+        try id.requireMeaning()
+        return try await reading { tx in
+            try tx.consumption(of: id, in: app, environment: environment)
+        }
+    }
+
+    // MARK: - Answering
+
+    /// Questions of one app that are answered one after the other under one lease.
+    private static let questionsMax = 8
+    /// The pauses between attempts double from the first to the longest.
+    private static let answerPause = Duration.seconds(60)
+    private static let answerPauseMax = Duration.hours(1)
+    private static let doublingsMax = 6
+    /// The last attempt is so long before the time is over.
+    private static let answerMargin = Duration.seconds(60)
+
+    /// Answers the App Store's questions that are due. Returns how many were looked at; 0 where
+    /// nothing is due.
+    ///
+    /// Harmless to repeat, and for several servers at once: each question is one server's for a
+    /// while. Without consent nothing is sent; what cannot be sent is tried again until the twelve
+    /// hours are over, and given up then.
+    package func answerQuestions() async throws(EngineFailure) -> Int {
+        let now = now()
+        let dialect = store.database.dialect
+        let worker = asking.worker
+        var count = 0
+        for (id, app) in apps.sorted(by: { $0.key < $1.key }) {
+            guard try await reading({ tx in try tx.hasDueQuestions(of: id, dueBy: now) }) else {
+                continue
+            }
+            let claimed = try await transaction { tx in
+                try tx.claimQuestions(
+                    of: id, dueBy: now, limit: Self.questionsMax, for: worker, dialect)
+            }
+            for question in claimed {
+                let end = try await answer(question, of: app)
+                let ended = self.now()
+                try await transaction { tx in
+                    try tx.ended(question, end, in: id, by: worker.holder, at: ended)
+                }
+            }
+            count += claimed.count
+        }
+        return count
+    }
+
+    private func answer(
+        _ stored: StoredQuestion, of app: AppSettings
+    ) async throws(EngineFailure) -> ConsumptionEnd {
+        let now = now()
+        let question = stored.question
+        guard app.consumption.policy != .never else {
+            return .withheld("The configuration says that nothing is told.")
+        }
+        let answer = try await reading { tx in try tx.answer(to: question, in: app, at: now) }
+        guard let answer else {
+            let why = "The customer has not agreed to it."
+            return now < question.deadline
+                ? .later(question.deadline, why, isAttempt: false) : .withheld(why)
+        }
+        guard now < question.deadline else {
+            return .givenUp(stored.trouble ?? "The twelve hours were over.")
+        }
+        guard let client = asking.appStore(app.id) else {
+            return again(stored, "There is no key of the App Store for this app.", at: now)
+        }
+        do throws(AppStoreFailure) {
+            try await client.sendConsumption(
+                Consumption(answer), of: question.transaction.rawValue,
+                in: question.purchase.storeEnvironment)
+            return .answered(answer)
+        } catch {
+            switch error {
+            case .refused: return .givenUp("\(error)")
+            case .tooMany(let until):
+                return again(stored, "\(error)", at: max(now, Instant(until)))
+            case .unknownThere, .unauthorized, .unavailable, .unreadable:
+                return again(stored, "\(error)", at: now)
+            }
+        }
+    }
+
+    private func again(
+        _ stored: StoredQuestion, _ why: String, at now: Instant
+    ) -> ConsumptionEnd {
+        let last = stored.question.deadline - Self.answerMargin
+        guard now < last else { return .givenUp(why) }
+        let factor = 1 << min(stored.attempts, Self.doublingsMax)
+        let pause = min(Self.answerPause * factor, Self.answerPauseMax)
+        return .later(min(now + pause, last), why, isAttempt: true)
+    }
+}
+
+extension StoreTransaction {
+    /// Nil where the customer has not agreed, or nobody is known to have bought it.
+    fileprivate func answer(
+        to question: ConsumptionQuestion, in app: AppSettings, at now: Instant
+    ) throws -> ConsumptionAnswer? {
+        let environment = question.purchase.environment
+        guard let own = try timeline(of: question.purchase, in: app.id) else { return nil }
+        let token = own.accountToken.map(CustomerID.init(rawValue:))
+        guard let owner = try link(of: question.purchase, in: app.id)?.customer ?? token,
+            let known = try customer(known: owner, in: app.id),
+            let consent = try consent(of: known.customer, in: app.id), consent.isGiven,
+            let payment = own.periods.map(\.payment).first(where: {
+                $0.transaction == question.transaction
+            })
+        else { return nil }
+        let timelines = try timelines(
+            of: known, known.ids, in: app, environment: environment)
+        let payments = timelines.flatMap { $0.periods.map(\.payment) }
+        let spent = try app.wallets.all.sorted().compactMap { currency in
+            try wallet(currency, of: known.customer, payments, in: app, environment: environment)
+                .used(of: payment.transaction)
+        }.max()
+        let told = try uses(of: known.customer, in: app.id, environment: environment)
+        return app.consumption.answer(
+            about: payment,
+            used: spent ?? app.terms.used(of: payment.transaction, among: timelines, at: now),
+            told: told.first { $0.transaction == payment.transaction },
+            hadSample: consent.hadSample)
+    }
+
+    func consumption(
+        of id: CustomerID, in app: AppSettings, environment: Environment
+    ) throws -> ConsumptionState {
+        let customer = try customer(known: id, in: app.id)?.customer
+        let purchases = try purchases(of: id, in: app, environment: environment)
+        return ConsumptionState(
+            consent: try customer.flatMap { try consent(of: $0, in: app.id) },
+            uses: try customer.map {
+                try uses(of: $0, in: app.id, environment: environment)
+            } ?? [],
+            questions: try questions(about: purchases, in: app.id))
+    }
+
+    fileprivate func purchases(
+        of id: CustomerID, in app: AppSettings, environment: Environment
+    ) throws -> [PurchaseID] {
+        let known = try customer(known: id, in: app.id)
+        return try timelines(of: known, known?.ids ?? [id], in: app, environment: environment)
+            .map(\.purchase)
+    }
+}
+
+extension Consumption {
+    /// In the App Store's words.
+    fileprivate init(_ answer: ConsumptionAnswer) {
+        let delivery: Delivery =
+            switch answer.delivery {
+            case .delivered: .delivered(consumedMilliunits: answer.used)
+            case .qualityIssue: .undelivered(.qualityIssue)
+            case .wrongProduct: .undelivered(.wrongProduct)
+            case .serverOutage: .undelivered(.serverOutage)
+            case .other: .undelivered(.other)
+            }
+        let preference: Preference? =
+            switch answer.preference {
+            case .decline?: .decline
+            case .grantFull?: .grantFull
+            case .grantProrated?: .grantProrated
+            case nil: nil
+            }
+        self.init(delivery: delivery, hadSample: answer.hadSample, preference: preference)
+    }
+}

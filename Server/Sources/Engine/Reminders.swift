@@ -1,0 +1,93 @@
+import Ledger
+import Storage
+import Synchronization
+
+extension Engine {
+    /// Customers of one app who are looked at in one transaction.
+    private static let watchesMax = 100
+
+    /// Tells customers of an app what is due before the end of their terms, and looks at them anew
+    /// where the configuration has changed. Returns how many were looked at.
+    ///
+    /// A reminder is written with its event, under a key that stands once: so it is told once,
+    /// however many servers look, and whenever they stop. What could not be told in time is told
+    /// late, but never from the end on.
+    func tellReminders(of app: AppSettings) async throws(EngineFailure) -> Int {
+        let now = now()
+        let rules = app.reminderRules
+        let isNew = !reminding.hasBegun(app.id)
+        let (isDue, begins) = try await reading { tx -> (Bool, Bool) in
+            let standing = try tx.reminderStanding(of: app.id)
+            guard (standing?.rules ?? "") == rules else { return (isNew, isNew) }
+            guard app.terms.hasReminders, let standing else { return (false, false) }
+            let isDue = try standing.isSweeping || tx.hasDueTermWatches(of: app.id, dueBy: now)
+            return (isDue, false)
+        }
+        reminding.begin(app.id)
+        guard isDue else { return 0 }
+        let dialect = store.database.dialect
+        return try await transaction { tx in
+            if begins {
+                try tx.beginReminders(by: rules, of: app.id)
+                return 1
+            }
+            // A server with another configuration has begun meanwhile.
+            guard try tx.reminderStanding(of: app.id)?.rules == rules else { return 0 }
+            let swept = try tx.sweepTerms(of: app.id, dialect)
+            let watches = try tx.dueTermWatches(
+                of: app.id, dueBy: now, limit: Self.watchesMax, dialect)
+            for watch in watches { try tx.look(at: watch, in: app, at: now) }
+            return swept + watches.count
+        }
+    }
+}
+
+extension StoreTransaction {
+    fileprivate func look(at watch: TermWatch, in app: AppSettings, at now: Instant) throws {
+        let known = try customer(known: watch.subject, in: app.id)
+        let ids = known?.ids ?? [watch.subject]
+        let timelines = try timelines(
+            of: known, ids, in: app, environment: watch.environment)
+        let reminders = app.terms.reminders(of: app.terms.terms(of: timelines))
+        // What was told while a purchase was nobody's was told to the same person.
+        let names =
+            ids + [watch.subject]
+            + timelines.compactMap(\.accountToken).map(CustomerID.init(rawValue:))
+        let told = try toldReminders(
+            of: Set(names + (known.map { [$0.customer] } ?? [])), in: app.id,
+            environment: watch.environment)
+        var next: Instant?
+        for reminder in reminders where told[reminder.ending.name] == nil {
+            if now < reminder.dueAt {
+                next = next ?? reminder.dueAt
+            } else if now < reminder.ending.until {
+                try tell(reminder, to: known?.customer, watch: watch, in: app.id, at: now)
+            }
+        }
+        try looked(at: watch, in: app.id, next: next)
+    }
+}
+
+extension AppSettings {
+    /// All that decides when a customer is told; empty where nobody is.
+    fileprivate var reminderRules: String {
+        guard terms.hasReminders else { return "" }
+        let products = terms.products.sorted { $0.key < $1.key }.map { product, rules in
+            "\(product) \(rules.length.months) \(rules.length.days) \(rules.chain) "
+                + rules.reminders.map(String.init).joined(separator: ",")
+        }
+        let sharing = Environment.allCases.map { restore(in: $0) == .share ? "shared" : "own" }
+        return (products + [terms.clock.name, terms.overlap.rawValue] + sharing)
+            .joined(separator: "\n")
+    }
+}
+
+/// The apps for which this process has compared its configuration with what the last one left: only
+/// once, so that two servers with different ones do not undo each other's for ever.
+final class Reminding: Sendable {
+    private let begun = Mutex<Set<AppID>>([])
+
+    func hasBegun(_ app: AppID) -> Bool { begun.withLock { $0.contains(app) } }
+
+    func begin(_ app: AppID) { begun.withLock { _ = $0.insert(app) } }
+}

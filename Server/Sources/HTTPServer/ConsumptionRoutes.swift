@@ -1,0 +1,88 @@
+import Engine
+import Hummingbird
+import Ledger
+import PerennialContract
+
+/// Bytes of one report.
+private let reportBytesMax = 65_536
+
+extension PerennialServer {
+    @Sendable func consumption(
+        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+    ) async throws -> Response {
+        let id = try Self.customerID(in: context)
+        let environment = try Self.environment(in: request)
+        do {
+            let state = try await engine.consumption(
+                of: id, app: holder.app, environment: environment)
+            return try Answers.ok(ConsumptionOverview(state))
+        } catch let failure as EngineFailure { throw Refused(failure, subject: .customer) }
+    }
+
+    @Sendable func putConsumption(
+        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+    ) async throws -> Response {
+        let id = try Self.customerID(in: context)
+        let environment = try Self.environment(in: request)
+        let asked = try await request.value(ConsumptionRequest.self, max: reportBytesMax)
+        let report = ConsumptionReport(
+            isConsentGiven: asked.consented, hadSample: asked.sampleContentProvided,
+            uses: try (asked.purchases ?? []).map(Self.use))
+        do {
+            let state = try await engine.put(
+                report, of: id, app: holder.app, environment: environment)
+            return try Answers.ok(ConsumptionOverview(state))
+        } catch let failure as EngineFailure { throw Refused(failure, subject: .customer) }
+    }
+
+    private static func use(_ told: PerennialContract.PurchaseUse) throws -> Ledger.PurchaseUse {
+        guard let delivery = Delivery(rawValue: told.delivery) else {
+            let known = Delivery.allCases.map(\.rawValue).joined(separator: ", ")
+            throw Refused(
+                .requestNotUnderstood, "“\(told.delivery)” is no delivery.",
+                remedy: "Send one of \(known).")
+        }
+        if let percent = told.usedPercent, !(0...100).contains(percent) {
+            throw Refused(
+                .requestNotUnderstood, "used_percent is no share of a purchase.",
+                remedy: "Send 0 to 100, or leave it out.")
+        }
+        return Ledger.PurchaseUse(
+            transaction: TransactionID(rawValue: told.transactionID), delivery: delivery,
+            used: told.usedPercent.map { Int64(($0 * 1000).rounded()) })
+    }
+}
+
+extension ConsumptionOverview {
+    fileprivate init(_ state: ConsumptionState) {
+        self.init(
+            consented: state.consent?.isGiven, consentedAt: state.consent.map { Timestamp($0.at) },
+            sampleContentProvided: state.consent?.hadSample,
+            purchases: state.uses.map { use in
+                PerennialContract.PurchaseUse(
+                    transactionID: use.transaction.rawValue, delivery: use.delivery.rawValue,
+                    usedPercent: use.used.map(Self.percent))
+            }, requests: state.questions.map { PerennialContract.ConsumptionQuestion($0) })
+    }
+
+    fileprivate static func percent(_ thousandths: Int64) -> Double { Double(thousandths) / 1000 }
+}
+
+extension PerennialContract.ConsumptionQuestion {
+    fileprivate init(_ stored: StoredQuestion) {
+        let question = stored.question
+        self.init(
+            transactionID: question.transaction.rawValue, productID: question.product.rawValue,
+            reason: question.reason, askedAt: Timestamp(question.askedAt),
+            answerUntil: Timestamp(question.deadline), state: stored.state.rawValue,
+            attempts: stored.attempts, endedAt: stored.endedAt.map { Timestamp($0) },
+            trouble: stored.trouble,
+            answer: stored.answer.map { answer in
+                PerennialContract.ConsumptionAnswer(
+                    delivery: answer.delivery.rawValue,
+                    usedPercent: answer.used.map(ConsumptionOverview.percent),
+                    sampleContentProvided: answer.hadSample,
+                    refundPreference: answer.preference?.rawValue)
+            })
+    }
+}

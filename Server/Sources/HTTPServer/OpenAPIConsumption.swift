@@ -1,0 +1,141 @@
+/// What the App Store is told where a customer wishes to have the money back.
+extension OpenAPI {
+    static let consumptionPaths = """
+            "/v1/customers/{id}/consumption": {
+              "get": {
+                "operationId": "consumption",
+                "summary": "Consent, and what the App Store asked and was told",
+                "description": "Needs a secret key.",
+                "security": [{ "key": [] }],
+                "parameters": [
+                  { "$ref": "#/components/parameters/customer" },
+                  { "$ref": "#/components/parameters/environment" }
+                ],
+                "responses": {
+                  "200": { "$ref": "#/components/responses/consumption" },
+                  "default": { "$ref": "#/components/responses/problem" }
+                }
+              },
+              "put": {
+                "operationId": "putConsumption",
+                "summary": "Say whether a customer agreed, and how purchases were used",
+                "description": "Needs a secret key. Harmless to repeat. Open requests of the App \
+        Store are looked at again.",
+                "security": [{ "key": [] }],
+                "parameters": [
+                  { "$ref": "#/components/parameters/customer" },
+                  { "$ref": "#/components/parameters/environment" }
+                ],
+                "requestBody": {
+                  "required": true,
+                  "content": {
+                    "application/json": {
+                      "schema": { "$ref": "#/components/schemas/ConsumptionRequest" }
+                    }
+                  }
+                },
+                "responses": {
+                  "200": { "$ref": "#/components/responses/consumption" },
+                  "default": { "$ref": "#/components/responses/problem" }
+                }
+              }
+            }
+        """
+
+    static let consumptionResponse = """
+              "consumption": {
+                "description": "As it is now.",
+                "content": {
+                  "application/json": {
+                    "schema": { "$ref": "#/components/schemas/ConsumptionOverview" }
+                  }
+                }
+              }
+        """
+
+    static let consumptionSchemas = """
+              "ConsumptionRequest": {
+                "type": "object",
+                "required": ["consented"],
+                "properties": {
+                  "consented": { "type": "boolean" },
+                  "sample_content_provided": { "type": "boolean" },
+                  "purchases": {
+                    "type": "array", "maxItems": 100,
+                    "items": { "$ref": "#/components/schemas/PurchaseUse" }
+                  }
+                }
+              },
+              "PurchaseUse": {
+                "type": "object",
+                "required": ["transaction_id", "delivery"],
+                "properties": {
+                  "transaction_id": { "type": "string" },
+                  "delivery": { "$ref": "#/components/schemas/Delivery" },
+                  "used_percent": {
+                    "type": "number", "minimum": 0, "maximum": 100,
+                    "description": "Absent: as the server knows it."
+                  }
+                }
+              },
+              "Delivery": {
+                "enum": ["delivered", "quality_issue", "wrong_product", "server_outage", "other"]
+              },
+              "ConsumptionOverview": {
+                "type": "object",
+                "required": ["consented", "consented_at", "sample_content_provided", \
+        "purchases", "requests"],
+                "properties": {
+                  "consented": { "type": ["boolean", "null"] },
+                  "consented_at": {
+                    "anyOf": [{ "$ref": "#/components/schemas/Timestamp" }, { "type": "null" }]
+                  },
+                  "sample_content_provided": { "type": ["boolean", "null"] },
+                  "purchases": {
+                    "type": "array", "items": { "$ref": "#/components/schemas/PurchaseUse" }
+                  },
+                  "requests": {
+                    "type": "array",
+                    "items": { "$ref": "#/components/schemas/ConsumptionQuestion" }
+                  }
+                }
+              },
+              "ConsumptionQuestion": {
+                "type": "object",
+                "required": ["transaction_id", "product_id", "reason", "asked_at", \
+        "answer_until", "state", "attempts", "ended_at", "trouble", "answer"],
+                "properties": {
+                  "transaction_id": { "type": "string" },
+                  "product_id": { "type": "string" },
+                  "reason": { "type": ["string", "null"], "description": "Apple's word." },
+                  "asked_at": { "$ref": "#/components/schemas/Timestamp" },
+                  "answer_until": { "$ref": "#/components/schemas/Timestamp" },
+                  "state": { "examples": ["waiting", "answered", "withheld", "given_up"] },
+                  "attempts": { "type": "integer" },
+                  "ended_at": {
+                    "anyOf": [{ "$ref": "#/components/schemas/Timestamp" }, { "type": "null" }]
+                  },
+                  "trouble": { "type": ["string", "null"] },
+                  "answer": {
+                    "anyOf": [
+                      { "$ref": "#/components/schemas/ConsumptionAnswer" }, { "type": "null" }
+                    ]
+                  }
+                }
+              },
+              "ConsumptionAnswer": {
+                "type": "object",
+                "required": ["delivery", "used_percent", "sample_content_provided", \
+        "refund_preference"],
+                "properties": {
+                  "delivery": { "$ref": "#/components/schemas/Delivery" },
+                  "used_percent": { "type": ["number", "null"] },
+                  "sample_content_provided": { "type": "boolean" },
+                  "refund_preference": {
+                    "type": ["string", "null"],
+                    "examples": ["decline", "grant_full", "grant_prorated"]
+                  }
+                }
+              }
+        """
+}

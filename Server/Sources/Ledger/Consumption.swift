@@ -1,0 +1,152 @@
+/// Whether what was bought has come.
+package enum Delivery: String, Hashable, Sendable, CaseIterable {
+    case delivered
+    case qualityIssue = "quality_issue"
+    case wrongProduct = "wrong_product"
+    case serverOutage = "server_outage"
+    case other
+}
+
+/// What the app would like to become of a customer's wish to have the money back.
+package enum RefundPreference: String, Hashable, Sendable, CaseIterable {
+    case decline
+    case grantFull = "grant_full"
+    /// What was not used is given back.
+    case grantProrated = "grant_prorated"
+}
+
+/// What the store is told of a purchase whose refund is asked for.
+package struct ConsumptionAnswer: Hashable, Sendable {
+    package var delivery: Delivery
+    /// In thousandths of a percent; nil where nothing tells, and of subscriptions.
+    package var used: Int64?
+    /// Whether the customer could try before buying.
+    package var hadSample: Bool
+    package var preference: RefundPreference?
+
+    /// All of it.
+    package static let whole: Int64 = 100_000
+
+    package init(
+        delivery: Delivery, used: Int64?, hadSample: Bool, preference: RefundPreference?
+    ) {
+        self.delivery = delivery
+        self.used = used
+        self.hadSample = hadSample
+        self.preference = preference
+    }
+}
+
+/// What the app's own server says of the use of one purchase.
+package struct PurchaseUse: Hashable, Sendable {
+    package var transaction: TransactionID
+    package var delivery: Delivery
+    /// In thousandths of a percent; nil: as we know it.
+    package var used: Int64?
+
+    package init(transaction: TransactionID, delivery: Delivery, used: Int64?) {
+        self.transaction = transaction
+        self.delivery = delivery
+        self.used = used
+    }
+}
+
+/// Whether the store is answered, and with what.
+package struct ConsumptionRules: Hashable, Sendable {
+    package enum Policy: String, Hashable, Sendable, CaseIterable {
+        /// Nothing is ever told, and no question is kept.
+        case never
+        /// Only of customers who agreed to it.
+        case withConsent = "with_consent"
+    }
+
+    package var policy: Policy
+    package var hasSample: Bool
+    package var preference: RefundPreference?
+
+    package init(
+        policy: Policy = .never, hasSample: Bool = false, preference: RefundPreference? = nil
+    ) {
+        self.policy = policy
+        self.hasSample = hasSample
+        self.preference = preference
+    }
+
+    /// - Parameters:
+    ///   - payment: whose refund is asked for.
+    ///   - used: how much of it is used up, by what we know.
+    ///   - told: what the app's server says, which goes before what we know.
+    ///   - hadSample: the same; nil: as the rules say.
+    package func answer(
+        about payment: Payment, used: Int64?, told: PurchaseUse?, hadSample: Bool?
+    ) -> ConsumptionAnswer {
+        let delivery = told?.delivery ?? .delivered
+        var answer = ConsumptionAnswer(
+            delivery: delivery, used: nil, hadSample: hadSample ?? hasSample,
+            preference: preference)
+        guard payment.kind != .autoRenewable else { return answer }
+        answer.used = delivery == .delivered ? told?.used ?? used : 0
+        guard preference == .grantProrated else { return answer }
+        // A part can be given back only where there is one.
+        switch answer.used {
+        case nil: answer.preference = nil
+        case .some(...0): answer.preference = .grantFull
+        case .some(ConsumptionAnswer.whole...): answer.preference = .decline
+        case .some: break
+        }
+        return answer
+    }
+}
+
+// MARK: - Use
+
+extension Wallet {
+    /// How much of what a transaction has put in is spent, in thousandths of a percent: what came
+    /// first is spent first. Nil where it has put in nothing.
+    package func used(of transaction: TransactionID) -> Int64? {
+        var kept: [(transaction: TransactionID, amount: Int64)] = []
+        var credited: Int64?
+        var spent: Int64 = 0
+        for entry in entries {
+            switch entry.cause {
+            case .purchase(let id, _):
+                kept.append((id, entry.amount))
+                if id == transaction { credited = entry.amount }
+            case .refund(let id, _):
+                // What was spent of it before stays spent.
+                if let index = kept.firstIndex(where: { $0.transaction == id }) {
+                    kept[index].amount += entry.amount
+                }
+            case .debit: spent -= entry.amount
+            }
+        }
+        guard let credited, credited > 0 else { return nil }
+        for (id, amount) in kept {
+            let share = min(amount, spent)
+            guard id != transaction else { return Self.share(share, of: credited) }
+            spent -= share
+        }
+        return nil
+    }
+
+    private static func share(_ part: Int64, of whole: Int64) -> Int64 {
+        max(0, part) * ConsumptionAnswer.whole / whole
+    }
+}
+
+extension TermRules {
+    /// How much of the time that a transaction has bought is over, in thousandths of a percent. Nil
+    /// where it has bought none.
+    package func used(
+        of transaction: TransactionID, among timelines: some Sequence<Timeline>, at now: Instant
+    ) -> Int64? {
+        var rules = self
+        // Each with a stretch of its own.
+        rules.overlap = .stack
+        let bought = rules.terms(of: timelines).first { $0.payment.transaction == transaction }
+        guard let term = bought, term.from < term.until else { return nil }
+        let length = term.until.milliseconds - term.from.milliseconds
+        let passed = min(max(0, now.milliseconds - term.from.milliseconds), length)
+        return passed * ConsumptionAnswer.whole / length
+    }
+}

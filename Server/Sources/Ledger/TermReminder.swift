@@ -1,0 +1,86 @@
+/// What a customer is to be told before their time is over.
+package struct TermReminder: Hashable, Sendable {
+    package var ending: TermEnding
+    /// When it is to be told. From the end on it is not told any more.
+    package var dueAt: Instant
+    /// Of the term that ends last.
+    package var purchase: PurchaseID
+    package var payment: Payment
+}
+
+/// The end of terms that follow each other without a gap, so many days ahead of it.
+package struct TermEnding: Hashable, Sendable {
+    package var chain: String
+    /// Where the first of them begins.
+    package var from: Instant
+    package var until: Instant
+    package var daysBefore: Int
+
+    package init(chain: String, from: Instant, until: Instant, daysBefore: Int) {
+        self.chain = chain
+        self.from = from
+        self.until = until
+        self.daysBefore = daysBefore
+    }
+
+    /// What is told once.
+    package struct Name: Hashable, Sendable {
+        package var chain: String
+        package var until: Instant
+        package var daysBefore: Int
+
+        package init(chain: String, until: Instant, daysBefore: Int) {
+            self.chain = chain
+            self.until = until
+            self.daysBefore = daysBefore
+        }
+    }
+
+    package var name: Name { Name(chain: chain, until: until, daysBefore: daysBefore) }
+}
+
+extension TermRules {
+    /// What is to be told of a customer's terms, in the order in which it falls due: for each run
+    /// of terms without a gap, and each of the times ahead that its last product names.
+    ///
+    /// The days are those of the clock on the wall. What would have fallen due before the last term
+    /// was bought is left out: who buys a day for tomorrow knows that it ends within the week.
+    ///
+    /// - Parameter terms: all that a customer has bought, as ``terms(of:)`` says them.
+    package func reminders(of terms: [Term]) -> [TermReminder] {
+        var runs: [String: [(from: Instant, last: Term)]] = [:]
+        for term in terms {
+            var known = runs[term.chain, default: []]
+            if term.continues, let end = known.indices.last {
+                known[end].last = term
+            } else {
+                known.append((from: term.from, last: term))
+            }
+            runs[term.chain] = known
+        }
+        return runs.values.joined().flatMap { run in reminders(of: run.last, since: run.from) }
+            .sorted {
+                ($0.dueAt, $0.payment.transaction, $1.ending.daysBefore)
+                    < ($1.dueAt, $1.payment.transaction, $0.ending.daysBefore)
+            }
+    }
+
+    private func reminders(of term: Term, since from: Instant) -> [TermReminder] {
+        (products[term.product]?.reminders ?? []).compactMap { days in
+            let dueAt = clock.moment(0, months: term.until, andDays: -days)
+            guard dueAt >= term.payment.from else { return nil }
+            return TermReminder(
+                ending: TermEnding(
+                    chain: term.chain, from: from, until: term.until, daysBefore: days),
+                dueAt: dueAt, purchase: term.purchase, payment: term.payment)
+        }
+    }
+
+    /// Whether anybody is told anything before the end of a term.
+    package var hasReminders: Bool { products.values.contains { !$0.reminders.isEmpty } }
+}
+
+extension Timeline {
+    /// Whether anything of it is bought for a time, and does not renew.
+    package var hasTerms: Bool { periods.contains { $0.payment.kind == .nonRenewing } }
+}

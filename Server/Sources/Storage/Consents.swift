@@ -1,0 +1,119 @@
+import Ledger
+
+/// Whether a customer agreed to the store being told how they use what they bought.
+package struct Consent: Hashable, Sendable {
+    package var isGiven: Bool
+    /// Whether they could try before buying; nil: as the app's rules say.
+    package var hadSample: Bool?
+    package var at: Instant
+
+    package init(isGiven: Bool, hadSample: Bool?, at: Instant) {
+        self.isGiven = isGiven
+        self.hadSample = hadSample
+        self.at = at
+    }
+}
+
+extension StoreTransaction {
+    /// Nil where nobody has said.
+    package func consent(
+        of customer: CustomerID, in app: AppID
+    ) throws(StorageFailure) -> Consent? {
+        let rows = try connection.rows(
+            "SELECT is_given, had_sample, at_ms FROM consumption_consents "
+                + "WHERE app = $1 AND customer = $2",
+            [.text(app.rawValue), .text(customer.rawValue)])
+        guard let row = rows.first else { return nil }
+        return Consent(
+            isGiven: try row.integer(0) != 0, hadSample: try row.optionalInteger(1).map { $0 != 0 },
+            at: Instant(milliseconds: try row.integer(2)))
+    }
+
+    /// Of a known customer; takes the place of what was said before. Harmless to repeat.
+    package func put(
+        _ consent: Consent, of customer: CustomerID, in app: AppID
+    ) throws(StorageFailure) {
+        try connection.run(
+            "INSERT INTO consumption_consents (app, customer, is_given, had_sample, at_ms) "
+                + "VALUES ($1, $2, $3, $4, $5) ON CONFLICT (app, customer) "
+                + "DO UPDATE SET is_given = excluded.is_given, "
+                + "had_sample = excluded.had_sample, at_ms = excluded.at_ms",
+            [
+                .text(app.rawValue), .text(customer.rawValue),
+                .integer(consent.isGiven ? 1 : 0), .integer(consent.hadSample.map { $0 ? 1 : 0 }),
+                .integer(consent.at.milliseconds),
+            ])
+    }
+
+    /// What the app's server has said of a customer's purchases.
+    package func uses(
+        of customer: CustomerID, in app: AppID, environment: Environment
+    ) throws(StorageFailure) -> [PurchaseUse] {
+        let rows = try connection.rows(
+            "SELECT transaction_id, delivery, used FROM consumption_uses "
+                + "WHERE app = $1 AND customer = $2 AND environment = $3 ORDER BY transaction_id",
+            [.text(app.rawValue), .text(customer.rawValue), .text(environment.rawValue)])
+        var uses: [PurchaseUse] = []
+        for row in rows {
+            uses.append(
+                PurchaseUse(
+                    transaction: TransactionID(rawValue: try row.text(0)),
+                    delivery: try Self.delivery(try row.text(1)),
+                    used: try row.optionalInteger(2)))
+        }
+        return uses
+    }
+
+    /// Takes the place of what was said of the same purchases. Harmless to repeat.
+    package func put(
+        _ uses: [PurchaseUse], of customer: CustomerID, in app: AppID, environment: Environment
+    ) throws(StorageFailure) {
+        try connection.runEach(
+            "INSERT INTO consumption_uses (app, customer, environment, transaction_id, delivery, "
+                + "used) VALUES ($1, $2, $3, $4, $5, $6) "
+                + "ON CONFLICT (app, customer, environment, transaction_id) "
+                + "DO UPDATE SET delivery = excluded.delivery, used = excluded.used",
+            uses.map {
+                [
+                    .text(app.rawValue), .text(customer.rawValue), .text(environment.rawValue),
+                    .text($0.transaction.rawValue), .text($0.delivery.rawValue),
+                    .integer($0.used),
+                ]
+            })
+    }
+
+    static func delivery(_ text: String) throws(StorageFailure) -> Delivery {
+        guard let delivery = Delivery(rawValue: text) else {
+            throw StorageFailure("unknown delivery \(text): use a newer program")
+        }
+        return delivery
+    }
+
+    // MARK: - People
+
+    /// Of two customers who become one both must have agreed, where either has said anything.
+    func mergeConsents(
+        of other: CustomerID, into customer: CustomerID, in app: AppID
+    ) throws(StorageFailure) {
+        let theirs = try consent(of: other, in: app)
+        if let theirs {
+            var both = try consent(of: customer, in: app) ?? theirs
+            both.isGiven = both.isGiven && theirs.isGiven
+            try put(both, of: customer, in: app)
+        }
+        for environment in Environment.allCases {
+            try put(
+                try uses(of: other, in: app, environment: environment), of: customer, in: app,
+                environment: environment)
+        }
+        try forgetConsents(of: other, in: app)
+    }
+
+    func forgetConsents(of customer: CustomerID, in app: AppID) throws(StorageFailure) {
+        for table in ["consumption_consents", "consumption_uses"] {
+            try connection.run(
+                "DELETE FROM \(table) WHERE app = $1 AND customer = $2",
+                [.text(app.rawValue), .text(customer.rawValue)])
+        }
+    }
+}

@@ -1,0 +1,245 @@
+import Ledger
+
+/// The store asks about a purchase whose refund its customer wishes.
+package struct ConsumptionQuestion: Hashable, Sendable {
+    package var purchase: PurchaseID
+    package var transaction: TransactionID
+    package var product: ProductID
+    /// In the store's word; nil where it gives none.
+    package var reason: String?
+    package var askedAt: Instant
+
+    /// The store takes an answer for so long ("Send Consumption Information").
+    package static let patience = Duration.hours(12)
+
+    package init(
+        purchase: PurchaseID, transaction: TransactionID, product: ProductID, reason: String?,
+        askedAt: Instant
+    ) {
+        self.purchase = purchase
+        self.transaction = transaction
+        self.product = product
+        self.reason = reason
+        self.askedAt = askedAt
+    }
+
+    package var deadline: Instant { askedAt + Self.patience }
+}
+
+/// A question, and what became of it.
+package struct StoredQuestion: Hashable, Sendable {
+    package var question: ConsumptionQuestion
+    package var document: [UInt8]
+    package var state: State
+    package var attempts: Int
+    package var endedAt: Instant?
+    /// Why it was not answered, or not yet.
+    package var trouble: String?
+    /// What was sent.
+    package var answer: ConsumptionAnswer?
+
+    package enum State: String, Hashable, Sendable, CaseIterable {
+        case waiting
+        case answered
+        /// Nothing was sent, by policy or for want of consent.
+        case withheld
+        /// It could not be sent in time, or the store refused it.
+        case givenUp = "given_up"
+    }
+}
+
+/// What has come of one attempt.
+package enum ConsumptionEnd: Hashable, Sendable {
+    case answered(ConsumptionAnswer)
+    case withheld(String)
+    case givenUp(String)
+    /// Nothing yet: look again then.
+    case later(Instant, String, isAttempt: Bool)
+}
+
+extension StoreTransaction {
+    /// Characters that are kept of why there was no answer.
+    private static let troubleCharactersMax = 300
+
+    // MARK: - Asking
+
+    /// Keeps the questions of new documents, and tells that they were asked.
+    func ask(_ attested: [AttestedDocument]) throws(StorageFailure) {
+        for each in attested {
+            guard let question = each.question else { continue }
+            let document = each.document
+            try connection.run(
+                "INSERT INTO consumption_questions (app, environment, purchase, transaction_id, "
+                    + "document, product, reason, asked_at_ms, due_at_ms, attempts, state, "
+                    + "lease_until_ms) "
+                    + "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, 'waiting', 0)",
+                [
+                    .text(document.app.rawValue), .text(question.purchase.environment.rawValue),
+                    .text(question.purchase.original.rawValue),
+                    .text(question.transaction.rawValue), .bytes(document.id),
+                    .text(question.product.rawValue), .text(question.reason),
+                    .integer(question.askedAt.milliseconds),
+                    .integer(document.receivedAt.milliseconds),
+                ])
+            try tell(
+                .consumptionAsked, question, in: document.app, by: .document(document.id),
+                at: document.receivedAt)
+        }
+    }
+
+    private func tell(
+        _ kind: Change.Kind, _ question: ConsumptionQuestion, in app: AppID,
+        by cause: EventEntry.Cause, at now: Instant
+    ) throws(StorageFailure) {
+        try tellAside(
+            Change(
+                kind, at: kind == .consumptionAsked ? question.askedAt : now,
+                product: question.product, transaction: question.transaction),
+            of: question.purchase, in: app, by: cause, at: now)
+    }
+
+    // MARK: - Answering
+
+    /// Takes questions that are due, the longest due first. Nobody else is given them until the
+    /// lease runs out.
+    package func claimQuestions(
+        of app: AppID, dueBy now: Instant, limit: Int, for worker: CheckWorker, _ dialect: Dialect
+    ) throws(StorageFailure) -> [StoredQuestion] {
+        let clock = try clock(dialect)
+        let claimed = try questions(
+            "app = $1 AND due_at_ms <= $2 AND lease_until_ms <= $3 ORDER BY due_at_ms LIMIT $4 "
+                + dialect.takingFreeRows,
+            [
+                .text(app.rawValue), .integer(now.milliseconds), .integer(clock),
+                .integer(Int64(limit)),
+            ])
+        try connection.runEach(
+            "UPDATE consumption_questions SET lease_until_ms = $1, lease_holder = $2 "
+                + "WHERE app = $3 AND environment = $4 AND purchase = $5 AND document = $6",
+            claimed.map {
+                [.integer(clock + worker.lease.wholeMilliseconds), .text(worker.holder)]
+                    + Self.key(of: $0, in: app)
+            })
+        return claimed
+    }
+
+    package func hasDueQuestions(
+        of app: AppID, dueBy now: Instant
+    ) throws(StorageFailure) -> Bool {
+        try !connection.rows(
+            "SELECT purchase FROM consumption_questions WHERE app = $1 AND due_at_ms <= $2 LIMIT 1",
+            [.text(app.rawValue), .integer(now.milliseconds)]
+        ).isEmpty
+    }
+
+    /// Writes down what came of one that was claimed, and tells it where it is over. Of whoever has
+    /// the lease no more nothing is written, unless it is an answer, which was sent.
+    package func ended(
+        _ claimed: StoredQuestion, _ end: ConsumptionEnd, in app: AppID, by holder: String,
+        at now: Instant
+    ) throws(StorageFailure) {
+        var after = claimed
+        var due: Instant?
+        switch end {
+        case .answered(let answer):
+            (after.state, after.answer, after.trouble) = (.answered, answer, nil)
+            after.attempts += 1
+        case .withheld(let why): (after.state, after.trouble) = (.withheld, why)
+        case .givenUp(let why): (after.state, after.trouble) = (.givenUp, why)
+        case .later(let moment, let why, let isAttempt):
+            (due, after.trouble) = (moment, why)
+            after.attempts += isAttempt ? 1 : 0
+        }
+        let answer = after.answer
+        let isTheirs = answer == nil ? " AND lease_holder = $14" : ""
+        let holders: [Value] = answer == nil ? [.text(holder)] : []
+        let count = try connection.run(
+            "UPDATE consumption_questions SET state = $1, due_at_ms = $2, attempts = $3, "
+                + "ended_at_ms = $4, trouble = $5, delivery = $6, used = $7, had_sample = $8, "
+                + "preference = $9, lease_until_ms = 0, lease_holder = NULL "
+                + "WHERE app = $10 AND environment = $11 AND purchase = $12 AND document = $13 "
+                + "AND state = 'waiting'" + isTheirs,
+            [
+                .text(after.state.rawValue), .integer(due?.milliseconds),
+                .integer(Int64(after.attempts)), .integer(due == nil ? now.milliseconds : nil),
+                .text(after.trouble.map { String($0.prefix(Self.troubleCharactersMax)) }),
+                .text(answer?.delivery.rawValue), .integer(answer?.used),
+                .integer(answer.map { $0.hadSample ? 1 : 0 }),
+                .text(answer?.preference?.rawValue),
+            ] + Self.key(of: claimed, in: app) + holders)
+        guard due == nil, count > 0 else { return }
+        try tell(
+            answer == nil ? .consumptionUnanswered : .consumptionAnswered, claimed.question,
+            in: app, by: .time, at: now)
+    }
+
+    /// Lets waiting questions about purchases be looked at: somebody has said something. One that
+    /// is just being looked at is looked at again.
+    package func wakeQuestions(
+        about purchases: [PurchaseID], in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        try connection.runEach(
+            "UPDATE consumption_questions SET due_at_ms = $1, lease_until_ms = 0, "
+                + "lease_holder = NULL WHERE app = $2 AND environment = $3 AND purchase = $4 "
+                + "AND due_at_ms IS NOT NULL",
+            purchases.map { [.integer(now.milliseconds)] + Self.key(of: $0, in: app) })
+    }
+
+    // MARK: - Reading
+
+    /// All questions about purchases, in the order in which they were asked.
+    package func questions(
+        about purchases: [PurchaseID], in app: AppID
+    ) throws(StorageFailure) -> [StoredQuestion] {
+        var found: [StoredQuestion] = []
+        for purchase in purchases {
+            found += try questions(
+                "app = $1 AND environment = $2 AND purchase = $3",
+                Self.key(of: purchase, in: app))
+        }
+        return found.sorted {
+            ($0.question.askedAt, $0.question.transaction)
+                < ($1.question.askedAt, $1.question.transaction)
+        }
+    }
+
+    private static func key(of stored: StoredQuestion, in app: AppID) -> [Value] {
+        key(of: stored.question.purchase, in: app) + [.bytes(stored.document)]
+    }
+
+    private func questions(
+        _ condition: String, _ values: [Value]
+    ) throws(StorageFailure) -> [StoredQuestion] {
+        let rows = try connection.rows(
+            "SELECT environment, purchase, transaction_id, document, product, reason, "
+                + "asked_at_ms, attempts, ended_at_ms, state, trouble, delivery, used, "
+                + "had_sample, preference FROM consumption_questions WHERE \(condition)", values)
+        var found: [StoredQuestion] = []
+        for row in rows { found.append(try Self.question(row)) }
+        return found
+    }
+
+    private static func question(_ row: Row) throws(StorageFailure) -> StoredQuestion {
+        guard let state = StoredQuestion.State(rawValue: try row.text(9)) else {
+            throw StorageFailure("unknown state of a question: use a newer program")
+        }
+        var answer: ConsumptionAnswer?
+        if let delivery = try row.optionalText(11) {
+            answer = ConsumptionAnswer(
+                delivery: try Self.delivery(delivery), used: try row.optionalInteger(12),
+                hadSample: try row.optionalInteger(13) == 1,
+                preference: try row.optionalText(14).flatMap(RefundPreference.init))
+        }
+        return StoredQuestion(
+            question: ConsumptionQuestion(
+                purchase: PurchaseID(
+                    TransactionID(rawValue: try row.text(1)),
+                    in: try Environment.stored(try row.text(0))),
+                transaction: TransactionID(rawValue: try row.text(2)),
+                product: ProductID(rawValue: try row.text(4)), reason: try row.optionalText(5),
+                askedAt: Instant(milliseconds: try row.integer(6))),
+            document: try row.bytes(3), state: state, attempts: Int(try row.integer(7)),
+            endedAt: try row.optionalInteger(8).map(Instant.init(milliseconds:)),
+            trouble: try row.optionalText(10), answer: answer)
+    }
+}

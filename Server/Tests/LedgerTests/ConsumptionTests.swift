@@ -1,0 +1,134 @@
+import Ledger
+import Testing
+
+@Suite struct ConsumptionTests {
+    private static let now = Instant(milliseconds: 1_800_000_000_000)
+
+    private static func payment(
+        _ id: String, day: Int, kind: ProductKind = .consumable, back: Int? = nil
+    ) -> Payment {
+        Payment(
+            transaction: TransactionID(rawValue: id), product: "gems", kind: kind,
+            from: now + .days(day), until: nil,
+            revocation: back.map { Revocation(at: now + .days($0), kind: .refund) })
+    }
+
+    private static func used(
+        _ id: String, _ payments: [Payment], spent: [(day: Int, amount: Int64)],
+        _ refunds: WalletRules.Refunds = .toZero
+    ) -> Int64? {
+        let debits = spent.map { day, amount in
+            Debit(
+                id: DebitID(rawValue: "\(day)"), currency: "gems", amount: amount, reason: "",
+                at: now + .days(day))
+        }
+        let wallet = Wallet(
+            of: "gems", payments, debits,
+            rules: WalletRules(
+                credits: ["gems": ["gems": 100]],
+                currencies: ["gems": .init(refunds: refunds)]))
+        return wallet.used(of: TransactionID(rawValue: id))
+    }
+
+    @Test func `what came first is spent first`() {
+        let three = [("1", 0), ("2", 1), ("3", 2)].map { Self.payment($0.0, day: $0.1) }
+        for (spent, expected) in [
+            (0, [0, 0, 0]), (40, [40, 0, 0]), (100, [100, 0, 0]), (130, [100, 30, 0]),
+            (300, [100, 100, 100]),
+        ] as [(Int64, [Int64])] {
+            let debits = spent == 0 ? [] : [(day: 3, amount: spent)]
+            let found = ["1", "2", "3"].map { Self.used($0, three, spent: debits) }
+            #expect(found == expected.map { $0 * 1000 }, "\(spent)")
+        }
+        #expect(Self.used("4", three, spent: []) == nil)
+    }
+
+    @Test func `of what was taken back only what was spent before counts`() {
+        let payments = [Self.payment("1", day: 0, back: 2), Self.payment("2", day: 3)]
+        // Sixty of the first were spent; then forty of the second.
+        let spent: [(day: Int, amount: Int64)] = [(1, 60), (4, 40)]
+        #expect(Self.used("2", payments, spent: spent) == 40_000)
+        // Where nothing is taken out again, all of the first is spent before the second.
+        #expect(Self.used("2", payments, spent: spent, .nothing) == 0)
+    }
+
+    @Test func `a term is used as far as its time is over, each for itself`() {
+        let rules = TermRules(
+            products: ["gems": .init(length: Term.Length(months: 0, days: 10), chain: "c")],
+            overlap: .extend)
+        let timelines = [("1", 0), ("2", 1)].map { id, day in
+            let payment = Self.payment(id, day: day, kind: .nonRenewing)
+            let purchase = PurchaseID(payment.transaction, in: .production)
+            return Timeline(
+                of: purchase, [Fact(about: purchase, attestedAt: payment.from, .payment(payment))])
+        }
+        for (day, one, two) in [(0, 0, 0), (5, 50, 0), (10, 100, 0), (13, 100, 30), (99, 100, 100)]
+            as [(Int, Int64, Int64)]
+        {
+            let then = Self.now + .days(day)
+            #expect(rules.used(of: "1", among: timelines, at: then) == one * 1000, "\(day)")
+            #expect(rules.used(of: "2", among: timelines, at: then) == two * 1000, "\(day)")
+        }
+        #expect(rules.used(of: "3", among: timelines, at: Self.now) == nil)
+    }
+
+    struct Row: Sendable, CustomTestStringConvertible {
+        var claim: String
+        var kind = ProductKind.consumable
+        var preference: RefundPreference?
+        var used: Int64?
+        var told: PurchaseUse?
+        var expected: ConsumptionAnswer
+        var testDescription: String { claim }
+    }
+
+    private static func answer(
+        _ used: Int64?, _ preference: RefundPreference?, _ delivery: Delivery = .delivered
+    ) -> ConsumptionAnswer {
+        ConsumptionAnswer(
+            delivery: delivery, used: used, hadSample: true, preference: preference)
+    }
+
+    static let rows = [
+        Row(claim: "as we know it", used: 7, expected: answer(7, nil)),
+        Row(
+            claim: "the app's word goes before", used: 7,
+            told: PurchaseUse(transaction: "1", delivery: .delivered, used: 9),
+            expected: answer(9, nil)),
+        Row(
+            claim: "which may leave the use to us", used: 7,
+            told: PurchaseUse(transaction: "1", delivery: .delivered, used: nil),
+            expected: answer(7, nil)),
+        Row(
+            claim: "what did not come was not used", preference: .decline, used: 7,
+            told: PurchaseUse(transaction: "1", delivery: .other, used: 9),
+            expected: answer(0, .decline, .other)),
+        Row(
+            claim: "a subscription has no share", kind: .autoRenewable, preference: .grantProrated,
+            used: 7, expected: answer(nil, .grantProrated)),
+        Row(
+            claim: "a part of something used in part", preference: .grantProrated, used: 7,
+            expected: answer(7, .grantProrated)),
+        Row(
+            claim: "all of what was not used", preference: .grantProrated, used: 0,
+            expected: answer(0, .grantFull)),
+        Row(
+            claim: "nothing of what was used up", preference: .grantProrated, used: 100_000,
+            expected: answer(100_000, .decline)),
+        Row(
+            claim: "no part of what nobody knows", kind: .nonConsumable,
+            preference: .grantProrated, expected: answer(nil, nil)),
+    ]
+
+    @Test(arguments: rows) func `the store is told what the table says`(row: Row) {
+        let rules = ConsumptionRules(
+            policy: .withConsent, hasSample: true, preference: row.preference)
+        let payment = Self.payment("1", day: 0, kind: row.kind)
+        #expect(
+            rules.answer(about: payment, used: row.used, told: row.told, hadSample: nil)
+                == row.expected)
+        let without = rules.answer(
+            about: payment, used: row.used, told: row.told, hadSample: false)
+        #expect(!without.hadSample)
+    }
+}
