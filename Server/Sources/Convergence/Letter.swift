@@ -173,8 +173,10 @@ struct Evidence: Sendable {
         }
         guard let new = letter.transaction, let from = new.purchaseDate else { return }
         let period = Period(original: original, from: from.milliseconds)
-        let other = offeredPeriods[period]?.expiresDate
-        let isOtherwise = other != nil && other != new.expiresDate
+        let others = [periods[period]].compactMap(\.self) + (offeredPeriods[period] ?? [])
+        let isOtherwise = others.contains {
+            $0.expiresDate != nil && $0.expiresDate != new.expiresDate
+        }
         if new.revocationDate != nil || new.isUpgraded == true || isOtherwise {
             doubtful.insert(period)
         }
