@@ -152,7 +152,8 @@ extension World {
             transaction, chain: subscription.abridged, reason, letterhead(of: subscription.account))
         return notice(
             type, subtype, about: .purchase(snapshot), of: subscription.account,
-            chain: subscription.id, status: subscription.status, row: row ?? reading.row, at: now)
+            chain: subscription.id, status: subscription.status(at: now),
+            row: row ?? reading.row, at: now)
     }
 
     /// A notification about what is no subscription.

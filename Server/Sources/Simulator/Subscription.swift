@@ -108,13 +108,14 @@ struct Subscription: Sendable {
         }
     }
 
-    var status: SubscriptionStatus {
+    /// Active, too, while a period goes on whose renewal was charged ahead and given back.
+    func status(at now: AppStoreDate) -> SubscriptionStatus {
         switch phase {
         case .active: .active
         case .grace: .gracePeriod
         case .retry: .billingRetry
         case .ended: .expired
-        case .revoked: .revoked
+        case .revoked: transactions.contains { $0.covers(now) } ? .active : .revoked
         }
     }
 

@@ -226,4 +226,15 @@ import Testing
         #expect(truth.state == .refunded)
         #expect(truth.productID == "pro.yearly")
     }
+
+    @Test func `a renewal charged ahead and given back leaves what is paid active`() async throws {
+        let stage = try Stage()
+        let id = try await stage.buy("pro.monthly", offer: "none").originalTransactionID
+        try await stage.simulator.change(id, .renewNow)
+        try await stage.simulator.change(id, .refund(RefundOrder(), of: nil))
+        #expect(try await stage.truth().isOpen)
+        #expect(try await stage.story().last == "REFUND 1 pro.monthly")
+        try await stage.advance("P1M")
+        #expect(try await stage.truth().state == .refunded)
+    }
 }

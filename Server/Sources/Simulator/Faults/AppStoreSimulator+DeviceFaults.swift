@@ -45,7 +45,7 @@ extension AppStoreSimulator {
     ) throws -> SignedStatus {
         var subscription = subscription
         var renewal = world.renewalPayload(of: subscription, at: clock.now)
-        var status = subscription.status
+        var status = subscription.status(at: clock.now)
         if status == .active, !faults.isDisjoint(with: [.expiredAtRenewal, .lapsedAtRenewal]) {
             status = .expired
             if faults.contains(.lapsedAtRenewal) {
@@ -159,7 +159,7 @@ extension DeviceFault {
         _ transactions: [StoreTransaction], _ chains: [Subscription]
     ) -> Bool {
         switch self {
-        case .expiredAtRenewal, .lapsedAtRenewal: chains.contains { $0.status == .active }
+        case .expiredAtRenewal, .lapsedAtRenewal: chains.contains { $0.phase == .active }
         case .listedInRetry: chains.contains(where: \.isInRetry)
         case .newestFirst, .heldTransaction: transactions.count > 1
         case .emptyRead: !transactions.isEmpty || !chains.isEmpty

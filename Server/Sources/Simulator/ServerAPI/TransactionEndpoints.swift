@@ -77,7 +77,7 @@ extension AppStoreSimulator {
         let wanted = try Self.statuses(call.values("status"))
         var groups: [String: [JSON]] = [:]
         for subscription in world.chains(of: account) {
-            let status = subscription.status
+            let status = subscription.status(at: clock.now)
             guard wanted.isEmpty || wanted.contains(status) else { continue }
             groups[subscription.groupID, default: []].append([
                 "status": status.json, "originalTransactionId": .string(subscription.id),
