@@ -115,11 +115,13 @@ extension Payment: Mergeable {
         case (.some, .some): break
         case (_, let told): payment.revocation = told
         }
+        payment.own(as: payment.ownership)
         return Timeline.Attested(payment, at: legacy.at)
     }
 
-    /// Receipts name the kind of product, answers the group and the account, and neither both: what
-    /// only some can say is the greatest that any has said. Only the rest decides which is later.
+    /// Receipts name the kind of product, answers the group and the account, neither both, and old
+    /// ones do not know of families: what only some can say is the greatest that any has said. Only
+    /// the rest decides which is later.
     static func joined(
         _ one: Timeline.Attested<Payment>, _ two: Timeline.Attested<Payment>
     ) -> Timeline.Attested<Payment> {
@@ -140,7 +142,15 @@ extension Payment: Mergeable {
         result.value.group = greater(result.value.group, other.group)
         result.value.isRenewal = result.value.isRenewal || other.isRenewal
         result.value.isUpgraded = result.value.isUpgraded || other.isUpgraded
+        let isShared = [result.value.ownership, other.ownership].contains(.familyShared)
+        result.value.own(as: isShared ? .familyShared : result.value.ownership)
         return result
+    }
+
+    /// To whom it is only shared, nothing can be given back.
+    private mutating func own(as ownership: Ownership) {
+        self.ownership = ownership
+        if ownership == .familyShared { revocation?.kind = .sharingEnded }
     }
 
     /// What every older document says of a payment, in an order that means nothing.
@@ -149,6 +159,8 @@ extension Payment: Mergeable {
         (plain.kind, plain.terms, plain.offer) = (.unknown, .full, nil)
         (plain.accountToken, plain.group) = (nil, nil)
         (plain.isRenewal, plain.isUpgraded) = (false, false)
+        plain.ownership = .purchased
+        plain.revocation?.kind = .refund
         return plain.ordering
     }
 

@@ -125,7 +125,9 @@ package struct Timeline: Hashable, Sendable {
                 last.map { isVoid(payment, at: index, after: $0) } ?? false
                 || isToldBetter(periods[index])
             guard !periods[index].isVoid else { continue }
-            if let last, periods[last].end.map({ payment.from < $0 }) ?? true {
+            if let last, periods[last].end.map({ payment.from < $0 }) ?? true,
+                !periods[last].outlives(payment)
+            {
                 periods[last].end = payment.from
                 periods[last].isReplaced = true
             }
@@ -163,6 +165,14 @@ package struct Timeline: Hashable, Sendable {
 }
 
 extension Timeline.Period {
+    /// Whether it goes on behind one that began within it and was given back: the store has spoken
+    /// of it since, and neither as upgraded nor as given back itself. So it is where a refund is
+    /// reversed for somebody who has bought anew, and that purchase is refunded in turn.
+    fileprivate func outlives(_ next: Payment) -> Bool {
+        next.revocation != nil && !next.isUpgraded && attestedAt > next.from
+            && payment.revocation == nil && !payment.isUpgraded
+    }
+
     /// Begins earlier; of two that begin together the one that was upgraded, then the one with the
     /// smaller number.
     fileprivate func precedes(_ other: Self) -> Bool {

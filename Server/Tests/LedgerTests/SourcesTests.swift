@@ -43,6 +43,9 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
             if case .payment(var payment) = fact.statement, fact.grade == .legacy {
                 payment.kind = ProductKind.allCases.randomElement(using: &dice) ?? .unknown
                 payment.group = ["A", "B", nil].randomElement(using: &dice) ?? nil
+                let isShared = Bool.random(using: &dice)
+                payment.ownership = isShared ? .familyShared : .purchased
+                payment.revocation?.kind = isShared ? .sharingEnded : .refund
                 if Int.random(in: 0..<6, using: &dice) == 0 { payment.line = nil }
                 fact.statement = .payment(payment)
             }
@@ -117,6 +120,20 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
         #expect(told.periods[0].payment.kind == .nonConsumable)
         #expect(told.accountToken == "token" && told.periods[0].payment.group == "G")
         #expect(told.access(at: start)?.state == .owned)
+    }
+
+    @Test func `who is told of as a family's member by any older document has not paid`() throws {
+        let answer = legacy(payment { $0.ownership = .familyShared }, at: start)
+        let receipt = legacy(payment(revokedAt: start + .days(3)), at: start + .days(4))
+        let told = try timeline([answer, receipt]).periods[0].payment
+        #expect(told.ownership == .familyShared)
+        #expect(told.revocation == Revocation(at: start + .days(3), kind: .sharingEnded))
+        let signedToo = try timeline([
+            signed(payment { $0.ownership = .familyShared }, at: start), receipt,
+        ])
+        #expect(signedToo.periods[0].payment.revocation?.kind == .sharingEnded)
+        let own = try timeline([legacy(payment(), at: start), receipt]).periods[0].payment
+        #expect(own.ownership == .purchased && own.revocation?.kind == .refund)
     }
 
     @Test func `an offer that is named holds against one that is not`() throws {
