@@ -102,10 +102,24 @@ struct PlainCertificate: Sendable {
         // UTCTime has two digits of the year, those from 50 on of the last century (RFC 5280,
         // 4.1.2.5.1).
         let digits = text.count == 13 ? (text < "50" ? "20" : "19") + text : text
-        guard let match = digits.wholeMatch(of: /(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)Z/)?.output,
-            let date = ReceiptDate.moment(
-                "\(match.1)-\(match.2)-\(match.3)T\(match.4):\(match.5):\(match.6)Z")
-        else { throw ReceiptFailure("the certificate has a time that cannot be read") }
+        guard let date = moment(ofDigits: digits) else {
+            throw ReceiptFailure("the certificate has a time that cannot be read")
+        }
         return date
+    }
+
+    /// Of `20160615120000Z`. By hand: a pattern takes a hundred times as long, and a receipt has
+    /// three certificates.
+    private static func moment(ofDigits text: String) -> AppStoreDate? {
+        var parts: [Substring] = []
+        var rest = text[...]
+        for length in [4, 2, 2, 2, 2, 2] {
+            parts.append(rest.prefix(length))
+            rest = rest.dropFirst(length)
+        }
+        guard rest == "Z" else { return nil }
+        let (day, time) = (parts[..<3], parts[3...])
+        return ReceiptDate.moment(
+            "\(day.joined(separator: "-"))T\(time.joined(separator: ":"))Z")
     }
 }

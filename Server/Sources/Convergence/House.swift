@@ -18,6 +18,7 @@ package struct House: Sendable {
     let verifier: Verifier
     let credentials: AppStoreCredentials
     let apps: [AppSettings]
+    let databases = Databases()
 
     /// Makes keys and certificates, which takes a moment.
     package init() throws {

@@ -53,6 +53,7 @@ extension Letter {
         transaction.expiresDate = row.expires
         transaction.revocationDate = row.cancelled
         transaction.isUpgraded = row.isUpgraded
+        transaction.inAppOwnershipType = row.ownership
         transaction.signedDate = moment ?? row.purchased
         self.init(legacy: words, transaction: transaction)
     }

@@ -142,6 +142,8 @@ struct Evidence: Sendable {
     private(set) var acknowledged: Set<String> = []
     /// Documents that were taken, by their text.
     private(set) var taken: Set<String> = []
+    /// Transactions that were told of as a family's.
+    private(set) var shared: Set<String> = []
 
     /// It was on its way, and perhaps arrived.
     mutating func offer(_ letter: Letter, at now: Int64) {
@@ -207,6 +209,11 @@ struct Evidence: Sendable {
         offer(letter, at: now)
         taken.insert(letter.payload)
         if let uuid = letter.uuid { acknowledged.insert(uuid) }
+        if let new = letter.transaction, new.inAppOwnershipType == .familyShared,
+            let id = new.transactionId
+        {
+            shared.insert(id)
+        }
         if let new = letter.transaction, let original = new.originalTransactionId,
             let from = new.purchaseDate
         {

@@ -37,10 +37,17 @@ final class Progress: Sendable {
 }
 
 extension Plan {
+    /// A world in so many speaks the older languages only, and as many learn the new one.
+    private static let olderOneIn = 10
+
     /// Drawn apart, so that no other draw of a seed moves.
     static func speech(of seed: UInt64) -> Speech {
         var lots = Lots(seed: seed, part: "speech")
-        return lots.choice(.modern, .modern, .modern, .modern, .legacy, .mixed)
+        return switch lots.number(in: 1...olderOneIn) {
+        case 1: .legacy
+        case 2: .mixed
+        default: .modern
+        }
     }
 
     /// In the middle of the storm.

@@ -24,8 +24,7 @@ extension Trial {
         let kept = try await Store(database).reading { tx in
             try tx.documents(after: .start, limit: Self.documentsMax)
         }
-        let empty = try SQLiteDatabase.inMemory()
-        defer { empty.close() }
+        let empty = try house.databases.take()
         let other = auditor(of: empty)
         try await other.prepare()
         let again = kept.shuffled(using: &lots).prefix(kept.count / 2)
@@ -41,6 +40,7 @@ extension Trial {
                 throw breach("order", "\(name): documents in another order make other answers")
             }
         }
+        try await house.databases.giveBack(empty)
         report.tally.add("documents in another order")
     }
 

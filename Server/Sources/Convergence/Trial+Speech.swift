@@ -234,8 +234,11 @@ extension Trial {
             let books = await books(of: name)
             guard !books.isEmpty else { continue }
             let state = try await answer(to: name, books)
-            let payments = state.purchases.flatMap { $0.timeline.periods.map(\.payment) }
-                .filter { $0.ownership == .purchased }
+            let payments = state.purchases.flatMap { purchase in
+                purchase.timeline.periods.map(\.payment).filter {
+                    $0.ownership == .purchased && !isSilent($0, of: purchase, in: books)
+                }
+            }
             let ours = Dictionary(grouping: payments) { $0.line ?? $0.transaction.rawValue }
             guard ours.values.allSatisfy({ $0.count == 1 }) else {
                 throw breach("money", "\(name): an order is counted twice")
@@ -255,6 +258,18 @@ extension Trial {
                 throw breach("money", "\(name): \(strange) are no orders")
             }
         }
+    }
+
+    /// Whether a payment of a family's member was told of by nothing but transaction receipts, and
+    /// answers about them: these do not say who has paid, and so whoever is named has.
+    private func isSilent(
+        _ payment: Payment, of purchase: PurchaseState, in books: [BookedPurchase]
+    ) -> Bool {
+        let original = purchase.timeline.purchase.original.rawValue
+        let isShared = books.contains {
+            $0.originalTransactionID == original && $0.ownership == .familyShared
+        }
+        return isShared && !evidence.shared.contains(payment.transaction.rawValue)
     }
 
     // MARK: - What was seen

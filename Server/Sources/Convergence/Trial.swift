@@ -95,7 +95,7 @@ package actor Trial {
             post: { _, body in await switchboard.deliver(body) },
             quiesce: { await switchboard.settle() })
         self.simulator = simulator
-        database = try SQLiteDatabase.inMemory()
+        database = try house.databases.take()
         auditor = Self.auditor(of: database, house, simulator.clock)
         report = TrialReport(plan: plan)
         serverLots = plan.lots("servers")
@@ -143,7 +143,7 @@ package actor Trial {
             report.breach = breach
         }
         await count()
-        database.close()
+        try await house.databases.giveBack(database)
         return report
     }
 
