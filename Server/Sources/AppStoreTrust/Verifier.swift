@@ -21,19 +21,26 @@ package final class Verifier: Sendable {
 
     let chains: ChainVerifier
     private let known = Mutex(KnownChains())
+    private let documents: Mutex<KnownDocuments>
 
     /// Certificates of Xcode's own store that are believed about receipts; nil: none ever is.
     let xcode: TrustRoots?
 
     /// - Parameter xcode: in development only: the certificates that somebody has exported from
     ///   Xcode. What receipts they have signed counts as of the sandbox. Anybody can sign those.
-    package init(roots: TrustRoots, xcode: TrustRoots? = nil) {
+    /// - Parameter documentsKept: how many verified documents are known again at least.
+    package init(
+        roots: TrustRoots, xcode: TrustRoots? = nil,
+        documentsKept: Int = KnownDocuments.countDefault
+    ) {
         chains = ChainVerifier(roots: roots)
+        documents = Mutex(KnownDocuments(atLeast: documentsKept))
         self.xcode = xcode
     }
 
     /// How many chains are remembered, at most ``KnownChains/chainsMax``.
     var knownChainCount: Int { known.withLock { $0.count } }
+    var knownDocumentCount: Int { documents.withLock { $0.count } }
 
     /// A signed transaction, as StoreKit and the App Store Server API give it.
     package nonisolated(nonsending) func transaction(
@@ -124,20 +131,31 @@ extension Verifier {
         // Hashed once: the digest of the whole goes on where that of the signed bytes ends.
         var hash = SHA256()
         hash.update(data: parts.signedBytes)
-        guard let raw = parts.signature,
-            let signature = try? P256.Signing.ECDSASignature(rawRepresentation: raw),
-            chain.leafKey.isValidSignature(signature, for: hash.finalize())
-        else {
-            throw Refusal(
-                .badSignature, expected: "one of its leaf certificate's key",
-                found: "a signature that does not fit")
+        let signedDigest = hash.finalize()
+        hash.update(data: jws[parts.signedBytes.endIndex...])
+        let digest = Array(hash.finalize())
+        if !documents.withLock({ $0.contains(digest) }) {
+            try requireSignature(of: parts, by: chain, over: signedDigest)
+            documents.withLock { $0.insert(digest) }
         }
         if remembered == nil { known.withLock { $0.insert(chain, for: parts.headerSegment) } }
         guard let payload = parts.payload else {
             throw Refusal(.payloadUnreadable, expected: "base64url", found: "something else")
         }
-        hash.update(data: jws[parts.signedBytes.endIndex...])
-        return (payload, chain, Array(hash.finalize()))
+        return (payload, chain, digest)
+    }
+
+    private func requireSignature(
+        of parts: CompactJWS, by chain: TrustedChain, over digest: SHA256.Digest
+    ) throws(Refusal) {
+        guard let raw = parts.signature,
+            let signature = try? P256.Signing.ECDSASignature(rawRepresentation: raw),
+            chain.leafKey.isValidSignature(signature, for: digest)
+        else {
+            throw Refusal(
+                .badSignature, expected: "one of its leaf certificate's key",
+                found: "a signature that does not fit")
+        }
     }
 
     private nonisolated(nonsending) func chain(

@@ -33,8 +33,15 @@ extension Letter {
         if let answer = try? VerifyReceiptTransactionAnswer(parsing: body),
             answer.receipt?.bundleID != nil
         {
-            return [answer.receipt, answer.latest, answer.latestExpired].compactMap(\.self)
-                .map { Letter(receipt: $0, in: "an answer", nil) }
+            let shown = [answer.receipt, answer.latest, answer.latestExpired].compactMap(\.self)
+            var renewal = VerifyReceiptRenewal()
+            renewal.originalTransactionID =
+                shown.last?.originalTransactionID ?? shown.last?.transactionID
+            renewal.autoRenewStatus = answer.autoRenewStatus
+            renewal.expirationIntent = answer.expirationIntent
+            return shown.map { Letter(receipt: $0, in: "an answer", nil) }
+                + (answer.autoRenewStatus == nil
+                    ? [] : [Letter(renewal: renewal, in: "an answer", nil)])
         }
         guard let answer = try? VerifyReceiptAnswer(parsing: body) else { return [] }
         let moment = answer.receipt?.requested
