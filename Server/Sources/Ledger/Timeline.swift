@@ -165,12 +165,11 @@ package struct Timeline: Hashable, Sendable {
 }
 
 extension Timeline.Period {
-    /// Whether it goes on behind one that began within it and was given back: the store has spoken
-    /// of it since, and neither as upgraded nor as given back itself. So it is where a refund is
-    /// reversed for somebody who has bought anew, and that purchase is refunded in turn.
+    /// Whether it goes on behind one that began within it: the store has spoken of it since, and
+    /// neither as upgraded nor as given back. So it is where a refund is reversed for somebody who
+    /// has bought anew.
     fileprivate func outlives(_ next: Payment) -> Bool {
-        next.revocation != nil && !next.isUpgraded && attestedAt > next.from
-            && payment.revocation == nil && !payment.isUpgraded
+        attestedAt > next.from && payment.revocation == nil && !payment.isUpgraded
     }
 
     /// Begins earlier; of two that begin together the one that was upgraded, then the one with the
