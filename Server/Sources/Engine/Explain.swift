@@ -75,6 +75,7 @@ private enum Explanation {
         if let money = change.money { line += "  \(money.text)" }
         if let grant = change.grant { line += "  \(grant.entitlement)" }
         if let ending = change.ending { line += "  \(ending.text)" }
+        if let wallet = change.wallet { line += "  \(wallet.text)" }
         if let why = change.why { line += "  (\(why.rawValue))" }
         if let other = event.entry.other { line += "  \(other)" }
         if case .document(let id) = event.entry.cause {
