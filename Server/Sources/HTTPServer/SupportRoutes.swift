@@ -80,7 +80,8 @@ extension PerennialServer {
         guard let query = request.uri.queryParameters["query"], !query.isEmpty else {
             throw Refused(
                 .requestNotUnderstood, "Nothing is looked for.",
-                remedy: "Add ?query= with an id of a customer, or the number of a transaction.")
+                remedy: "Add ?query= with an id of a customer, or the number of a transaction or "
+                    + "an order.")
         }
         do {
             let found = try await engine.customers(like: String(query), app: holder.app)
