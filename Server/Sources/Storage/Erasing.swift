@@ -1,9 +1,10 @@
 import Ledger
 
 extension StoreTransaction {
-    /// Forgets a person: their ids, links, shares, grants, debits, wallets and transfers. Their purchases
-    /// are nobody's from then on; what Apple signed stays. In events that were told their ids are
-    /// replaced, each by a name that means nothing.
+    /// Forgets a person: their ids, links, shares, grants, debits, wallets and transfers, and what
+    /// was said of their consent. Their purchases are nobody's from then on; what Apple signed and
+    /// asked stays. In events that were told their ids are replaced, each by a name that means
+    /// nothing.
     ///
     /// - Parameters:
     ///   - names: for each of their ids the one that stands in earlier events from now on.

@@ -206,7 +206,7 @@ private struct Purses {
     ) throws(StorageFailure) -> Purse? {
         guard let rules = tx.rules.wallets[fold.app],
             !rules.currencies(of: fold.after).isEmpty,
-            let holder = try tx.walletHolder(
+            let holder = try tx.holder(
                 fold.log.customer, token: fold.after.accountToken, in: fold.app)
         else { return nil }
         let environment = fold.after.purchase.environment

@@ -131,8 +131,8 @@ extension StoreTransaction {
         return found
     }
 
-    /// Whose wallets a purchase counts in: its owner's, or the customer's whom it names.
-    func walletHolder(
+    /// For whom a purchase answers: its owner, or the customer whom it names.
+    package func holder(
         _ owner: CustomerID?, token: String?, in app: AppID
     ) throws(StorageFailure) -> CustomerID? {
         if let owner { return owner }
@@ -147,14 +147,14 @@ extension StoreTransaction {
         return nil
     }
 
-    /// The same as the rows say it now.
+    /// Whose wallets a purchase counts in, as the rows are now. Nil where the app has none.
     func walletHolder(
         of purchase: PurchaseID, in app: AppID
     ) throws(StorageFailure) -> CustomerID? {
         guard rules.wallets[app] != nil, let known = try toldPurchase(purchase, in: app) else {
             return nil
         }
-        return try walletHolder(known.customer, token: known.timeline.accountToken, in: app)
+        return try holder(known.customer, token: known.timeline.accountToken, in: app)
     }
 
     // MARK: - Rows
