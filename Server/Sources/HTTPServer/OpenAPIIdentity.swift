@@ -33,7 +33,7 @@ extension OpenAPI {
             """
     }
 
-    private static let secret = "Only with a secret key."
+    static let secret = "Only with a secret key."
 
     static let identityPaths = """
         "/v1/purchases/preview": {
@@ -45,8 +45,9 @@ extension OpenAPI {
         },
         "/v1/customers": {
         \(operation(
-            "get", "findCustomers", "Find customers by an id, or the number of a transaction or order",
-            secret, parameters: ["query"], answers: "CustomerList"))
+            "get", "findCustomers",
+            "Find customers by an id, or the number of a transaction or order", secret,
+            parameters: ["query"], answers: "CustomerList"))
         },
         "/v1/customers/{id}/transfers": {
         \(operation(

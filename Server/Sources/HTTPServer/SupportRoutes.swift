@@ -45,13 +45,11 @@ extension PerennialServer {
     @Sendable func grants(
         _ request: Request, _ context: ServerContext, _ holder: KeyHolder
     ) async throws -> Response {
-        let id = try Self.customerID(in: context)
-        let environment = try Self.environment(in: request)
-        do {
+        try await answer(request, context) { id, environment in
             let grants = try await engine.grants(
                 of: id, app: holder.app, environment: environment)
-            return try Answers.ok(GrantList(items: grants.map { PerennialContract.Grant($0) }))
-        } catch let failure as EngineFailure { throw Refused(failure, subject: .customer) }
+            return GrantList(items: grants.map { PerennialContract.Grant($0) })
+        }
     }
 
     @Sendable func history(
