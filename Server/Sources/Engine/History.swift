@@ -220,6 +220,8 @@ extension Fact.Statement {
         switch self {
         case .payment(let payment):
             var words = "\(payment.product), transaction \(payment.transaction), "
+            if payment.terms != .full { words += "\(payment.terms.rawValue), " }
+            if let offer = payment.offer { words += "\(offer.text), " }
             words += "from \(payment.from.minute)"
             if let until = payment.until { words += " until \(until.minute)" }
             if let revocation = payment.revocation {
