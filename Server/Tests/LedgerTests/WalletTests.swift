@@ -136,6 +136,12 @@ import Testing
                 at: Instant(milliseconds: 1))
             return Wallet(of: "gems", payments, spent > 0 ? [debit] : [], rules: rules)
         }
+        func timeline(of payment: Payment) -> Timeline {
+            let purchase = PurchaseID(payment.transaction, in: .production)
+            return Timeline(
+                of: purchase,
+                [Fact(about: purchase, attestedAt: payment.from, .payment(payment))])
+        }
         func steps(_ one: Wallet, _ other: Wallet) -> [String] {
             one.steps(to: other).map { "\($0.kind.rawValue) \($0.amount)" }
         }
@@ -149,6 +155,25 @@ import Testing
                 == ["wallet_restored 100"])
         #expect(steps(wallet(pack("a")), wallet(pack("a"), spent: 9)) == ["wallet_debited -9"])
         #expect(steps(wallet(pack("a"), spent: 9), wallet(pack("a"))) == ["wallet_adjusted 9"])
+        // What is kept credits nothing, whatever the rules say of it.
+        var kept = pack("k")
+        #expect(rules.currencies(of: timeline(of: kept)) == ["gems"])
+        kept.kind = .nonConsumable
+        #expect(rules.currencies(of: timeline(of: kept)) == [])
+        // Told otherwise than before.
+        var two = pack("a")
+        two.quantity = 2
+        #expect(steps(wallet(pack("a")), wallet(two)) == ["wallet_adjusted 100"])
+        // A refund that turns out to be of a part.
+        var half = pack("a", refunded: true)
+        half.revocation?.percentage = 50_000
+        #expect(
+            steps(wallet(pack("a", refunded: true)), wallet(half)) == ["wallet_restored 50"])
+        #expect(
+            steps(wallet(half), wallet(pack("a", refunded: true))) == ["wallet_clawed_back -50"])
+        // A refund that is dated before the purchase comes after it all the same.
+        half.revocation?.at = Instant(milliseconds: -5)
+        #expect(wallet(half).entries.map(\.balance) == [100, 50])
         // What comes late pays for what the refund of another could not take.
         #expect(
             steps(

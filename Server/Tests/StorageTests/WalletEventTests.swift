@@ -22,6 +22,12 @@ private func pack(
                 accountToken: token)))
 }
 
+private func inSandbox(_ fact: Fact) -> Fact {
+    Fact(
+        about: PurchaseID(fact.purchase.original, in: .sandbox), attestedAt: fact.attestedAt,
+        fact.statement)
+}
+
 private func packID(_ number: Int) -> PurchaseID {
     PurchaseID(TransactionID(rawValue: "\(number)"), in: .production)
 }
@@ -183,11 +189,18 @@ extension Store {
     func `another id that packs name brings them`(driver: Driver) async throws {
         try await driver.withStore(rules: rules) { store in
             try await store.hear(document(1), pack(1, token: token))
+            try await store.hear(document(2), inSandbox(pack(2, token: token)))
             try await store.transaction { tx in
                 _ = try tx.customer("anna", in: app, at: now)
                 try tx.addID(tokenID, to: "anna", in: app, at: now)
             }
-            #expect(try await store.told() == ["anna wallet_credited 100: 0 → 100"])
+            #expect(
+                try await store.told() == [
+                    "anna wallet_credited 100: 0 → 100", "anna wallet_credited 100: 0 → 100",
+                ])
+            #expect(
+                try await store.walletEvents().compactMap(\.entry.environment?.rawValue).sorted()
+                    == ["production", "production", "sandbox", "sandbox"])
             try await store.expectWholeLog()
         }
     }
@@ -227,11 +240,19 @@ extension Store {
                 try await store.link(number, to: CustomerID(rawValue: name))
             }
             try await store.spend(30, leaving: 70, by: "phone")
+            let other = inSandbox(pack(3))
+            try await store.hear(document(3), other)
+            try await store.transaction {
+                try $0.link(other.purchase, to: "phone", by: .device, in: app, at: now)
+            }
             try await store.transaction {
                 try $0.merge("phone", into: "anna", in: app, at: now)
             }
-            let last = try #require(try await store.walletEvents().last { _ in true }?.entry)
-            #expect(try await store.told().last == "anna wallet_adjusted 70: 100 → 170")
+            let last = try #require(try await store.walletEvents().last?.entry)
+            #expect(
+                try await store.told().suffix(2) == [
+                    "anna wallet_adjusted 70: 100 → 170", "anna wallet_adjusted 100: 0 → 100",
+                ])
             #expect(last.other == "phone" && last.cause == .request)
             try await store.expectWholeLog()
         }

@@ -155,6 +155,11 @@ import Testing
             #expect(try other.json["code"] == "idempotency_key_reused")
             let stranger = try await Self.spend(30, "oak", by: "ben", in: shop, key: "order-7")
             #expect(stranger.status == 422)
+            let elsewhere = try await Wire(base: shop.server.base, bearer: Shop.secretKey).send(
+                "POST", "/v1/customers/anna/wallets/seeds/debits?environment=sandbox",
+                body: Array(#"{"amount": 30, "reason": "oak"}"#.utf8),
+                headers: ["Idempotency-Key": "order-7"])
+            #expect(elsewhere.status == 422)
             #expect(try await Self.spend(30, "oak", by: "anna", in: shop).status == 200)
             #expect(try await Self.balance(of: "anna", in: shop) == 40)
             #expect(
