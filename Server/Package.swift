@@ -104,7 +104,8 @@ let package = Package(
                 "AppStoreClient", "AppStoreFormats", "AppStoreTrust", "Convergence", "Engine",
                 "HTTPServer",
                 "Ledger", "Simulator", "Storage", "StoragePostgres", "StorageSQLite",
-                contract, argumentParser, configuration, httpClient, hummingbird, logging, nioCore,
+                contract, crypto, argumentParser, configuration, httpClient, hummingbird, logging,
+                nioCore,
                 nioPosix, serviceLifecycle, yams,
             ],
             swiftSettings: strict),
@@ -159,7 +160,10 @@ let package = Package(
             ]),
         tests(
             "ProgramTests",
-            ["Program", "AppStoreClient", "Engine", "Ledger", "Storage", crypto, logging]),
+            [
+                "Program", "AppStoreClient", "AppStoreFormats", "Engine", "Ledger", "Storage",
+                crypto, logging,
+            ]),
         tests("ConvergenceTests", ["Convergence", "Simulator"]),
         tests(
             "Stories",

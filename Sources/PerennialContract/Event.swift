@@ -45,6 +45,8 @@ public struct Event: Hashable, Sendable, Codable {
     public var grant: Grant?
     /// What does not renew and will be over soon; of `term_ending` only.
     public var term: TermEnding?
+    /// What went into a wallet or out of it.
+    public var wallet: WalletMovement?
     public var cause: Cause
 
     /// By what we know of it.
@@ -79,7 +81,8 @@ public struct Event: Hashable, Sendable, Codable {
         productID: String? = nil, transactionID: String? = nil, ownership: Ownership? = nil,
         before: PurchaseCondition? = nil, after: PurchaseCondition? = nil, money: Money? = nil,
         why: String? = nil, offer: RedeemedOffer? = nil, nextProductID: String? = nil,
-        nextPrice: Money? = nil, grant: Grant? = nil, term: TermEnding? = nil, cause: Cause
+        nextPrice: Money? = nil, grant: Grant? = nil, term: TermEnding? = nil,
+        wallet: WalletMovement? = nil, cause: Cause
     ) {
         self.id = id
         self.sequence = sequence
@@ -105,6 +108,7 @@ public struct Event: Hashable, Sendable, Codable {
         self.nextPrice = nextPrice
         self.grant = grant
         self.term = term
+        self.wallet = wallet
         self.cause = cause
     }
 
@@ -133,6 +137,7 @@ public struct Event: Hashable, Sendable, Codable {
         case nextPrice = "next_price"
         case grant
         case term
+        case wallet
         case cause
     }
 
@@ -163,6 +168,7 @@ public struct Event: Hashable, Sendable, Codable {
         try members.encode(nextPrice, forKey: .nextPrice)
         try members.encode(grant, forKey: .grant)
         try members.encode(term, forKey: .term)
+        try members.encode(wallet, forKey: .wallet)
         try members.encode(cause, forKey: .cause)
     }
 }

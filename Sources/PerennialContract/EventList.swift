@@ -71,6 +71,11 @@ public struct EventType: RawRepresentable, Hashable, Sendable, Codable {
     public static let consumptionAsked = Self(rawValue: "consumption_asked")
     public static let consumptionAnswered = Self(rawValue: "consumption_answered")
     public static let consumptionUnanswered = Self(rawValue: "consumption_unanswered")
+    public static let walletCredited = Self(rawValue: "wallet_credited")
+    public static let walletDebited = Self(rawValue: "wallet_debited")
+    public static let walletClawedBack = Self(rawValue: "wallet_clawed_back")
+    public static let walletRestored = Self(rawValue: "wallet_restored")
+    public static let walletAdjusted = Self(rawValue: "wallet_adjusted")
 
     /// All that this version of the server says.
     public static let known: [EventType] = [
@@ -82,6 +87,7 @@ public struct EventType: RawRepresentable, Hashable, Sendable, Codable {
         billingFailed, graceBegan, graceEnded, retryBegan, accessUnconfirmed, expired, periodBegan,
         accessChanged, linked, moved, customerMerged, aliasAdded, movedAway, unlinked, shared,
         shareEnded, blocked, unblocked, customerErased, granted, grantEnded,
-        termEnding, consumptionAsked, consumptionAnswered, consumptionUnanswered,
+        termEnding, consumptionAsked, consumptionAnswered, consumptionUnanswered, walletCredited,
+        walletDebited, walletClawedBack, walletRestored, walletAdjusted,
     ]
 }

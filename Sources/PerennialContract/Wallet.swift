@@ -51,6 +51,55 @@ public struct Debit: Hashable, Sendable, Codable {
     }
 }
 
+/// What went into a wallet or out of it, as an event tells it.
+public struct WalletMovement: Hashable, Sendable, Codable {
+    public var currency: String
+    /// Signed.
+    public var amount: Int64
+    /// The balance that was told last; 0 where none was.
+    public var before: Int64
+    public var after: Int64
+    /// Of a debit only, and so are those that follow.
+    public var debitID: String?
+    public var reason: String?
+    /// By which the app's server named the debit; nil where it did not.
+    public var idempotencyKey: String?
+
+    public init(
+        currency: String, amount: Int64, before: Int64, after: Int64, debitID: String? = nil,
+        reason: String? = nil, idempotencyKey: String? = nil
+    ) {
+        self.currency = currency
+        self.amount = amount
+        self.before = before
+        self.after = after
+        self.debitID = debitID
+        self.reason = reason
+        self.idempotencyKey = idempotencyKey
+    }
+
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case currency
+        case amount
+        case before
+        case after
+        case debitID = "debit_id"
+        case reason
+        case idempotencyKey = "idempotency_key"
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var members = encoder.container(keyedBy: CodingKeys.self)
+        try members.encode(currency, forKey: .currency)
+        try members.encode(amount, forKey: .amount)
+        try members.encode(before, forKey: .before)
+        try members.encode(after, forKey: .after)
+        try members.encode(debitID, forKey: .debitID)
+        try members.encode(reason, forKey: .reason)
+        try members.encode(idempotencyKey, forKey: .idempotencyKey)
+    }
+}
+
 /// What `GET /v1/customers/{id}/wallets/{currency}` answers: all that went in and out, the latest
 /// first.
 public struct WalletStatement: Hashable, Sendable, Codable {

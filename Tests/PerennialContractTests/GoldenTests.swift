@@ -89,7 +89,15 @@ import Testing
                 at: Timestamp(milliseconds: 1_795_694_400_000),
                 knownAt: Timestamp(milliseconds: 1_795_694_400_000), customerID: "anna",
                 customerSequence: 4, otherCustomerID: "device-1", cause: .init(kind: "request")),
-        ], nextCursor: "13")
+            Event(
+                id: "evt_14", sequence: 14, type: .walletDebited,
+                at: Timestamp(milliseconds: 1_795_694_400_000),
+                knownAt: Timestamp(milliseconds: 1_795_694_400_000), customerID: "anna",
+                customerSequence: 5, environment: .production,
+                wallet: WalletMovement(
+                    currency: "seeds", amount: -30, before: 100, after: 70, debitID: "d7",
+                    reason: "an oak", idempotencyKey: "order-7"), cause: .init(kind: "request")),
+        ], nextCursor: "14")
 
     @Test func `events are written as the golden file`() throws {
         try check(Self.events, against: "events")

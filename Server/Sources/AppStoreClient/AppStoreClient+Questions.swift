@@ -58,6 +58,19 @@ extension AppStoreClient {
             revision: try answer.required("revision"), hasMore: answer["hasMore"]?.bool ?? false)
     }
 
+    /// The transactions of an order, by the number that stands in the customer's mail, each signed:
+    /// "Look Up Order ID". Empty where there is no such order of this app. Only production knows
+    /// orders.
+    package func transactions(ofOrder id: String) async throws(AppStoreFailure) -> [String] {
+        let path = "/inApps/v1/lookup/\(try Self.checked(id))"
+        let answer = try await json(.order, path, in: .production)
+        switch answer["status"]?.integer {
+        case 0: return try answer.requiredTexts("signedTransactions")
+        case 1: return []
+        default: throw .unreadable("status is neither 0 nor 1")
+        }
+    }
+
     /// Which store knows a transaction: production is asked first, then the sandbox. It never
     /// changes, so that whoever asked remembers it.
     ///

@@ -5,6 +5,7 @@ package enum Endpoint: String, CaseIterable, Hashable, Sendable, CustomStringCon
     case transaction
     case statuses
     case history
+    case order
     case notificationHistory = "notification_history"
     case testRequest = "test_request"
     case testStatus = "test_status"
@@ -15,7 +16,7 @@ package enum Endpoint: String, CaseIterable, Hashable, Sendable, CustomStringCon
 
     var method: String {
         switch self {
-        case .transaction, .statuses, .history, .testStatus: "GET"
+        case .transaction, .statuses, .history, .order, .testStatus: "GET"
         case .notificationHistory, .testRequest: "POST"
         case .consumption, .renewalExtension: "PUT"
         }
@@ -27,6 +28,7 @@ package enum Endpoint: String, CaseIterable, Hashable, Sendable, CustomStringCon
         switch self {
         case .transaction, .statuses, .history, .notificationHistory, .consumption: 50
         case .renewalExtension: 20
+        case .order: 10
         case .testRequest, .testStatus: 1
         }
     }

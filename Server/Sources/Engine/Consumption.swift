@@ -163,8 +163,8 @@ extension StoreTransaction {
     ) throws -> ConsumptionAnswer? {
         let environment = question.purchase.environment
         guard let own = try timeline(of: question.purchase, in: app.id) else { return nil }
-        let token = own.accountToken.map(CustomerID.init(rawValue:))
-        guard let owner = try link(of: question.purchase, in: app.id)?.customer ?? token,
+        let owner = try link(of: question.purchase, in: app.id)?.customer
+        guard let owner = try holder(owner, token: own.accountToken, in: app.id),
             let known = try customer(known: owner, in: app.id),
             let consent = try consent(of: known.customer, in: app.id), consent.isGiven,
             let payment = own.periods.map(\.payment).first(where: {

@@ -132,14 +132,7 @@ extension StoreTransaction {
                     with: customer, in: app.id, environment: environment)
             }
         }
-        // A purchase that is nobody's, and carries a token that is an id of theirs, answers for
-        // them without being linked; but not for somebody who was erased and came again.
-        for id in ids where id.canBeAccountToken {
-            let named = try unlinkedTimelines(
-                token: id.rawValue.lowercased(), in: app.id, environment: environment)
-            if !named.isEmpty, try !isErased(id.hash, in: app.id) { timelines += named }
-        }
-        return timelines
+        return timelines + (try namedTimelines(ids, in: app.id, environment: environment))
     }
 
     private func grants(
@@ -168,11 +161,6 @@ extension StoreTransaction {
             throw EngineFailure.tooMuch(what: "ids of one customer", limit: Engine.idsMax)
         }
     }
-}
-
-extension CustomerID {
-    /// Account tokens are UUIDs: no other id needs to be looked for among them.
-    fileprivate var canBeAccountToken: Bool { rawValue.utf8.count == 36 }
 }
 
 extension AppSettings {

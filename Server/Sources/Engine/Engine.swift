@@ -43,7 +43,10 @@ package struct Engine: Sendable {
             rules: StoreRules(
                 checks: asking.rules,
                 access: Dictionary(uniqueKeysWithValues: apps.map { ($0.id, $0.rules) }),
-                reminding: Set(apps.filter(\.terms.hasReminders).map(\.id))))
+                reminding: Set(apps.filter(\.terms.hasReminders).map(\.id)),
+                wallets: Dictionary(
+                    uniqueKeysWithValues: apps.filter { !$0.wallets.all.isEmpty }
+                        .map { ($0.id, $0.wallets) }), erasedHash: { $0.hash }))
         self.asking = asking
         self.forwarding = forwarding
         self.signers = signers

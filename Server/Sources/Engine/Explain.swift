@@ -26,6 +26,10 @@ extension Engine {
             lines += Explanation.lines(
                 of: app.terms.reminders(of: state.terms), told: told, at: now)
             lines += Explanation.lines(of: tx.shelf(of: state, in: app))
+            lines += Explanation.lines(
+                of: app.offers.answers(
+                    for: state.purchases.map(\.timeline), at: now, rules: app.rules))
+            lines += Explanation.lines(of: app.tokens, for: state)
             for purchase in state.purchases {
                 let link = try tx.link(of: purchase.timeline.purchase, in: appID)
                 let facts = try tx.facts(about: purchase.timeline.purchase, in: appID)
@@ -75,6 +79,7 @@ private enum Explanation {
         if let money = change.money { line += "  \(money.text)" }
         if let grant = change.grant { line += "  \(grant.entitlement)" }
         if let ending = change.ending { line += "  \(ending.text)" }
+        if let wallet = change.wallet { line += "  \(wallet.text)" }
         if let why = change.why { line += "  (\(why.rawValue))" }
         if let other = event.entry.other { line += "  \(other)" }
         if case .document(let id) = event.entry.cause {
@@ -133,6 +138,24 @@ private enum Explanation {
         }
     }
 
+    /// Offers that are shown.
+    private static let offersMax = 10
+
+    static func lines(of offers: [OfferAnswer]) -> [String] {
+        offers.prefix(offersMax).map { offer in
+            let name = offer.id.map { " \($0)" } ?? ""
+            return "offer \(offer.product), \(offer.kind.rawValue)\(name): "
+                + "\(offer.why.isEligible ? "open" : "shut"). \(offer.why.sentence)"
+        }
+    }
+
+    static func lines(of tokens: TokenRules?, for state: CustomerState) -> [String] {
+        guard let tokens else { return [] }
+        let open = state.entitlements.filter(\.value.isOpen).keys.sorted().map(\.rawValue)
+        let what = open.isEmpty ? "nothing" : open.joined(separator: ", ")
+        return ["token: \(what), for \(tokens.life.components.seconds / 60) minutes"]
+    }
+
     /// The last entries that are shown.
     private static let walletEntriesMax = 10
 
@@ -176,7 +199,7 @@ private enum Explanation {
         var line =
             "  \(period.from.minute) – \(period.end?.minute ?? "for ever")  \(period.product)"
         line += "  \(payment.terms.rawValue)"
-        if let offer = payment.offer { line += "  \(text(of: offer))" }
+        if let offer = payment.offer { line += "  \(offer.text)" }
         if payment.quantity > 1 { line += "  \(payment.quantity) of them" }
         if let price = payment.price { line += "  \(price.text)" }
         if let promise = payment.commitment {
@@ -184,10 +207,6 @@ private enum Explanation {
         }
         if payment.ownership != .purchased { line += "  \(payment.ownership.rawValue)" }
         return line + fate(of: period)
-    }
-
-    private static func text(of offer: Offer) -> String {
-        "\(offer.kind.rawValue) offer" + (offer.id.map { " \($0)" } ?? "")
     }
 
     private static func fate(of period: Timeline.Period) -> String {
@@ -209,7 +228,7 @@ private enum Explanation {
         if value.isRetrying { line += ", trying to collect" }
         if let grace = value.graceUntil { line += ", grace until \(grace.minute)" }
         if let ending = value.ending { line += ", ending: \(ending.rawValue)" }
-        if let offer = value.offer { line += ", with \(text(of: offer))" }
+        if let offer = value.offer { line += ", with \(offer.text)" }
         if let rise = value.priceRise { line += ", higher price: \(rise.rawValue)" }
         if value.commitmentRenews == false { line += ", no promise after this" }
         return line
@@ -226,6 +245,11 @@ private enum Explanation {
         return "    \(document)  \(source.kind) \(origin), received "
             + "\(source.receivedAt.minute): \(subject), attested \(source.fact.attestedAt)"
     }
+}
+
+extension Offer {
+    /// `promotional offer stay`.
+    var text: String { "\(kind.rawValue) offer" + (id.map { " \($0)" } ?? "") }
 }
 
 extension TermEnding {

@@ -65,7 +65,7 @@ extension StoreTransaction {
         }
         let events = try lastEvents(of: ids, in: app.id, limit: Engine.historyEventsMax)
         lines += events.filter {
-            $0.entry.purchase.map { $0.environment == state.environment } ?? true
+            $0.entry.environment.map { $0 == state.environment } ?? true
         }.map(HistoryLine.init)
         return lines.enumerated().sorted {
             ($0.element.at, $0.offset) < ($1.element.at, $1.offset)
@@ -183,6 +183,7 @@ extension HistoryLine {
         if let ending = change.ending {
             sentence += ", \(ending.daysBefore) days before \(ending.until.minute)"
         }
+        if let wallet = change.wallet { sentence += ", \(wallet.text)" }
         if let other = event.entry.other { sentence += ", \(other)" }
         if change.before != change.after {
             let before = change.before?.state?.rawValue ?? "nothing"
@@ -192,6 +193,13 @@ extension HistoryLine {
         self.init(
             at: event.entry.toldAt, kind: .event, sentence: sentence + ".",
             purchase: event.entry.purchase, reference: "evt_\(event.sequence)")
+    }
+}
+
+extension WalletChange {
+    /// `-30 seeds, from 100 to 70`.
+    var text: String {
+        "\(amount < 0 ? "" : "+")\(amount) \(currency), from \(before) to \(after)"
     }
 }
 
@@ -212,6 +220,8 @@ extension Fact.Statement {
         switch self {
         case .payment(let payment):
             var words = "\(payment.product), transaction \(payment.transaction), "
+            if payment.terms != .full { words += "\(payment.terms.rawValue), " }
+            if let offer = payment.offer { words += "\(offer.text), " }
             words += "from \(payment.from.minute)"
             if let until = payment.until { words += " until \(until.minute)" }
             if let revocation = payment.revocation {

@@ -14,6 +14,7 @@ package struct FoundCustomer: Hashable, Sendable {
     package enum Means: String, Hashable, Sendable {
         case id
         case transaction = "transaction_id"
+        case order = "order_id"
     }
 }
 
@@ -28,7 +29,7 @@ extension Engine {
     package static let queryBytesMax = 255
 
     /// Looks for customers by an id of theirs, or by a number of a transaction: the first of a
-    /// purchase, or, where the store can be asked, any.
+    /// purchase, or, where the store can be asked, any, and that of an order.
     package func customers(
         like query: String, app appID: AppID
     ) async throws(EngineFailure) -> [FoundCustomer] {
@@ -36,51 +37,71 @@ extension Engine {
         guard query.utf8.count <= Self.queryBytesMax else {
             throw .tooMuch(what: "bytes of a query", limit: Self.queryBytesMax)
         }
-        let found = try await found(query, original: query, in: appID)
-        guard found.isEmpty, query.allSatisfy({ $0.isASCII && $0.isNumber }), !query.isEmpty,
-            let original = await original(of: query, in: appID)
-        else { return found }
-        return try await self.found(query, original: original, in: appID)
+        let found = try await reading { tx in
+            let known = try tx.customer(known: CustomerID(rawValue: query), in: appID)
+            return try (known.map { [FoundCustomer(customer: $0, purchase: nil, by: .id)] } ?? [])
+                + tx.owners(of: [query], in: appID, by: .transaction)
+        }
+        guard found.isEmpty else { return found }
+        let (originals, means) = await originals(behind: query, in: appID)
+        return try await reading { tx in try tx.owners(of: originals, in: appID, by: means) }
     }
 
-    private func found(
-        _ query: String, original: String, in app: AppID
-    ) async throws(EngineFailure) -> [FoundCustomer] {
-        try await reading { tx in
-            var found: [FoundCustomer] = []
-            if let known = try tx.customer(known: CustomerID(rawValue: query), in: app) {
-                found.append(FoundCustomer(customer: known, purchase: nil, by: .id))
-            }
-            for environment in Environment.allCases {
-                let purchase = PurchaseID(TransactionID(rawValue: original), in: environment)
-                guard try tx.timeline(of: purchase, in: app) != nil else { continue }
-                let owner = try tx.link(of: purchase, in: app)?.customer
-                found.append(
-                    FoundCustomer(
-                        customer: try owner.flatMap { try tx.customer(known: $0, in: app) },
-                        purchase: purchase, by: .transaction))
-            }
-            return found
+    /// What the store says of a number that we do not know: that of any transaction of a chain, or
+    /// of the order in the customer's mail.
+    private func originals(
+        behind query: String, in app: AppID
+    ) async -> ([String], FoundCustomer.Means) {
+        if !query.isEmpty, query.allSatisfy({ $0.isASCII && $0.isNumber }) {
+            return (await original(of: query, in: app).map { [$0] } ?? [], .transaction)
         }
+        guard let order = Self.orderNumber(query) else { return ([], .order) }
+        return (await originals(ofOrder: order, in: app), .order)
+    }
+
+    /// In the letters that the store uses. Nil for what is no order's number: the store is told of
+    /// nothing else that somebody looks for.
+    package static func orderNumber(_ text: String) -> String? {
+        guard text.wholeMatch(of: #/[Mm][0-9A-Za-z]{7,14}/#) != nil, text.contains(/[0-9]/) else {
+            return nil
+        }
+        return text.uppercased()
     }
 
     /// The first transaction of the chain that another belongs to, by the store's answer. Nil where
     /// it cannot be asked, does not answer, or does not know it: then nothing is found.
     private func original(of transaction: String, in app: AppID) async -> String? {
+        await originals(in: app) { store in
+            let environment = try await store.whereKnown(transaction)
+            return [try await store.transaction(transaction, in: environment)]
+        }.first
+    }
+
+    /// The same of all transactions of an order.
+    private func originals(ofOrder order: String, in app: AppID) async -> [String] {
+        await originals(in: app) { store in try await store.transactions(ofOrder: order) }
+    }
+
+    private func originals(
+        in app: AppID, _ ask: (AppStoreClient) async throws -> [String]
+    ) async -> [String] {
         guard let store = asking.appStore(app), let verifier = verifiers[app],
             let settings = apps[app]
-        else { return nil }
+        else { return [] }
         do {
-            let environment = try await store.whereKnown(transaction)
-            let signed = Array(try await store.transaction(transaction, in: environment).utf8)
-            let outcome = await verifier.transaction(
-                signed, for: settings.identity, at: AppStoreDate(now()))
-            return try trusted(outcome).payload.originalTransactionId
+            var originals: [String] = []
+            for signed in try await ask(store) {
+                let outcome = await verifier.transaction(
+                    Array(signed.utf8), for: settings.identity, at: AppStoreDate(now()))
+                let original = try trusted(outcome).payload.originalTransactionId
+                if let original, !originals.contains(original) { originals.append(original) }
+            }
+            return originals
         } catch {
             logger.notice(
                 "The App Store did not help to find a transaction.",
                 metadata: ["app": .string(app.rawValue), "error": "\(error)"])
-            return nil
+            return []
         }
     }
 
@@ -107,6 +128,27 @@ extension Engine {
                 hashes: person.ids.map(\.hash), in: appID, at: now)
             return Erased(purchases: count)
         }
+    }
+}
+
+extension StoreTransaction {
+    /// Who has purchases, by the numbers of their first transactions.
+    fileprivate func owners(
+        of originals: [String], in app: AppID, by means: FoundCustomer.Means
+    ) throws -> [FoundCustomer] {
+        var found: [FoundCustomer] = []
+        for original in originals {
+            for environment in Environment.allCases {
+                let purchase = PurchaseID(TransactionID(rawValue: original), in: environment)
+                guard try timeline(of: purchase, in: app) != nil else { continue }
+                let owner = try link(of: purchase, in: app)?.customer
+                found.append(
+                    FoundCustomer(
+                        customer: try owner.flatMap { try customer(known: $0, in: app) },
+                        purchase: purchase, by: means))
+            }
+        }
+        return found
     }
 }
 

@@ -13,13 +13,15 @@ extension Engine {
     /// however many servers look, and whenever they stop. What could not be told in time is told
     /// late, but never from the end on.
     func tellReminders(of app: AppSettings) async throws(EngineFailure) -> Int {
+        let isNew = !reminding.hasBegun(app.id)
+        // Where nobody is told anything one look is enough: at what the last configuration left.
+        guard isNew || app.terms.hasReminders else { return 0 }
         let now = now()
         let rules = app.reminderRules
-        let isNew = !reminding.hasBegun(app.id)
         let (isDue, begins) = try await reading { tx -> (Bool, Bool) in
             let standing = try tx.reminderStanding(of: app.id)
             guard (standing?.rules ?? "") == rules else { return (isNew, isNew) }
-            guard app.terms.hasReminders, let standing else { return (false, false) }
+            guard let standing else { return (false, false) }
             let isDue = try standing.isSweeping || tx.hasDueTermWatches(of: app.id, dueBy: now)
             return (isDue, false)
         }

@@ -139,7 +139,7 @@ extension StoreTransaction {
         let debit = Debit(
             id: name, currency: currency, amount: order.amount, reason: order.reason, at: at)
         let kept = KeptDebit(debit, of: owner, in: environment, balance: balance - order.amount)
-        try add(kept, in: app.id)
+        try spend(kept, key: order.key, in: app.id, at: now)
         return .success(kept)
     }
 }

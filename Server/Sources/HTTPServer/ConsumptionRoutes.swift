@@ -10,29 +10,23 @@ extension PerennialServer {
     @Sendable func consumption(
         _ request: Request, _ context: ServerContext, _ holder: KeyHolder
     ) async throws -> Response {
-        let id = try Self.customerID(in: context)
-        let environment = try Self.environment(in: request)
-        do {
-            let state = try await engine.consumption(
-                of: id, app: holder.app, environment: environment)
-            return try Answers.ok(ConsumptionOverview(state))
-        } catch let failure as EngineFailure { throw Refused(failure, subject: .customer) }
+        try await answer(request, context) { id, environment in
+            ConsumptionOverview(
+                try await engine.consumption(of: id, app: holder.app, environment: environment))
+        }
     }
 
     @Sendable func putConsumption(
         _ request: Request, _ context: ServerContext, _ holder: KeyHolder
     ) async throws -> Response {
-        let id = try Self.customerID(in: context)
-        let environment = try Self.environment(in: request)
-        let asked = try await request.value(ConsumptionRequest.self, max: reportBytesMax)
-        let report = ConsumptionReport(
-            isConsentGiven: asked.consented, hadSample: asked.sampleContentProvided,
-            uses: try (asked.purchases ?? []).map(Self.use))
-        do {
-            let state = try await engine.put(
-                report, of: id, app: holder.app, environment: environment)
-            return try Answers.ok(ConsumptionOverview(state))
-        } catch let failure as EngineFailure { throw Refused(failure, subject: .customer) }
+        try await answer(request, context) { id, environment in
+            let asked = try await request.value(ConsumptionRequest.self, max: reportBytesMax)
+            let report = ConsumptionReport(
+                isConsentGiven: asked.consented, hadSample: asked.sampleContentProvided,
+                uses: try (asked.purchases ?? []).map(Self.use))
+            return ConsumptionOverview(
+                try await engine.put(report, of: id, app: holder.app, environment: environment))
+        }
     }
 
     private static func use(_ told: PerennialContract.PurchaseUse) throws -> Ledger.PurchaseUse {

@@ -62,7 +62,7 @@ extension PerennialContract.Event {
             customerSequence: event.customerSequence, otherCustomerID: entry.other?.rawValue,
             accountToken: entry.accountToken, purchaseID: entry.purchase?.description,
             originalTransactionID: entry.purchase?.original.rawValue,
-            environment: entry.purchase.map { StoreEnvironment($0.environment) },
+            environment: entry.environment.map { StoreEnvironment($0) },
             productID: change.product?.rawValue, transactionID: change.transaction?.rawValue,
             ownership: change.ownership.map { PerennialContract.Ownership($0) },
             before: change.before.map { PurchaseCondition($0) },
@@ -73,7 +73,16 @@ extension PerennialContract.Event {
             nextPrice: change.nextPrice.map { PerennialContract.Money($0) },
             grant: change.grant.map { PerennialContract.Grant($0) },
             term: change.ending.map { PerennialContract.TermEnding($0) },
-            cause: Cause(entry.cause))
+            wallet: change.wallet.map { WalletMovement($0) }, cause: Cause(entry.cause))
+    }
+}
+
+extension WalletMovement {
+    fileprivate init(_ change: WalletChange) {
+        self.init(
+            currency: change.currency.rawValue, amount: change.amount, before: change.before,
+            after: change.after, debitID: change.debit?.rawValue, reason: change.reason,
+            idempotencyKey: change.key)
     }
 }
 

@@ -49,7 +49,6 @@ enum OpenAPI {
               }
             },
             "responses": {
-        \(consumptionResponse),
               "customer": {
                 "description": "The customer as they are now.",
                 "content": {

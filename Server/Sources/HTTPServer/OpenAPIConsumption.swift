@@ -1,56 +1,16 @@
 /// What the App Store is told where a customer wishes to have the money back.
 extension OpenAPI {
     static let consumptionPaths = """
-            "/v1/customers/{id}/consumption": {
-              "get": {
-                "operationId": "consumption",
-                "summary": "Consent, and what the App Store asked and was told",
-                "description": "Needs a secret key.",
-                "security": [{ "key": [] }],
-                "parameters": [
-                  { "$ref": "#/components/parameters/customer" },
-                  { "$ref": "#/components/parameters/environment" }
-                ],
-                "responses": {
-                  "200": { "$ref": "#/components/responses/consumption" },
-                  "default": { "$ref": "#/components/responses/problem" }
-                }
-              },
-              "put": {
-                "operationId": "putConsumption",
-                "summary": "Say whether a customer agreed, and how purchases were used",
-                "description": "Needs a secret key. Harmless to repeat. Open requests of the App \
-        Store are looked at again.",
-                "security": [{ "key": [] }],
-                "parameters": [
-                  { "$ref": "#/components/parameters/customer" },
-                  { "$ref": "#/components/parameters/environment" }
-                ],
-                "requestBody": {
-                  "required": true,
-                  "content": {
-                    "application/json": {
-                      "schema": { "$ref": "#/components/schemas/ConsumptionRequest" }
-                    }
-                  }
-                },
-                "responses": {
-                  "200": { "$ref": "#/components/responses/consumption" },
-                  "default": { "$ref": "#/components/responses/problem" }
-                }
-              }
-            }
-        """
-
-    static let consumptionResponse = """
-              "consumption": {
-                "description": "As it is now.",
-                "content": {
-                  "application/json": {
-                    "schema": { "$ref": "#/components/schemas/ConsumptionOverview" }
-                  }
-                }
-              }
+        "/v1/customers/{id}/consumption": {
+        \(operation(
+            "get", "consumption", "Consent, and what the App Store asked and was told", secret,
+            parameters: ["customer", "environment"], answers: "ConsumptionOverview")),
+        \(operation(
+            "put", "putConsumption", "Say whether a customer agreed, and how purchases were used",
+            "\(secret) Harmless to repeat. Open requests of the App Store are looked at again.",
+            parameters: ["customer", "environment"], takes: "ConsumptionRequest",
+            answers: "ConsumptionOverview"))
+        }
         """
 
     static let consumptionSchemas = """

@@ -20,7 +20,7 @@ extension OpenAPI {
         "customer_sequence", "other_customer_id", "account_token", "purchase_id", \
         "original_transaction_id", "environment", "product_id", "transaction_id", "ownership", \
         "before", "after", "money", "why", "offer", "next_product_id", "next_price", \
-        "grant", "term", "cause"],
+        "grant", "term", "wallet", "cause"],
                 "properties": {
                   "id": { "type": "string", "description": "The same whenever it is told." },
                   "sequence": {
@@ -93,7 +93,30 @@ extension OpenAPI {
                     "description": "What does not renew and will be over soon.",
                     "anyOf": [{ "$ref": "#/components/schemas/TermEnding" }, { "type": "null" }]
                   },
+                  "wallet": {
+                    "description": "What went into a wallet or out of it.",
+                    "anyOf": [
+                      { "$ref": "#/components/schemas/WalletMovement" }, { "type": "null" }
+                    ]
+                  },
                   "cause": { "$ref": "#/components/schemas/Cause" }
+                }
+              },
+              "WalletMovement": {
+                "type": "object",
+                "required": ["currency", "amount", "before", "after", "debit_id", "reason", \
+        "idempotency_key"],
+                "properties": {
+                  "currency": { "type": "string" },
+                  "amount": { "type": "integer", "description": "Signed." },
+                  "before": {
+                    "type": "integer",
+                    "description": "The balance that was told last; 0 where none was."
+                  },
+                  "after": { "type": "integer" },
+                  "debit_id": { "type": ["string", "null"] },
+                  "reason": { "type": ["string", "null"] },
+                  "idempotency_key": { "type": ["string", "null"] }
                 }
               },
               "TermEnding": {

@@ -33,7 +33,7 @@ extension OpenAPI {
             """
     }
 
-    private static let secret = "Only with a secret key."
+    static let secret = "Only with a secret key."
 
     static let identityPaths = """
         "/v1/purchases/preview": {
@@ -45,8 +45,9 @@ extension OpenAPI {
         },
         "/v1/customers": {
         \(operation(
-            "get", "findCustomers", "Find customers by an id, or the number of a transaction",
-            secret, parameters: ["query"], answers: "CustomerList"))
+            "get", "findCustomers",
+            "Find customers by an id, or the number of a transaction or order", secret,
+            parameters: ["query"], answers: "CustomerList"))
         },
         "/v1/customers/{id}/transfers": {
         \(operation(
@@ -116,7 +117,10 @@ extension OpenAPI {
 
     private static let parameters: [(id: String, name: String, place: String, text: String)] = [
         ("proof", "Perennial-Customer-Proof", "header", "Where the app's configuration wants one."),
-        ("query", "query", "query", "An id of a customer, or the number of a transaction."),
+        (
+            "query", "query", "query",
+            "An id of a customer, or the number of a transaction, or of the order in their mail."
+        ),
         ("transfer", "transfer_id", "path", "As GET …/transfers lists it."),
         ("purchase", "original_transaction_id", "path", "Of the purchase's first transaction."),
         ("grant", "grant_id", "path", "As GET …/grants lists it."),

@@ -99,6 +99,18 @@ extension PerennialServer {
         }
     }
 
+    /// Answers with what is so of a customer, and in which environment.
+    func answer<Answer: Encodable>(
+        _ request: Request, _ context: ServerContext,
+        _ body: (CustomerID, Ledger.Environment) async throws -> Answer
+    ) async throws -> Response {
+        let id = try Self.customerID(in: context)
+        let environment = try Self.environment(in: request)
+        do {
+            return try Answers.ok(try await body(id, environment))
+        } catch let failure as EngineFailure { throw Refused(failure, subject: .customer) }
+    }
+
     static func customerID(in context: ServerContext) throws -> CustomerID {
         let segment = context.parameters.get("id")
         // Most ids are plain; Foundation takes longer to see that than all else takes.

@@ -45,13 +45,11 @@ extension PerennialServer {
     @Sendable func grants(
         _ request: Request, _ context: ServerContext, _ holder: KeyHolder
     ) async throws -> Response {
-        let id = try Self.customerID(in: context)
-        let environment = try Self.environment(in: request)
-        do {
+        try await answer(request, context) { id, environment in
             let grants = try await engine.grants(
                 of: id, app: holder.app, environment: environment)
-            return try Answers.ok(GrantList(items: grants.map { PerennialContract.Grant($0) }))
-        } catch let failure as EngineFailure { throw Refused(failure, subject: .customer) }
+            return GrantList(items: grants.map { PerennialContract.Grant($0) })
+        }
     }
 
     @Sendable func history(
@@ -80,7 +78,8 @@ extension PerennialServer {
         guard let query = request.uri.queryParameters["query"], !query.isEmpty else {
             throw Refused(
                 .requestNotUnderstood, "Nothing is looked for.",
-                remedy: "Add ?query= with an id of a customer, or the number of a transaction.")
+                remedy: "Add ?query= with an id of a customer, or the number of a transaction or "
+                    + "an order.")
         }
         do {
             let found = try await engine.customers(like: String(query), app: holder.app)

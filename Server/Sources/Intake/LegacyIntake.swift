@@ -40,11 +40,12 @@ extension Intake {
         return kinds
     }
 
-    /// Newsstand's free subscriptions give nothing that was paid for: of a kind we do not know.
+    /// Newsstand's free subscriptions never end and can be restored: so they are had like what is
+    /// bought to keep.
     private static func kind(of purchase: InAppReceipt) -> ProductKind? {
         purchase[.kind]?.integer.map { number in
             switch ReceiptProductKind(rawValue: number) {
-            case .nonConsumable: .nonConsumable
+            case .nonConsumable, .freeSubscription: .nonConsumable
             case .consumable: .consumable
             case .nonRenewing: .nonRenewing
             case .autoRenewable: .autoRenewable

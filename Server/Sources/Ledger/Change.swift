@@ -25,6 +25,8 @@ package struct Change: Hashable, Sendable {
     package var grant: Grant?
     /// What will be over soon; for ``Kind/termEnding`` only.
     package var ending: TermEnding?
+    /// What went into a wallet or out of it.
+    package var wallet: WalletChange?
 
     package enum Kind: String, Hashable, Sendable, CaseIterable {
         // A payment, or what is had without one.
@@ -108,6 +110,17 @@ package struct Change: Hashable, Sendable {
         case consumptionAnswered = "consumption_answered"
         /// It was told nothing, by policy, for want of consent, or because it could not be reached.
         case consumptionUnanswered = "consumption_unanswered"
+
+        // What is used up.
+        /// A purchase was put into a wallet.
+        case walletCredited = "wallet_credited"
+        case walletDebited = "wallet_debited"
+        /// A refund took something out.
+        case walletClawedBack = "wallet_clawed_back"
+        /// A refund took it no more, or less.
+        case walletRestored = "wallet_restored"
+        /// Whatever else changed a balance.
+        case walletAdjusted = "wallet_adjusted"
     }
 
     package enum Why: String, Hashable, Sendable, CaseIterable {

@@ -6,6 +6,13 @@ package struct TermReminder: Hashable, Sendable {
     /// Of the term that ends last.
     package var purchase: PurchaseID
     package var payment: Payment
+
+    package init(ending: TermEnding, dueAt: Instant, purchase: PurchaseID, payment: Payment) {
+        self.ending = ending
+        self.dueAt = dueAt
+        self.purchase = purchase
+        self.payment = payment
+    }
 }
 
 /// The end of terms that follow each other without a gap, so many days ahead of it.

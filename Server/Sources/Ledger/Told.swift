@@ -118,7 +118,8 @@ extension Change.Kind {
             .priceIncreaseAgreed, .linked, .moved, .customerMerged, .aliasAdded,
             .movedAway, .unlinked, .shared, .shareEnded, .blocked, .unblocked, .customerErased,
             .granted, .grantEnded, .termEnding, .consumptionAsked, .consumptionAnswered,
-            .consumptionUnanswered:
+            .consumptionUnanswered, .walletCredited, .walletDebited, .walletClawedBack,
+            .walletRestored, .walletAdjusted:
             0
         }
     }

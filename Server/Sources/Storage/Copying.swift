@@ -34,6 +34,9 @@ struct CopiedTable: Hashable, Sendable {
                 "environment", "customer", "currency", "amount", "reason", "at_ms", "balance",
             ]),
         CopiedTable(
+            name: "wallets", key: ["app", "customer", "environment", "currency"],
+            others: ["balance"]),
+        CopiedTable(
             name: "forward_bodies", key: ["app", "document"], others: ["content_type", "body"]),
         CopiedTable(
             name: "forwards", key: ["app", "document", "target"],

@@ -60,6 +60,7 @@ extension StoreTransaction {
                 + "VALUES ($1, $2, $3, 0)",
             [.text(app.rawValue), .text(id.rawValue), .integer(now.milliseconds)])
         try insert(id, of: id, in: app, at: now)
+        try tellWallets(named: id, by: id, in: app, at: now)
         return StoredCustomer(customer: id, ids: [id])
     }
 
@@ -70,6 +71,7 @@ extension StoreTransaction {
     ) throws(StorageFailure) {
         try insert(id, of: customer, in: app, at: now)
         try tellIdentity(.aliasAdded, of: customer, other: id, in: app, at: now)
+        try tellWallets(named: id, by: customer, in: app, at: now)
         // Purchases that name this id answer for the customer from now on.
         for environment in Environment.allCases {
             try watchTerms(of: customer, in: app, environment)
@@ -108,9 +110,12 @@ extension StoreTransaction {
         try connection.run(
             "UPDATE transfers SET former = $1 WHERE app = $2 AND former = $3",
             [.text(customer.rawValue), .text(app.rawValue), .text(other.rawValue)])
-        try connection.run(
-            "DELETE FROM customers WHERE app = $1 AND customer = $2",
-            [.text(app.rawValue), .text(other.rawValue)])
+        for table in ["wallets", "customers"] {
+            try connection.run(
+                "DELETE FROM \(table) WHERE app = $1 AND customer = $2",
+                [.text(app.rawValue), .text(other.rawValue)])
+        }
+        try adjustWallets(of: customer, in: app, from: .request, other: other, at: now)
     }
 
     /// Each share once, and none beside the link itself.
@@ -179,6 +184,7 @@ extension StoreTransaction {
         _ purchase: PurchaseID, to customer: CustomerID, by evidence: Link.Evidence, in app: AppID,
         at now: Instant
     ) throws(StorageFailure) {
+        let former = try walletHolder(of: purchase, in: app)
         try tellOwner(of: purchase, is: customer, in: app, .linked, evidence: evidence, at: now)
         try connection.run(
             "INSERT INTO links (app, environment, purchase, customer, evidence, since_ms) "
@@ -188,6 +194,7 @@ extension StoreTransaction {
                 .text(purchase.original.rawValue), .text(customer.rawValue),
                 .text(evidence.rawValue), .integer(now.milliseconds),
             ])
+        try tellWallets(of: purchase, from: former, to: customer, in: app, at: now)
     }
 
     /// The timelines of all purchases linked to a customer, in the order of their numbers.

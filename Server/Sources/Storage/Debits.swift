@@ -70,8 +70,7 @@ extension StoreTransaction {
             in: try Environment.stored(try row.text(6)), balance: try row.integer(7))
     }
 
-    /// Keeps a debit of a known customer. Not to be repeated: look for it before.
-    package func add(_ kept: KeptDebit, in app: AppID) throws(StorageFailure) {
+    func add(_ kept: KeptDebit, in app: AppID) throws(StorageFailure) {
         try connection.run(
             "INSERT INTO debits (app, debit, environment, customer, currency, amount, reason, "
                 + "at_ms, balance) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",

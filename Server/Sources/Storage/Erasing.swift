@@ -1,9 +1,10 @@
 import Ledger
 
 extension StoreTransaction {
-    /// Forgets a person: their ids, links, shares, grants, debits and transfers. Their purchases
-    /// are nobody's from then on; what Apple signed stays. In events that were told their ids are
-    /// replaced, each by a name that means nothing.
+    /// Forgets a person: their ids, links, shares, grants, debits, wallets and transfers, and what
+    /// was said of their consent. Their purchases are nobody's from then on; what Apple signed and
+    /// asked stays. In events that were told their ids are replaced, each by a name that means
+    /// nothing.
     ///
     /// - Parameters:
     ///   - names: for each of their ids the one that stands in earlier events from now on.
@@ -13,13 +14,13 @@ extension StoreTransaction {
         in app: AppID, at now: Instant
     ) throws(StorageFailure) {
         for purchase in try purchases(of: person.customer, in: app) {
-            try unlink(purchase, in: app, at: now)
+            _ = try forgetLink(of: purchase, in: app, at: now)
         }
         let counterparts = try transfers(of: person.customer, in: app)
             .flatMap { [$0.former, $0.customer] }
         try rename(names, in: app, mentionedBy: Set(counterparts.compactMap { $0 }))
         let owner: [Value] = [.text(app.rawValue), .text(person.customer.rawValue)]
-        for table in ["links", "shares", "grants", "debits", "customer_ids"] {
+        for table in ["links", "shares", "grants", "debits", "wallets", "customer_ids"] {
             try connection.run("DELETE FROM \(table) WHERE app = $1 AND customer = $2", owner)
         }
         try connection.run(
@@ -86,13 +87,23 @@ extension StoreTransaction {
     }
 }
 
+extension WalletChange {
+    /// What the app's server wrote about a person.
+    fileprivate mutating func forgetWords() {
+        if debit != nil { (reason, key) = ("", nil) }
+    }
+}
+
 extension Event {
     /// With other names; nil where it holds none of these.
     fileprivate func renamed(_ names: [CustomerID: CustomerID]) -> Event? {
         var event = self
         event.entry.customer = entry.customer.map { names[$0] ?? $0 }
         event.entry.other = entry.other.map { names[$0] ?? $0 }
-        if event.entry.customer != entry.customer { event.entry.change.grant?.reason = "" }
+        if event.entry.customer != entry.customer {
+            event.entry.change.grant?.reason = ""
+            event.entry.change.wallet?.forgetWords()
+        }
         return event == self ? nil : event
     }
 }

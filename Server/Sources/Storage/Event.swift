@@ -66,6 +66,13 @@ package struct EventEntry: Hashable, Sendable {
     }
 }
 
+extension EventEntry {
+    /// Where the purchase was made, or the wallet is; nil where it is about the customer alone.
+    package var environment: Environment? {
+        purchase?.environment ?? change.wallet?.environment
+    }
+}
+
 extension StoreTransaction {
     /// Events in one answer.
     package static let eventsMax = 500

@@ -5,8 +5,8 @@ import Ledger
 
 private let layout: Int64 = 1
 /// Of events: the second has also what was given by hand, at its end; the third behind that the
-/// term that will be over.
-private let entryLayout: Int64 = 3
+/// term that will be over; the fourth what went into a wallet or out of it.
+private let entryLayout: Int64 = 4
 
 extension EventEntry {
     /// What has no column of its own.
@@ -21,6 +21,7 @@ extension EventEntry {
         writer.write(change)
         writer.write(change.grant) { $0.write($1) }
         writer.write(change.ending) { $0.write($1) }
+        writer.write(change.wallet) { $0.write($1) }
         return writer.bytes
     }
 
@@ -52,6 +53,7 @@ extension EventEntry {
         change = try reader.change(kind)
         if found > 1 { change.grant = try reader.optionalGrant() }
         if found > 2 { change.ending = try reader.optionalEnding() }
+        if found > 3 { change.wallet = try reader.optionalWalletChange() }
     }
 }
 
@@ -121,6 +123,16 @@ extension ByteWriter {
         write(ending.until.milliseconds)
         write(Int64(ending.daysBefore))
     }
+
+    fileprivate mutating func write(_ wallet: WalletChange) {
+        write(wallet.currency.rawValue)
+        write(wallet.environment.rawValue)
+        write(wallet.before)
+        write(wallet.after)
+        write(wallet.debit?.rawValue) { $0.write($1) }
+        write(wallet.reason) { $0.write($1) }
+        write(wallet.key) { $0.write($1) }
+    }
 }
 
 extension ByteReader {
@@ -140,6 +152,16 @@ extension ByteReader {
             TermEnding(
                 chain: try r.text(), from: Instant(milliseconds: try r.number()),
                 until: Instant(milliseconds: try r.number()), daysBefore: Int(try r.number()))
+        }
+    }
+
+    fileprivate mutating func optionalWalletChange() throws(StorageFailure) -> WalletChange? {
+        try optional { (r) throws(StorageFailure) in
+            WalletChange(
+                CurrencyID(rawValue: try r.text()), in: try Environment.stored(try r.text()),
+                before: try r.number(), after: try r.number(),
+                debit: try r.optionalText().map(DebitID.init(rawValue:)),
+                reason: try r.optionalText(), key: try r.optionalText())
         }
     }
 

@@ -17,8 +17,11 @@ struct Fold {
     /// As its log knows it: at first before all of the documents.
     fileprivate var log: ToldPurchase
 
-    /// Tells what each document says that is new.
-    fileprivate mutating func tell(_ rules: AccessRules) -> [EventEntry] {
+    /// Tells what each document says that is new, and what it does to the wallets of whoever has
+    /// the purchase.
+    fileprivate mutating func tell(
+        _ rules: AccessRules, _ purse: inout Purse?
+    ) -> [EventEntry] {
         var entries: [EventEntry] = []
         for (index, one) in attested.enumerated() {
             let isLast = index == attested.count - 1
@@ -26,6 +29,9 @@ struct Fold {
             guard later != log.timeline else { continue }
             let cause = EventEntry.Cause.document(one.document.id)
             entries += log.hear(later, from: cause, at: one.document.receivedAt, rules)
+            let telling = Purse.Telling(
+                cause: cause, at: one.document.receivedAt, condition: log.told?.condition)
+            entries += purse?.put(later, of: later.purchase, telling) ?? []
         }
         return entries
     }
@@ -46,10 +52,17 @@ extension StoreTransaction {
     func add(_ attested: [AttestedDocument]) throws(StorageFailure) {
         try insert(attested, into: "facts")
         var folds = try folds(of: attested)
+        var purses = Purses()
         var entries: [EventEntry] = []
-        for index in folds.indices { entries += folds[index].tell(rules(of: folds[index].app)) }
+        for index in folds.indices {
+            let app = folds[index].app
+            var purse = try purses.purse(for: folds[index], self)
+            entries += folds[index].tell(rules(of: app), &purse)
+            purses.put(purse, in: app)
+        }
         try put(folds.compactMap { $0.row(checkRules, rules(of: $0.app)) })
         for fold in folds { try watchTerms(of: fold.log) }
+        for (key, purse) in purses.all { try keep(purse, in: key.app) }
         try append(entries)
     }
 
@@ -166,6 +179,45 @@ extension StoreTransaction {
                 + "timeline = excluded.timeline, due_at_ms = excluded.due_at_ms, "
                 + "told = excluded.told, turns_at_ms = excluded.turns_at_ms",
             rows)
+    }
+}
+
+/// The purses of those whose purchases are folded: each as its purchases before it leave it.
+private struct Purses {
+    private var found: [Key: Purse] = [:]
+
+    struct Key: Hashable, Comparable {
+        var app: AppID
+        var customer: CustomerID
+        var environment: Environment
+
+        static func < (one: Self, other: Self) -> Bool {
+            (one.app, one.customer, one.environment.rawValue)
+                < (other.app, other.customer, other.environment.rawValue)
+        }
+    }
+
+    /// In the order of their keys, so that two servers never wait for each other.
+    var all: [(Key, Purse)] { found.sorted { $0.key < $1.key } }
+
+    /// Nil where the purchase credits nothing, or nobody.
+    func purse(
+        for fold: Fold, _ tx: StoreTransaction
+    ) throws(StorageFailure) -> Purse? {
+        guard let rules = tx.rules.wallets[fold.app],
+            !rules.currencies(of: fold.after).isEmpty,
+            let holder = try tx.holder(
+                fold.log.customer, token: fold.after.accountToken, in: fold.app)
+        else { return nil }
+        let environment = fold.after.purchase.environment
+        let key = Key(app: fold.app, customer: holder, environment: environment)
+        if let purse = found[key] { return purse }
+        return try tx.purse(of: holder, in: fold.app, environment)
+    }
+
+    mutating func put(_ purse: Purse?, in app: AppID) {
+        guard let purse else { return }
+        found[Key(app: app, customer: purse.customer, environment: purse.environment)] = purse
     }
 }
 

@@ -8,7 +8,15 @@ private struct LogWalk {
         var money: [String: Int64] = [:]
     }
 
+    /// A wallet of a customer, as the log knows it.
+    struct WalletName: Hashable {
+        var customer: CustomerID
+        var environment: Environment
+        var currency: CurrencyID
+    }
+
     var traces: [PurchaseID: Trace] = [:]
+    var balances: [WalletName: Int64] = [:]
     private var numbers: [CustomerID: Int64] = [:]
     private var last: Int64 = 0
 
@@ -25,6 +33,7 @@ private struct LogWalk {
             }
             numbers[customer] = number
         }
+        if let what = take(wallet: event.entry) { wrong.append("\(name) \(what)") }
         guard let purchase = event.entry.purchase else { return wrong }
         let change = event.entry.change
         if traces[purchase, default: Trace()].after != change.before {
@@ -36,6 +45,19 @@ private struct LogWalk {
                 money.milliunits
         }
         return wrong
+    }
+
+    private mutating func take(wallet entry: EventEntry) -> String? {
+        if [.customerMerged, .customerErased].contains(entry.change.kind), let gone = entry.other {
+            // Their wallets are another's from now on, or nobody's.
+            balances = balances.filter { $0.key.customer != gone }
+        }
+        guard let wallet = entry.change.wallet else { return nil }
+        guard let customer = entry.customer else { return "moves nobody's wallet" }
+        let name = WalletName(
+            customer: customer, environment: wallet.environment, currency: wallet.currency)
+        let last = balances.updateValue(wallet.after, forKey: name) ?? 0
+        return last == wallet.before ? nil : "does not begin where the last one of its wallet ended"
     }
 }
 
@@ -66,12 +88,42 @@ extension StoreTransaction {
                         wrongs(of: trace, beside: try Self.toldPurchase(id, in: app, row, at: 0)))
                 } catch { differences.note(["\(app) \(id) cannot be read: \(error)"]) }
             }
+            differences.note(try walletWrongs(in: app, toldAs: walk.balances))
             differences.note(
                 walk.traces.filter { $0.value.after != nil }.map { purchase, _ in
                     "\(app) \(purchase) is told of and not there"
                 })
         }
         return differences
+    }
+
+    /// Where the last event of a wallet ends with another balance than the table says, or than
+    /// there is.
+    private func walletWrongs(
+        in app: AppID, toldAs balances: [LogWalk.WalletName: Int64]
+    ) throws(StorageFailure) -> [String] {
+        var wrong: [String] = []
+        var rest = balances.filter { $0.value != 0 }
+        try eachCustomer(of: app) { (customer) throws(StorageFailure) in
+            for environment in Environment.allCases {
+                let told = try toldWallets(of: customer, in: app, environment)
+                for (currency, balance) in told {
+                    let name = LogWalk.WalletName(
+                        customer: customer, environment: environment, currency: currency)
+                    rest[name] = nil
+                    if (balances[name] ?? 0) != balance {
+                        wrong.append("the wallet \(currency) of \(customer) was told otherwise")
+                    }
+                }
+                guard let currencies = rules.wallets[app]?.all else { continue }
+                let purse = try purse(of: customer, in: app, environment)
+                for currency in currencies.sorted()
+                where purse?.balance(of: currency) != told[currency] ?? 0 {
+                    wrong.append("the wallet \(currency) of \(customer) is another than was told")
+                }
+            }
+        }
+        return wrong + rest.map { "\($0.key.customer) has no wallet \($0.key.currency), as told" }
     }
 
     private func wrongs(

@@ -102,17 +102,28 @@ extension StoreTransaction {
             [
                 .text(customer.rawValue), .text(evidence.rawValue), .integer(now.milliseconds),
             ] + Self.key(of: purchase, in: app))
+        try tellWallets(of: purchase, from: former, to: customer, in: app, at: now)
     }
 
     /// Makes a purchase nobody's, and tells it to whom it was.
     package func unlink(
         _ purchase: PurchaseID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
-        guard let owner = try link(of: purchase, in: app)?.customer else { return }
+        guard let owner = try forgetLink(of: purchase, in: app, at: now) else { return }
+        let named = try walletHolder(of: purchase, in: app)
+        try tellWallets(of: purchase, from: owner, to: named, in: app, at: now)
+    }
+
+    /// The same, but for what it does to wallets. Returns whose it was.
+    func forgetLink(
+        of purchase: PurchaseID, in app: AppID, at now: Instant
+    ) throws(StorageFailure) -> CustomerID? {
+        guard let owner = try link(of: purchase, in: app)?.customer else { return nil }
         try tellOwner(of: purchase, is: owner, in: app, .unlinked, at: now)
         try connection.run(
             "DELETE FROM links WHERE app = $1 AND environment = $2 AND purchase = $3",
             Self.key(of: purchase, in: app))
+        return owner
     }
 
     /// Ends what a customer had beside the owner, and tells it.

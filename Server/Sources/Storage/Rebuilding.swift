@@ -61,6 +61,11 @@ extension StoreTransaction {
             try replace(timeline, in: app, heardAt: timeline.attestedAt, at: now)
         }
         try forgetPurchasesWithoutFacts(at: now)
+        for app in rules.wallets.keys.sorted() {
+            try eachCustomer(of: app) { (customer) throws(StorageFailure) in
+                try adjustWallets(of: customer, in: app, from: .rebuild, at: now)
+            }
+        }
     }
 
     /// How many rows differ from what the documents make, and the first of them.
@@ -105,6 +110,21 @@ extension StoreTransaction {
             texts.append("\(try row.text(0)) \(try row.text(1)):\(try row.text(2)) attested \(at)")
         }
         return texts
+    }
+
+    private static let customersAtOnce = 500
+
+    /// In the order of their ids.
+    func eachCustomer(
+        of app: AppID, _ body: (CustomerID) throws(StorageFailure) -> Void
+    ) throws(StorageFailure) {
+        var last: CustomerID?
+        while true {
+            let batch = try customers(of: app, after: last, limit: Self.customersAtOnce)
+            guard let end = batch.last else { return }
+            for customer in batch { try body(customer) }
+            last = end
+        }
     }
 
     /// Folds the rebuilt facts, purchase by purchase, in the order of their keys.

@@ -22,4 +22,21 @@ extension Schema {
                 + "(app, customer, environment, currency, at_ms, amount)",
         ]
     }
+
+    /// The balance of each wallet that was told last.
+    static func toldWalletTables(_ type: Dialect) -> [String] {
+        [
+            """
+            CREATE TABLE wallets (
+                app \(type.text) NOT NULL,
+                customer \(type.text) NOT NULL,
+                environment \(type.text) NOT NULL CHECK (environment IN ('production', 'sandbox')),
+                currency \(type.text) NOT NULL,
+                balance \(type.integer) NOT NULL,
+                PRIMARY KEY (app, customer, environment, currency),
+                FOREIGN KEY (app, customer) REFERENCES customers (app, customer)
+            ) \(type.strictByKey)
+            """
+        ]
+    }
 }

@@ -5,11 +5,11 @@
 /// `transfers`, `grants`, `erasures`, `keys`, `token_keys`, `secrets`, `debits`, `forwards` with
 /// their `forward_bodies`, `imports`, `reminders`, `consumption_questions` with
 /// `consumption_consents` and `consumption_uses`, and the log of what was told: `events`, `logs`,
-/// and `told` of each purchase, where it ends. Derived, and made again by a rebuild: `facts`,
-/// `purchases`. Between the two: `app_stores`, and those columns of `purchases` that say how asking
-/// the store went, which may be lost at the price of asking it again; and `term_watches` with
-/// `reminder_rules`, at the price of looking at every customer. Every key begins with the app, so
-/// that rows can be spread over machines by it. On PostgreSQL each month has its own table of
+/// and where it ends, `told` of each purchase and `wallets`. Derived, and made again by a rebuild:
+/// `facts`, `purchases`. Between the two: `app_stores`, and those columns of `purchases` that say
+/// how asking the store went, which may be lost at the price of asking it again; and `term_watches`
+/// with `reminder_rules`, at the price of looking at every customer. Every key begins with the app,
+/// so that rows can be spread over machines by it. On PostgreSQL each month has its own table of
 /// documents.
 ///
 /// A database may plan its statements while the tables are empty, and keep the plans. So of the
@@ -24,7 +24,7 @@ package enum Schema {
             firstTables(dialect), storeTables(dialect), eventTables(dialect),
             walletTables(dialect), forwardTables(dialect), secretTables(dialect),
             identityTables(dialect), tokenTables(dialect), reminderTables(dialect),
-            consumptionTables(dialect),
+            consumptionTables(dialect), toldWalletTables(dialect),
         ]
     }
 

@@ -50,20 +50,27 @@ package struct StoreTransaction {
 }
 
 /// What rows follow from, beside the documents.
-package struct StoreRules: Hashable, Sendable {
+package struct StoreRules: Sendable {
     package var checks: CheckRules
     /// Of an app that is not there, the usual ones.
     package var access: [AppID: AccessRules]
     /// Apps whose customers are told before their terms end.
     package var reminding: Set<AppID>
+    /// Apps whose customers have wallets.
+    package var wallets: [AppID: WalletRules]
+    /// By what an id is known that was erased.
+    package var erasedHash: @Sendable (CustomerID) -> [UInt8]
 
     package init(
         checks: CheckRules = CheckRules(), access: [AppID: AccessRules] = [:],
-        reminding: Set<AppID> = []
+        reminding: Set<AppID> = [], wallets: [AppID: WalletRules] = [:],
+        erasedHash: @escaping @Sendable (CustomerID) -> [UInt8] = { Array($0.rawValue.utf8) }
     ) {
         self.checks = checks
         self.access = access
         self.reminding = reminding
+        self.wallets = wallets
+        self.erasedHash = erasedHash
     }
 }
 

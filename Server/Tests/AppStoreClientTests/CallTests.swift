@@ -46,6 +46,20 @@ import Testing
             query: "sort=ASCENDING&revision=3_4")
     }
 
+    @Test func `an order has transactions, or is none`() async throws {
+        let bench = try Bench(
+            .ok(["status": 0, "signedTransactions": ["a", "b"]]), .ok(["status": 1]),
+            .ok(["status": 2]))
+        #expect(try await bench.client.transactions(ofOrder: "MK5TTTVWJH") == ["a", "b"])
+        #expect(try await bench.client.transactions(ofOrder: "MK5TTTVWJH") == [])
+        let failure = await #expect(throws: AppStoreFailure.self) {
+            try await bench.client.transactions(ofOrder: "MK5TTTVWJH")
+        }
+        #expect(failure == .unreadable("status is neither 0 nor 1"))
+        try check(bench.script.requests.first, "GET /inApps/v1/lookup/MK5TTTVWJH")
+        #expect(bench.script.requests.first?.environment == .production)
+    }
+
     @Test func `notifications are asked for by time`() async throws {
         let bench = try Bench(
             .ok([

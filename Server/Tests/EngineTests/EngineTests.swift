@@ -139,4 +139,16 @@ private func failure<Value>(_ body: () async throws -> Value) async -> EngineFai
         let report = try await engine().rebuild(verifyOnly: true)
         #expect(report.isClean && report.documents == 0)
     }
+
+    @Test func `the store is asked for nothing but what may be the number of an order`() {
+        let numbers: [(String, String?)] = [
+            ("MK5TTTVWJH", "MK5TTTVWJH"), ("mk5tttvwjh", "MK5TTTVWJH"), ("M123456", nil),
+            ("M1234567", "M1234567"), ("M12345678901234", "M12345678901234"),
+            ("M123456789012345", nil), ("margaret", nil), ("K5TTTVWJHX", nil), ("", nil),
+            ("MK5 TTVWJH", nil), ("mary-1999", nil), ("MK5TTTVWJÄ", nil),
+        ]
+        for (text, expected) in numbers {
+            #expect(Engine.orderNumber(text) == expected, "\(text)")
+        }
+    }
 }

@@ -192,7 +192,7 @@ private func renewals(of facts: LegacyFacts) -> [Renewal] {
         arguments: [
             (0, ProductKind.nonConsumable), (1, .consumable), (2, .nonRenewing),
             (3, .autoRenewable),
-            (4, .unknown), (77, .unknown),
+            (4, .nonConsumable), (77, .unknown),
         ] as [(Int64, ProductKind)])
     func `a receipt says of which kind a product is`(number: Int64, kind: ProductKind) throws {
         let purchase = InAppReceipt(attributes: [

@@ -48,6 +48,11 @@ import Testing
         #expect(Right.answer(purchase, [grant()], at: Self.now)?.state == .granted)
         let owned = access(.owned, until: nil)
         #expect(Right.answer(owned, [grant()], at: Self.now)?.state == .owned)
+        #expect(Right.answer(owned, [long], at: Self.now)?.state == .owned)
+        // What cannot be collected has no end, and is shut all the same.
+        let unpaid = access(.retry, until: nil)
+        #expect(Right.answer(unpaid, [short], at: Self.now)?.state == .granted)
+        #expect(Right.answer(unpaid, [grant(until: Self.now)], at: Self.now)?.state == .expired)
         let expired = access(.expired, until: Self.now - .milliseconds(1))
         #expect(Right.answer(expired, [short], at: Self.now)?.state == .granted)
         #expect(Right.answer(purchase, [grant(withdrawn: Self.now)], at: Self.now)?.state == .paid)

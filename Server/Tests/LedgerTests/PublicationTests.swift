@@ -13,6 +13,51 @@ import Testing
         #expect(readings.allSatisfy { PublicationTable.fits($0, row.rules) })
     }
 
+    private func reader(of facts: [Fact], _ grants: [Grant] = []) -> Reader {
+        Reader(
+            of: [Timeline(of: PurchaseID("100", in: .production), facts)], [], grants,
+            ["magazine": ["monthly"], "archive": ["never sold"]], at: PublicationTable.day(50),
+            access: AccessRules(), rules: PublicationRules())
+    }
+
+    private let publications = [20, 45].map { PublicationTable.publication("\($0)") }
+
+    @Test func `a renewal that was charged, and never began, opens nothing`() {
+        func paid(_ id: TransactionID, _ product: ProductID, _ days: Range<Int>, renews: Bool)
+            -> Fact
+        {
+            let payment = Payment(
+                transaction: id, product: product, kind: .autoRenewable,
+                from: PublicationTable.day(days.lowerBound),
+                until: PublicationTable.day(days.upperBound), isRenewal: renews)
+            return Fact(
+                about: PurchaseID("100", in: .production), attestedAt: payment.from,
+                .payment(payment))
+        }
+        let facts = [
+            paid("100", "monthly", 10..<40, renews: false),
+            paid("101", "monthly", 40..<70, renews: true),
+        ]
+        let kept = reader(of: facts).readings(of: publications)
+        #expect(kept.filter(\.isOpen).map(\.publication) == ["45", "20"])
+        // Charged ahead, and before it began another product took its place.
+        let upgrade = paid("102", "other", 39..<69, renews: false)
+        let readings = reader(of: facts + [upgrade]).readings(of: publications)
+        #expect(readings.filter(\.isOpen).map(\.publication) == ["20"])
+    }
+
+    @Test func `what is given of another right opens nothing here`() {
+        func grant(_ entitlement: EntitlementID) -> Grant {
+            Grant(
+                id: "1", entitlement: entitlement, from: PublicationTable.day(10), until: nil,
+                reason: "")
+        }
+        let other = reader(of: [], [grant("archive")]).readings(of: publications)
+        #expect(other.filter(\.isOpen).isEmpty)
+        let own = reader(of: [], [grant("magazine")]).readings(of: publications)
+        #expect(own.filter(\.isOpen).count == 2)
+    }
+
     @Test func `readings are told the newest first, with what is shut`() throws {
         let row = try #require(try PublicationTable.rows().first { $0.what == "sub 10-40" })
         let reader = try row.reader(at: 60)

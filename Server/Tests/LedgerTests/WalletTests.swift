@@ -103,4 +103,82 @@ import Testing
         #expect(Wallet(of: "stars", [pack], [], rules: rules).entries.isEmpty)
         #expect(Wallet(of: "gems", [kept], [], rules: rules).entries.isEmpty)
     }
+
+    @Test(arguments: try rows())
+    func `what news does to a statement adds up, whatever comes last`(row: Row) throws {
+        let (payments, debits) = try Self.read(row)
+        let whole = Wallet(of: "gems", payments, debits, rules: row.rules)
+        for index in payments.indices {
+            var fewer = payments
+            fewer.remove(at: index)
+            let before = Wallet(of: "gems", fewer, debits, rules: row.rules)
+            for (from, to) in [(before, whole), (whole, before)] {
+                let steps = from.steps(to: to)
+                #expect(from.balance + steps.map(\.amount).reduce(0, +) == to.balance)
+                #expect(steps.allSatisfy { $0.amount != 0 })
+            }
+        }
+        #expect(whole.steps(to: whole) == [])
+    }
+
+    @Test func `each step says what it is`() {
+        let rules = WalletRules(credits: ["gems.100": ["gems": 100]])
+        func pack(_ name: TransactionID, refunded: Bool = false) -> Payment {
+            Payment(
+                transaction: name, product: "gems.100", kind: .consumable,
+                from: Instant(milliseconds: 0), until: nil,
+                revocation: refunded
+                    ? Revocation(at: Instant(milliseconds: 9), kind: .refund) : nil)
+        }
+        func wallet(_ payments: Payment..., spent: Int64 = 0) -> Wallet {
+            let debit = Debit(
+                id: "d", currency: "gems", amount: spent, reason: "",
+                at: Instant(milliseconds: 1))
+            return Wallet(of: "gems", payments, spent > 0 ? [debit] : [], rules: rules)
+        }
+        func timeline(of payment: Payment) -> Timeline {
+            let purchase = PurchaseID(payment.transaction, in: .production)
+            return Timeline(
+                of: purchase,
+                [Fact(about: purchase, attestedAt: payment.from, .payment(payment))])
+        }
+        func steps(_ one: Wallet, _ other: Wallet) -> [String] {
+            one.steps(to: other).map { "\($0.kind.rawValue) \($0.amount)" }
+        }
+        #expect(steps(wallet(), wallet(pack("a"))) == ["wallet_credited 100"])
+        #expect(steps(wallet(pack("a")), wallet()) == ["wallet_adjusted -100"])
+        #expect(
+            steps(wallet(), wallet(pack("a", refunded: true)))
+                == ["wallet_credited 100", "wallet_clawed_back -100"])
+        #expect(
+            steps(wallet(pack("a", refunded: true)), wallet(pack("a")))
+                == ["wallet_restored 100"])
+        #expect(steps(wallet(pack("a")), wallet(pack("a"), spent: 9)) == ["wallet_debited -9"])
+        #expect(steps(wallet(pack("a"), spent: 9), wallet(pack("a"))) == ["wallet_adjusted 9"])
+        // What is kept credits nothing, whatever the rules say of it.
+        var kept = pack("k")
+        #expect(rules.currencies(of: timeline(of: kept)) == ["gems"])
+        kept.kind = .nonConsumable
+        #expect(rules.currencies(of: timeline(of: kept)) == [])
+        // Told otherwise than before.
+        var two = pack("a")
+        two.quantity = 2
+        #expect(steps(wallet(pack("a")), wallet(two)) == ["wallet_adjusted 100"])
+        // A refund that turns out to be of a part.
+        var half = pack("a", refunded: true)
+        half.revocation?.percentage = 50_000
+        #expect(
+            steps(wallet(pack("a", refunded: true)), wallet(half)) == ["wallet_restored 50"])
+        #expect(
+            steps(wallet(half), wallet(pack("a", refunded: true))) == ["wallet_clawed_back -50"])
+        // A refund that is dated before the purchase comes after it all the same.
+        half.revocation?.at = Instant(milliseconds: -5)
+        #expect(wallet(half).entries.map(\.balance) == [100, 50])
+        // What comes late pays for what the refund of another could not take.
+        #expect(
+            steps(
+                wallet(pack("a", refunded: true), spent: 60),
+                wallet(pack("a", refunded: true), pack("b"), spent: 60))
+                == ["wallet_credited 100", "wallet_clawed_back -60"])
+    }
 }

@@ -136,6 +136,47 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
+    func `of whoever is forgotten no consent is left, and what the store asked stays`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore { store in
+            try await fill(store)
+            let question = ConsumptionQuestion(
+                purchase: purchase, transaction: "t1", product: "pro.monthly", reason: nil,
+                askedAt: now)
+            try await store.transaction { tx in
+                var asked = AttestedDocument(document(9), [])
+                asked.question = question
+                _ = try tx.keep(asked)
+                for name: CustomerID in ["anna", "ben"] {
+                    try tx.put(Consent(isGiven: true, hadSample: true, at: now), of: name, in: app)
+                    for environment in Environment.allCases {
+                        try tx.put(
+                            [PurchaseUse(transaction: "t1", delivery: .other, used: 1)], of: name,
+                            in: app, environment: environment)
+                    }
+                }
+                try tx.erase(
+                    StoredCustomer(customer: "anna", ids: ["anna"]), names: ["anna": "erased_1"],
+                    hashes: [[UInt8](repeating: 1, count: 32)], in: app, at: now)
+            }
+            for (name, isLeft) in [(CustomerID("anna"), false), ("ben", true)] {
+                let consent = try await store.reading { try $0.consent(of: name, in: app) }
+                #expect((consent != nil) == isLeft)
+                for environment in Environment.allCases {
+                    let uses = try await store.reading {
+                        try $0.uses(of: name, in: app, environment: environment)
+                    }
+                    #expect(uses.isEmpty != isLeft)
+                }
+            }
+            let questions = try await store.reading { try $0.questions(about: [purchase], in: app) }
+            #expect(questions.map(\.question) == [question])
+            #expect(try await store.reading { try $0.logDifferences() }.count == 0)
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
     func `the end of a grant is told once, at its time`(driver: Driver) async throws {
         try await driver.withStore { store in
             let dialect = store.database.dialect

@@ -284,4 +284,35 @@ import Testing
             #expect(state.consent == nil && state.uses == [])
         }
     }
+
+    private static let token = "0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `of whoever was forgotten nothing is told, also when they come again and agree`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database, app: Self.app(Self.consenting), questions: .due) { shop in
+            try await shop.addDevice("anna", ["app_account_token": .string(Self.token)])
+            let bought = try await shop.simulator.post(
+                "/_sim/devices/anna-1/purchases", ["product_id": "seeds.100"])
+            try await shop.server.post(
+                "/v1/purchases",
+                [
+                    "customer_id": .string(Self.token),
+                    "signed_transactions": [.string(try bought.text("signed_transaction"))],
+                ])
+            try await Self.askRefund(of: try bought.text("transaction_id"), in: shop)
+            #expect(try await Self.asked(Self.token, in: shop).map(\.state) == [.waiting])
+            let support = Wire(base: shop.server.base, bearer: Shop.secretKey)
+            _ = try await support.send("DELETE", "/v1/customers/\(Self.token)")
+            try await Self.consent(Self.token, in: shop)
+            #expect(try await Self.asked(Self.token, in: shop) == [])
+            try await Self.pass("PT13H", in: shop)
+            #expect(try await Self.received(in: shop) == [])
+            #expect(
+                try await Self.events(in: shop)
+                    == ["consumption_asked", "consumption_unanswered"])
+            try await Self.expectSound(shop)
+        }
+    }
 }

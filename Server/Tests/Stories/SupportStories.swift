@@ -93,6 +93,37 @@ import Testing
         }
     }
 
+    @Test(arguments: StoryDatabase.allCases)
+    func `the order in a customer's mail finds them, also that of a renewal`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database, questions: .due) { shop in
+            let support = Self.support(shop)
+            let bought = try await Self.buy("anna", as: "anna", in: shop)
+            _ = try await Self.buy("ben", as: "ben", in: shop)
+            let original = try bought.text("original_transaction_id")
+            try await shop.simulator.post("/_sim/clock", ["advance": "P40D"])
+            let events = try await support.get("/v1/events?customer_id=anna")["items"]?.array ?? []
+            let renewed = try #require(events.last { $0["type"] == "renewed" })
+            for transaction in [original, try renewed.text("transaction_id")] {
+                let order = try await shop.simulator.get("/_sim/transactions/\(transaction)")
+                    .text("order_id")
+                for written in [order, order.lowercased()] {
+                    let found = try await support.get("/v1/customers?query=\(written)")
+                    #expect(
+                        found["items"] == [
+                            [
+                                "aliases": [], "by": "order_id", "customer_id": "anna",
+                                "purchase_id": .string("production:\(original)"),
+                            ]
+                        ], "\(written)")
+                }
+            }
+            let none = try await support.get("/v1/customers?query=M0000000000")
+            #expect(none["items"] == [])
+        }
+    }
+
     @Test func `whoever was forgotten and comes again begins with what their device shows`()
         async throws
     {

@@ -79,7 +79,44 @@ import Testing
                 ])
             try await shop.simulator.post("/_sim/transactions/\(first.id)/reverse-refund", [:])
             #expect(try await Self.balance(of: "anna", in: shop) == 150)
+            #expect(
+                try await Self.told(to: "anna", in: shop) == [
+                    "wallet_credited 200: 0 → 200 document",
+                    "wallet_debited -150: 200 → 50 request",
+                    "wallet_clawed_back -50: 50 → 0 document",
+                    "wallet_credited 100: 0 → 100 document",
+                    "wallet_restored 50: 100 → 150 document",
+                ])
+            try await Self.expectWholeLog(of: shop)
+            let history =
+                try await Wire(base: shop.server.base, bearer: Shop.secretKey)
+                .get("/v1/customers/anna/history")["items"]?.array ?? []
+            #expect(
+                history.contains {
+                    $0["sentence"] == "Told: wallet debited, -150 seeds, from 200 to 50."
+                })
+            let explained = try await shop.engine.explain(
+                "anna", app: "birds", environment: .production)
+            #expect(explained.contains("wallet_clawed_back  \(first.id)  -50 seeds, from 50 to 0"))
         }
+    }
+
+    /// What the log tells of a customer's wallets.
+    private static func told(to customer: String, in shop: Shop) async throws -> [String] {
+        let reader = Wire(base: shop.server.base, bearer: Shop.secretKey)
+        let events = try await reader.get("/v1/events?limit=500&customer_id=\(customer)")
+        return try (events["items"]?.array ?? []).compactMap { event in
+            guard let wallet = event["wallet"], wallet != .null else { return nil }
+            #expect(event["environment"] == "production" && wallet["currency"] == "seeds")
+            return "\(try event.text("type")) \(wallet["amount"]?.integer ?? 0): "
+                + "\(wallet["before"]?.integer ?? 0) → \(wallet["after"]?.integer ?? 0) "
+                + "\(event["cause"]?["kind"]?.string ?? "")"
+        }
+    }
+
+    private static func expectWholeLog(of shop: Shop) async throws {
+        let report = try await shop.engine.rebuild(verifyOnly: true)
+        #expect(report.firstDifferences == [])
     }
 
     @Test func `however often and whichever way a pack is told of, it is credited once`()
@@ -98,6 +135,10 @@ import Testing
                 try await Self.post(transaction.string ?? "", as: "anna", in: shop)
             }
             #expect(try await Self.balance(of: "anna", in: shop) == 100)
+            #expect(
+                try await Self.told(to: "anna", in: shop)
+                    == ["wallet_credited 100: 0 → 100 document"])
+            try await Self.expectWholeLog(of: shop)
         }
     }
 
@@ -114,8 +155,18 @@ import Testing
             #expect(try other.json["code"] == "idempotency_key_reused")
             let stranger = try await Self.spend(30, "oak", by: "ben", in: shop, key: "order-7")
             #expect(stranger.status == 422)
+            let elsewhere = try await Wire(base: shop.server.base, bearer: Shop.secretKey).send(
+                "POST", "/v1/customers/anna/wallets/seeds/debits?environment=sandbox",
+                body: Array(#"{"amount": 30, "reason": "oak"}"#.utf8),
+                headers: ["Idempotency-Key": "order-7"])
+            #expect(elsewhere.status == 422)
             #expect(try await Self.spend(30, "oak", by: "anna", in: shop).status == 200)
             #expect(try await Self.balance(of: "anna", in: shop) == 40)
+            #expect(
+                try await Self.told(to: "anna", in: shop) == [
+                    "wallet_credited 100: 0 → 100 document", "wallet_debited -30: 100 → 70 request",
+                    "wallet_debited -30: 70 → 40 request",
+                ])
         }
     }
 
@@ -183,6 +234,7 @@ import Testing
             #expect(wallet.balance == 0)
             #expect(wallet.entries.map(\.balance).min() == 0)
             #expect(wallet.entries.count == 2002)
+            try await Self.expectWholeLog(of: shop)
         }
     }
 

@@ -42,11 +42,7 @@ struct DevCommand: AsyncParsableCommand {
     }
 
     private func app(in shop: DevShop) throws -> AppConfiguration {
-        guard let config else {
-            var app = try DevShop.birds
-            app.settings.content = try shop.content()
-            return app
-        }
+        guard let config else { return try shop.example() }
         let file = try Outcome.configuration(at: config)
         guard let app = file.apps.first, file.apps.count == 1, app.settings.isSimulated else {
             throw StartFailure(

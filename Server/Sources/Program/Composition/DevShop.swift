@@ -20,7 +20,7 @@ struct DevShop {
 
     static var birds: AppConfiguration {
         get throws {
-            let shop = try ExampleShop.file()
+            let shop = Self.shop(try ExampleShop.file())
             let products = shop.products.filter { $0.type != .consumable }
                 .map { ProductID(rawValue: $0.id) }
             return AppConfiguration(
@@ -29,9 +29,17 @@ struct DevShop {
                     appAppleID: ExampleShop.appAppleID, isSimulated: true,
                     entitlements: Self.entitlements(of: products), terms: Self.terms,
                     wallets: Self.wallets, content: Self.bulletins,
-                    offers: OfferCatalogue(shop)),
+                    offers: OfferCatalogue(shop), consumption: Self.consumption),
                 storeKit: shop, extraRootPaths: [], extraRoots: [])
         }
+    }
+
+    /// The same with what lies in the folder: files to read, and the key that signs offers.
+    func example() throws -> AppConfiguration {
+        var app = try Self.birds
+        app.settings.content = try content()
+        app.storeKit?.offersKey = try offersKey()
+        return app
     }
 
     /// A season of the example shop lasts three months, and the day on which it is bought is free.
@@ -40,6 +48,10 @@ struct DevShop {
         "season.spring": .init(
             length: Term.Length(months: 3, days: 1), chain: "season", reminders: [7, 1])
     ])
+
+    /// Apple is told how a purchase was used, of whoever agreed.
+    static let consumption = ConsumptionRules(
+        policy: .withConsent, hasSample: true, preference: .decline)
 
     static let wallets = WalletRules(credits: ["seeds.100": ["seeds": 100]])
 

@@ -1,0 +1,241 @@
+import AppStoreFormats
+import Foundation
+import Ledger
+import Testing
+
+@testable import Program
+
+/// The commands that a page of docs shows, and what it says that they answer.
+struct PageExamples: Sendable, CustomTestStringConvertible {
+    var page: String
+    var examples: [Example]
+
+    var testDescription: String { page }
+
+    struct Example: Sendable {
+        var commands: String
+        /// Where the page shows the answer of the last command: what of it is said.
+        var answer: String?
+    }
+
+    private static let docs = URL(filePath: #filePath).deletingLastPathComponent()
+        .appending(path: "../../../docs")
+
+    /// Every page that has something to run.
+    static func all() throws -> [PageExamples] {
+        try FileManager.default.contentsOfDirectory(atPath: docs.path)
+            .filter { $0.hasSuffix(".md") }.sorted().map { try PageExamples(page: $0) }
+            .filter { !$0.examples.isEmpty }
+    }
+
+    private init(page: String) throws {
+        self.page = page
+        let text = try String(contentsOf: Self.docs.appending(path: page), encoding: .utf8)
+        let fence = #/(?m)^```(\w+)\n([\s\S]*?)^```$/#
+        let blocks = text.matches(of: fence).map { (kind: $0.output.1, text: $0.output.2) }
+        examples = blocks.indices.compactMap { index in
+            guard blocks[index].kind == "sh", blocks[index].text.contains("curl ") else {
+                return nil
+            }
+            let next = blocks.indices.contains(index + 1) ? blocks[index + 1] : nil
+            return Example(
+                commands: String(blocks[index].text),
+                answer: next?.kind == "json" ? next.map { String($0.text) } : nil)
+        }
+    }
+
+    private static let separator = "\u{1E}"
+
+    /// All examples one after the other, as somebody would paste them, each answer on its own line.
+    func script(serverPort: Int, simulatorPort: Int) -> String {
+        examples.map { example in
+            let commands = example.commands
+                .replacing("localhost:8080", with: "localhost:\(serverPort)")
+                .replacing("localhost:8090", with: "localhost:\(simulatorPort)")
+                .replacing(#/(?m)^curl /#) { _ in "echo; curl " }
+            return commands + "printf '\(Self.separator)'\n"
+        }.joined()
+    }
+
+    /// What is not as the page says; nothing where all is.
+    func differences(from output: String) -> [String] {
+        let answers = output.components(separatedBy: Self.separator)
+        guard answers.count == examples.count + 1 else {
+            return ["\(answers.count - 1) of \(examples.count) examples were run"]
+        }
+        return zip(examples, answers).flatMap { example, answer in
+            Self.differences(example, answer).map { "\($0)\nafter\n\(example.commands)" }
+        }
+    }
+
+    private static func differences(_ example: Example, _ output: String) -> [String] {
+        guard let text = example.answer else {
+            if output.contains(#""remedy""#) { return ["a problem: \(output)"] }
+            return output.allSatisfy(\.isWhitespace) ? ["no answer"] : []
+        }
+        guard let said = try? JSON(parsing: text.utf8) else {
+            return ["the page shows no JSON: \(text)"]
+        }
+        guard let found = lastValue(of: output) else { return ["no JSON: \(output)"] }
+        return differences(said, found, at: "").map { "\($0) in \(found.text)" }
+    }
+
+    private static func lastValue(of output: String) -> JSON? {
+        let lines = output.split(separator: "\n")
+        return lines.indices.lazy.compactMap {
+            try? JSON(parsing: lines[$0...].joined(separator: "\n").utf8)
+        }.first
+    }
+
+    /// Of an object what the page names must be so; of a list what it names must be there, in its
+    /// order; `…` in a text stands for anything.
+    static func differences(_ said: JSON, _ found: JSON, at place: String) -> [String] {
+        switch (said, found) {
+        case (.object(let members), .object):
+            return members.flatMap { member in
+                guard let value = found[member.key] else { return ["\(place).\(member.key): none"] }
+                return differences(member.value, value, at: "\(place).\(member.key)")
+            }
+        case (.array(let said), .array(let found)):
+            if said.isEmpty && !found.isEmpty { return ["\(place) is not empty"] }
+            var rest = found[...]
+            for (index, value) in said.enumerated() {
+                guard
+                    let next = rest.firstIndex(where: {
+                        differences(value, $0, at: "").isEmpty
+                    })
+                else { return ["\(place)[\(index)] is not there"] }
+                rest = rest[(next + 1)...]
+            }
+            return []
+        case (.string(let said), .string(let found)) where said.contains("…"):
+            return fits(found, said) ? [] : ["\(place) is \(found)"]
+        default: return said == found ? [] : ["\(place) is \(found.text)"]
+        }
+    }
+
+    private static func fits(_ text: String, _ pattern: String) -> Bool {
+        let parts = pattern.components(separatedBy: "…")
+        guard let first = parts.first, let last = parts.last, text.hasPrefix(first) else {
+            return false
+        }
+        var rest = text.dropFirst(first.count)
+        for part in parts.dropFirst().dropLast() {
+            guard part.isEmpty || rest.contains(part) else { return false }
+            if let range = rest.firstRange(of: part) { rest = rest[range.upperBound...] }
+        }
+        return rest.hasSuffix(last)
+    }
+}
+
+@Suite struct PageExamplesTests {
+    private static let canRun = [TourTests.curl, "/usr/bin/jq"].allSatisfy {
+        FileManager.default.isExecutableFile(atPath: $0)
+    }
+
+    // Skipped where there is no curl or jq: the commands are run as somebody would paste them.
+    @Test(.enabled(if: canRun), arguments: try PageExamples.all())
+    func `what a page lets you try answers as it says, and is explained`(page: PageExamples)
+        async throws
+    {
+        try await TemporaryFolder.with { folder in
+            let shop = DevShop(folder: folder)
+            let world = try shop.nextWorld()
+            _ = try shop.authority()
+            let settings = try shop.settings(try shop.example(), world, logger: .quiet)
+            let differences = try await LocalStore.run(settings) { store in
+                let output = try await Shell.output(
+                    of: page.script(
+                        serverPort: store.serverPort, simulatorPort: store.simulatorPort))
+                return page.differences(from: output)
+                    + (try await Self.unseen(of: page.page, in: store))
+            }
+            #expect(differences == [], "\(differences?.joined(separator: "\n") ?? "")")
+        }
+    }
+
+    /// What support sees of it: whom a page is about, part of how they are explained, and part of
+    /// the sentences of their history.
+    private struct Shown {
+        var id: CustomerID = "anna"
+        var explained: [String]
+        var history: [String]
+    }
+
+    private static let shown: [String: Shown] = [
+        "access.md": Shown(
+            explained: [
+                "guide: shut, refunded", "for ever  guide", "taken back on 2026-01-01",
+            ],
+            history: [
+                "guide, transaction", "taken back on 2026-01-01", "Told: refunded of purchase",
+            ]),
+        "consumption.md": Shown(
+            explained: ["The App Store asks how transaction", "30.0 % used, with a sample"],
+            history: ["The App Store asks how transaction", "Told: consumption answered"]),
+        "content.md": Shown(
+            explained: ["content 2025-12: open. The newest when their right began"],
+            history: ["pro.monthly, transaction"]),
+        "events.md": Shown(explained: ["  renewed  "], history: ["Told: renewed of purchase"]),
+        "grants.md": Shown(
+            explained: [
+                "pro given by hand until 2026-12-01 00:00 UTC: ticket 7", "moved from ben",
+            ],
+            history: [
+                "pro given by hand until 2026-12-01 00:00 UTC: ticket 7", "Told: granted of pro",
+            ]),
+        "identity.md": Shown(
+            id: "ben", explained: ["  moved  ", "  moved_away  "],
+            history: ["Told: moved of purchase"]),
+        "offers.md": Shown(
+            explained: [
+                "offer pro.monthly, promotional stay: open.", "trial  introductory offer",
+                "offer pro.yearly, introductory: shut. Is subscribed in the group.",
+            ], history: ["trial, introductory offer, from 2026-01-01 12:00 UTC"]),
+        "terms.md": Shown(
+            explained: [
+                "term 2026-01-01 12:00 UTC – 2026-04-02 12:00 UTC  season.spring",
+                "reminder 7 days before 2026-04-02 12:00 UTC: told on 2026-03-27",
+            ],
+            history: ["season.spring, transaction", "Told: term ending of purchase"]),
+        "tokens.md": Shown(explained: ["token: nothing, for 60 minutes"], history: []),
+        "wallets.md": Shown(
+            explained: ["wallet seeds: 70", "→ 70  an oak, debit", "-30 seeds, from 100 to 70"],
+            history: [
+                "30 of seeds spent: an oak", "Told: wallet debited, -30 seeds, from 100 to 70.",
+            ]),
+    ]
+
+    private static func unseen(of page: String, in store: LocalStore) async throws -> [String] {
+        guard let shown = shown[page] else { return [] }
+        let text = try await store.engine.explain(
+            shown.id, app: "birds", environment: .production)
+        let history = try await store.engine.history(
+            of: shown.id, app: "birds", environment: .production
+        ).map(\.sentence).joined(separator: "\n")
+        return shown.explained.filter { !text.contains($0) }.map { "\($0)\nis not in\n\(text)" }
+            + shown.history.filter { !history.contains($0) }
+            .map { "\($0)\nis not in\n\(history)" }
+    }
+
+    @Test func `the pages about what is sold are among those that are tried`() throws {
+        let pages = Set(try PageExamples.all().map(\.page))
+        #expect(pages.isSuperset(of: Self.shown.keys))
+    }
+
+    @Test func `an answer that is not as the page says is found out`() throws {
+        let said: JSON = ["a": [["b": 1]], "c": "x…z", "d": .null, "e": []]
+        let rows: [(JSON, Bool)] = [
+            (["a": [["b": 0], ["b": 1, "f": 2]], "c": "xyz", "d": .null, "e": [], "g": 1], true),
+            (["a": [["b": 2]], "c": "xyz", "d": .null, "e": []], false),
+            (["a": [["b": 1]], "c": "xy", "d": .null, "e": []], false),
+            (["a": [["b": 1]], "c": "xyz", "e": []], false),
+            (["a": [["b": 1]], "c": "xyz", "d": .null, "e": [1]], false),
+            (["a": [["b": 1]], "c": 7, "d": .null, "e": []], false),
+        ]
+        for (found, fits) in rows {
+            let differences = PageExamples.differences(said, found, at: "")
+            #expect(differences.isEmpty == fits, "\(found.text): \(differences)")
+        }
+    }
+}

@@ -1,0 +1,340 @@
+import Ledger
+import Testing
+
+@testable import Storage
+
+private let token = "b7c2a5f0-1d3e-4c8a-9f60-1234567890ab"
+private let tokenID = CustomerID(rawValue: token.uppercased())
+
+/// A pack of 100 gems, which is also 5 coins.
+private func pack(
+    _ number: Int, quantity: Int = 1, at moment: Instant = now, refundedAt: Instant? = nil,
+    token: String? = nil
+) -> Fact {
+    Fact(
+        about: packID(number), attestedAt: refundedAt ?? moment,
+        .payment(
+            Payment(
+                transaction: TransactionID(rawValue: "\(number)"), product: "gems.100",
+                kind: .consumable, from: moment, until: nil, quantity: quantity,
+                price: Money(milliunits: 990, currency: "USD"),
+                revocation: refundedAt.map { Revocation(at: $0, kind: .refund) },
+                accountToken: token)))
+}
+
+private func inSandbox(_ fact: Fact) -> Fact {
+    Fact(
+        about: PurchaseID(fact.purchase.original, in: .sandbox), attestedAt: fact.attestedAt,
+        fact.statement)
+}
+
+private func packID(_ number: Int) -> PurchaseID {
+    PurchaseID(TransactionID(rawValue: "\(number)"), in: .production)
+}
+
+private let rules = StoreRules(
+    wallets: [app: WalletRules(credits: ["gems.100": ["gems": 100, "coins": 5]])],
+    erasedHash: hash)
+
+private func hash(_ id: CustomerID) -> [UInt8] {
+    Array((Array(id.rawValue.utf8) + Array(repeating: 0, count: 32)).prefix(32))
+}
+
+extension Store {
+    fileprivate func hear(_ document: StoredDocument, _ facts: Fact...) async throws {
+        _ = try await keep(AttestedDocument(document, facts))
+    }
+
+    /// What was told of wallets: `customer kind amount currency before → after`.
+    fileprivate func told(_ currency: CurrencyID = "gems") async throws -> [String] {
+        try await walletEvents().filter { $0.entry.change.wallet?.currency == currency }.map {
+            let wallet = try #require($0.entry.change.wallet)
+            return "\($0.entry.customer?.rawValue ?? "nobody") \($0.entry.change.kind.rawValue) "
+                + "\(wallet.amount): \(wallet.before) → \(wallet.after)"
+        }
+    }
+
+    fileprivate func walletEvents() async throws -> [Event] {
+        try await reading { try $0.events(of: app, after: 0, limit: 500) }
+            .filter { $0.entry.change.wallet != nil }
+    }
+
+    fileprivate func spend(
+        _ amount: Int64, leaving balance: Int64, by customer: CustomerID = "anna",
+        key: String? = nil
+    ) async throws {
+        try await transaction { tx in
+            let debit = Debit(
+                id: DebitID(rawValue: "d\(amount)"), currency: "gems", amount: amount,
+                reason: "an oak", at: now + .seconds(1))
+            let kept = KeptDebit(debit, of: customer, in: .production, balance: balance)
+            try tx.spend(kept, key: key, in: app, at: now + .seconds(1))
+        }
+    }
+
+    fileprivate func link(
+        _ number: Int, to customer: CustomerID, by evidence: Claim.Evidence = .device
+    ) async throws {
+        try await transaction { tx in
+            _ = try tx.customer(customer, in: app, at: now)
+            try tx.link(packID(number), to: customer, by: evidence, in: app, at: now)
+        }
+    }
+
+    /// The log says of every wallet what is in it.
+    fileprivate func expectWholeLog(_ location: SourceLocation = #_sourceLocation) async throws {
+        let wrong = try await reading { try $0.logDifferences() }
+        #expect(wrong.first == [], sourceLocation: location)
+    }
+}
+
+@Suite struct WalletEventTests {
+    @Test(arguments: Driver.allCases)
+    func `what is bought, spent, refunded and given again is an event each`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore(rules: rules) { store in
+            try await store.hear(document(1), pack(1))
+            #expect(try await store.told() == [])
+            try await store.link(1, to: "anna")
+            try await store.spend(30, leaving: 70, key: "order-7")
+            try await store.hear(document(2), pack(1, refundedAt: now + .days(1)))
+            try await store.hear(
+                document(3),
+                Fact(
+                    about: packID(1), attestedAt: now + .days(2), pack(1).statement))
+            #expect(
+                try await store.told() == [
+                    "anna wallet_credited 100: 0 → 100", "anna wallet_debited -30: 100 → 70",
+                    "anna wallet_clawed_back -70: 70 → 0", "anna wallet_restored 70: 0 → 70",
+                ])
+            #expect(
+                try await store.told("coins") == [
+                    "anna wallet_credited 5: 0 → 5", "anna wallet_clawed_back -5: 5 → 0",
+                    "anna wallet_restored 5: 0 → 5",
+                ])
+            let events = try await store.walletEvents()
+                .filter { $0.entry.change.wallet?.currency == "gems" }.map(\.entry)
+            #expect(
+                events.map(\.cause) == [
+                    .document(document(1).id), .request, .document(document(2).id),
+                    .document(document(3).id),
+                ])
+            #expect(events.map(\.purchase) == [packID(1), nil, packID(1), packID(1)])
+            #expect(events.map(\.change.transaction) == ["1", nil, "1", "1"])
+            #expect(
+                events.map(\.change.at)
+                    == [now, now + .seconds(1), now + .days(1), now + .days(1)])
+            let debit = try #require(events[1].change.wallet)
+            #expect(debit.debit == "d30" && debit.reason == "an oak" && debit.key == "order-7")
+            #expect(events.allSatisfy { $0.environment == .production })
+            try await store.expectWholeLog()
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `documents that come together are told one after the other`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore(rules: rules) { store in
+            try await store.transaction { tx in
+                _ = try tx.customer(tokenID, in: app, at: now)
+                let facts = [
+                    pack(1, token: token), pack(2, quantity: 2, token: token),
+                    pack(1, refundedAt: now + .days(1), token: token), pack(3),
+                ]
+                _ = try tx.keep(
+                    facts.enumerated().map {
+                        AttestedDocument(document(UInt8($0.offset)), [$0.element])
+                    })
+            }
+            let name = tokenID.rawValue
+            #expect(
+                try await store.told() == [
+                    "\(name) wallet_credited 100: 0 → 100",
+                    "\(name) wallet_clawed_back -100: 100 → 0",
+                    "\(name) wallet_credited 200: 0 → 200",
+                ])
+            try await store.expectWholeLog()
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `a pack that names somebody is told once, whoever comes first`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore(rules: rules) { store in
+            try await store.hear(document(1), pack(1, token: token))
+            try await store.hear(document(2), pack(2, token: token))
+            try await store.hear(document(9), pack(9))
+            #expect(try await store.told() == [])
+            // Now the id that it names is somebody's.
+            try await store.link(1, to: tokenID, by: .token)
+            let name = tokenID.rawValue
+            let first = [
+                "\(name) wallet_credited 100: 0 → 100", "\(name) wallet_credited 100: 100 → 200",
+            ]
+            #expect(try await store.told() == first)
+            let causes = try await store.walletEvents().map(\.entry.cause)
+            #expect(Set(causes) == [.document(document(1).id), .document(document(2).id)])
+            try await store.link(2, to: tokenID, by: .token)
+            try await store.hear(document(3), pack(3, token: token))
+            #expect(
+                try await store.told() == first + ["\(name) wallet_credited 100: 200 → 300"])
+            try await store.expectWholeLog()
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `another id that packs name brings them`(driver: Driver) async throws {
+        try await driver.withStore(rules: rules) { store in
+            try await store.hear(document(1), pack(1, token: token))
+            try await store.hear(document(2), inSandbox(pack(2, token: token)))
+            try await store.transaction { tx in
+                _ = try tx.customer("anna", in: app, at: now)
+                try tx.addID(tokenID, to: "anna", in: app, at: now)
+            }
+            #expect(
+                try await store.told() == [
+                    "anna wallet_credited 100: 0 → 100", "anna wallet_credited 100: 0 → 100",
+                ])
+            #expect(
+                try await store.walletEvents().compactMap(\.entry.environment?.rawValue).sorted()
+                    == ["production", "production", "sandbox", "sandbox"])
+            try await store.expectWholeLog()
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `of a pack that goes to another both are told`(driver: Driver) async throws {
+        try await driver.withStore(rules: rules) { store in
+            for number in 1...2 {
+                try await store.hear(document(UInt8(number)), pack(number))
+                try await store.link(number, to: "anna")
+            }
+            try await store.spend(30, leaving: 170)
+            try await store.transaction { tx in
+                _ = try tx.customer("ben", in: app, at: now)
+                let moved = try tx.move(packID(1), to: "ben", by: .support, in: app, at: now)
+                try tx.undo(moved, in: app, at: now)
+                try tx.unlink(packID(2), in: app, at: now)
+            }
+            #expect(
+                try await store.told().suffix(5) == [
+                    "anna wallet_adjusted -100: 170 → 70", "ben wallet_credited 100: 0 → 100",
+                    "ben wallet_adjusted -100: 100 → 0", "anna wallet_credited 100: 70 → 170",
+                    "anna wallet_adjusted -100: 170 → 70",
+                ])
+            let others = try await store.walletEvents()
+                .filter { $0.entry.change.wallet?.currency == "gems" }.map(\.entry.other)
+            #expect(others.suffix(5) == ["ben", "anna", "anna", "ben", nil])
+            try await store.expectWholeLog()
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `of customers that become one the wallet is one`(driver: Driver) async throws {
+        try await driver.withStore(rules: rules) { store in
+            for (number, name) in [(1, "anna"), (2, "phone")] {
+                try await store.hear(document(UInt8(number)), pack(number))
+                try await store.link(number, to: CustomerID(rawValue: name))
+            }
+            try await store.spend(30, leaving: 70, by: "phone")
+            let other = inSandbox(pack(3))
+            try await store.hear(document(3), other)
+            try await store.transaction {
+                try $0.link(other.purchase, to: "phone", by: .device, in: app, at: now)
+            }
+            try await store.transaction {
+                try $0.merge("phone", into: "anna", in: app, at: now)
+            }
+            let last = try #require(try await store.walletEvents().last?.entry)
+            #expect(
+                try await store.told().suffix(2) == [
+                    "anna wallet_adjusted 70: 100 → 170", "anna wallet_adjusted 100: 0 → 100",
+                ])
+            #expect(last.other == "phone" && last.cause == .request)
+            try await store.expectWholeLog()
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `of whoever is forgotten no word about a wallet is left`(driver: Driver) async throws {
+        try await driver.withStore(rules: rules) { store in
+            try await store.hear(document(1), pack(1, token: token))
+            try await store.link(1, to: tokenID)
+            try await store.spend(30, leaving: 70, by: tokenID, key: "anna's order")
+            try await store.transaction { tx in
+                let person = try #require(try tx.customer(known: tokenID, in: app))
+                try tx.erase(
+                    person, names: [tokenID: "erased_1"], hashes: [hash(tokenID)], in: app, at: now)
+            }
+            let debit = try await store.walletEvents()
+                .compactMap { $0.entry.change.wallet }.last
+            #expect(debit?.amount == -30 && debit?.reason == "" && debit?.key == nil)
+            try await store.expectWholeLog()
+            // They come again: what named them is theirs no more.
+            let count = try await store.walletEvents().count
+            _ = try await store.transaction { try $0.customer(tokenID, in: app, at: now) }
+            try await store.hear(document(2), pack(2, token: token))
+            #expect(try await store.walletEvents().count == count)
+            try await store.expectWholeLog()
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `another configuration is told with the next debit, or by a rebuild`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore(rules: rules) { store in
+            try await store.hear(document(1), pack(1))
+            try await store.link(1, to: "anna")
+            let later = Store(
+                store.database,
+                rules: StoreRules(wallets: [
+                    app: WalletRules(credits: ["gems.100": ["gems": 120, "coins": 6]])
+                ]))
+            #expect(
+                try await later.reading { try $0.logDifferences() }.first
+                    == ["coins", "gems"].map { "the wallet \($0) of anna is another than was told" }
+            )
+            try await later.spend(20, leaving: 100)
+            #expect(
+                try await later.told().suffix(2) == [
+                    "anna wallet_adjusted 20: 100 → 120", "anna wallet_debited -20: 120 → 100",
+                ])
+            let dialect = later.database.dialect
+            try await later.transaction { tx in
+                try tx.beginRebuild(dialect)
+                try tx.addRebuilt([pack(1)], from: document(1))
+                try tx.swapRebuilt(at: now)
+            }
+            #expect(try await later.told("coins").last == "anna wallet_adjusted 1: 5 → 6")
+            #expect(try await later.walletEvents().last?.entry.cause == .rebuild)
+            try await later.expectWholeLog()
+        }
+    }
+
+    @Test func `a wallet that was harmed is found out`() async throws {
+        for (sql, told) in [
+            ("UPDATE wallets SET balance = 7", "the wallet gems of anna was told otherwise"),
+            ("DELETE FROM wallets", "anna has no wallet coins, as told"),
+            ("DELETE FROM debits", "the wallet gems of anna is another than was told"),
+            (
+                "DELETE FROM events WHERE sequence = 5",
+                "does not begin where the last one of its wallet ended"
+            ),
+        ] {
+            try await Driver.sqliteMemory.withStore(rules: rules) { store in
+                try await store.hear(document(1), pack(1))
+                try await store.link(1, to: "anna")
+                try await store.spend(30, leaving: 70)
+                try await store.spend(10, leaving: 60)
+                try await store.expectWholeLog()
+                try await store.database.write { _ = try $0.run(sql, []) }
+                let wrong = try await store.reading { try $0.logDifferences() }.first
+                #expect(wrong.contains { $0.contains(told) }, "\(sql): \(wrong)")
+            }
+        }
+    }
+}
