@@ -115,15 +115,25 @@ extension StoreTransaction {
                         wrong.append("the wallet \(currency) of \(customer) was told otherwise")
                     }
                 }
-                guard let currencies = rules.wallets[app]?.all else { continue }
-                let purse = try purse(of: customer, in: app, environment)
-                for currency in currencies.sorted()
-                where purse?.balance(of: currency) != told[currency] ?? 0 {
-                    wrong.append("the wallet \(currency) of \(customer) is another than was told")
-                }
+                wrong += wallets(of: customer, in: app, environment, otherThan: told)
             }
         }
         return wrong + rest.map { "\($0.key.customer) has no wallet \($0.key.currency), as told" }
+    }
+
+    private func wallets(
+        of customer: CustomerID, in app: AppID, _ environment: Environment,
+        otherThan told: [CurrencyID: Int64]
+    ) -> [String] {
+        do {
+            guard let purse = try purse(of: customer, in: app, environment),
+                let currencies = rules.wallets[app]?.all
+            else { return [] }
+            return currencies.sorted().filter { purse.balance(of: $0) != told[$0] ?? 0 }
+                .map { "the wallet \($0) of \(customer) is another than was told" }
+        } catch {
+            return ["the wallets of \(customer) cannot be read: \(error)"]
+        }
     }
 
     private func wrongs(

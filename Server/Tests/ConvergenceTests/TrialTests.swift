@@ -52,11 +52,11 @@ import Testing
         #expect(report.tally["verifyReceipt answered"] > 6)
     }
 
-    @Test func `of six worlds four speak as today, one of receipts, and one of both`() {
+    @Test func `of ten worlds eight speak as today, one of receipts, and one of both`() {
         let speeches = (1...600 as ClosedRange<UInt64>).map { Plan(seed: $0).speech }
-        #expect((350...450).contains(speeches.count { $0 == .modern }))
+        #expect((450...510).contains(speeches.count { $0 == .modern }))
         for speech in [Speech.legacy, .mixed] {
-            #expect((70...130).contains(speeches.count { $0 == speech }), "\(speech)")
+            #expect((40...80).contains(speeches.count { $0 == speech }), "\(speech)")
         }
     }
 

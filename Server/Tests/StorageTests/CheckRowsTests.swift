@@ -188,10 +188,13 @@ extension Store {
     func `all servers together keep to one pace`(driver: Driver) async throws {
         try await driver.withStore { store in
             try await store.fill(30)
+            let began = ContinuousClock.now
             let first = try await store.claims(by: "a", perSecond: 5)
             let second = try await store.claims(by: "b", perSecond: 5)
+            // What the pace has allowed since: on a quick machine nothing, or one.
+            let allowed = Int(5 * ((ContinuousClock.now - began) / .seconds(1))) + 1
             #expect(first.count == 5)
-            #expect(second.count <= 1)
+            #expect(second.count <= allowed)
         }
     }
 
