@@ -83,7 +83,7 @@ import Testing
             let server = try await program.start()
             let acknowledged = Acknowledged()
             async let stream: Void = Stream.send(notifications, to: [server.wire], acknowledged)
-            try await Task.sleep(for: .milliseconds(300))
+            try await eventually { !acknowledged.all.isEmpty }
             let before = acknowledged.all.count
             try await first.stop(.immediate)
             try await second.promote()

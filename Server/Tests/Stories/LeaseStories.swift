@@ -27,10 +27,16 @@ import Testing
                 // Of each only the purchase was told. That it was renewed must be asked.
                 let told = try await Self.subscribers(shop.simulator)
                 try await shop.simulator.post(
-                    "/_sim/faults", ["api": ["slow": 1, "slow_seconds": .decimal("0.5")]])
+                    "/_sim/faults", ["api": ["slow": 1, "slow_seconds": 1]])
 
                 let sleeper = try await program.start()
-                for payload in told { try await Self.tell(sleeper, payload) }
+                // All at once: on a slow machine it would else ask as fast as it is told.
+                try await withThrowingTaskGroup(of: Void.self) { tasks in
+                    for payload in told {
+                        tasks.addTask { try await Self.tell(sleeper, payload) }
+                    }
+                    try await tasks.waitForAll()
+                }
                 // It has taken many more than it can ask about at once.
                 let first = try await leases.wait { $0.taken.values.contains { $0.count >= 20 } }
                 sleeper.pause()
