@@ -166,8 +166,8 @@ package struct Timeline: Hashable, Sendable {
 
 extension Timeline.Period {
     /// Whether it goes on behind one that began within it: the store has spoken of it since, when
-    /// it must have known of the next one, and neither as upgraded nor as given back. So it is where
-    /// a refund is reversed for somebody who has bought anew.
+    /// it must have known of the next one, and neither as upgraded nor as given back. So it is
+    /// where a refund is reversed for somebody who has bought anew.
     fileprivate func outlives(_ next: Payment) -> Bool {
         attestedAt > next.from + Timeline.clockSkewMax && payment.revocation == nil
             && !payment.isUpgraded
