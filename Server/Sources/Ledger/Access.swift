@@ -146,7 +146,7 @@ extension Timeline {
         {
             // Given back, and yet to be charged again when its time was over.
             if let due = period.payment.until, due <= now, let news = news(about: period),
-                news.at >= due, news.value.wasTried(after: revocation, told: news.at)
+                news.at >= due, news.value.wasTried(at: due, after: revocation, told: news.at)
             {
                 return lapsed(period, since: due, told: news, at: now, rules: rules)
             }
@@ -210,9 +210,12 @@ extension Timeline {
 }
 
 extension Renewal {
-    /// Whether the store has charged, or tried to, although the period before was given back.
-    fileprivate func wasTried(after refund: Revocation, told: Instant) -> Bool {
-        if isRetrying || graceUntil != nil { return true }
+    /// Whether the store has charged when it was due, or tried to, although the period before was
+    /// given back. A grace that was over by then is one of an earlier failure.
+    fileprivate func wasTried(
+        at due: Instant, after refund: Revocation, told: Instant
+    ) -> Bool {
+        if isRetrying || graceUntil.map({ $0 > due }) == true { return true }
         return ending == .billing && told > refund.at
     }
 }

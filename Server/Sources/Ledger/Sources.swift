@@ -189,17 +189,37 @@ extension Renewal: Mergeable {
         signed: Timeline.Attested<Renewal>, legacy: Timeline.Attested<Renewal>
     ) -> Timeline.Attested<Renewal> {
         guard legacy.at > signed.at else { return signed }
-        let says = legacy.value
+        let says = legacy.value.withGrace(ofEarlier: signed.value)
         let isSame =
             says.willRenew == signed.value.willRenew && says.renewsTo == signed.value.renewsTo
             && says.isRetrying == signed.value.isRetrying
             && says.graceUntil == signed.value.graceUntil && says.ending == signed.value.ending
-        return isSame ? Timeline.Attested(signed.value, at: legacy.at) : legacy
+        return Timeline.Attested(isSame ? signed.value : says, at: legacy.at)
     }
 
+    /// Answers about one transaction do not know of grace. So of that the latest end holds that was
+    /// told; once it is over it means nothing, and the store itself goes on naming it.
     static func joined(
         _ one: Timeline.Attested<Renewal>, _ two: Timeline.Attested<Renewal>
     ) -> Timeline.Attested<Renewal> {
-        two.supersedes(one) ? two : one
+        let isTwoLater =
+            two.at == one.at
+            ? one.value.base.lexicographicallyPrecedes(two.value.base) : two.at > one.at
+        var (result, other) = isTwoLater ? (two, one.value) : (one, two.value)
+        result.value = result.value.withGrace(ofEarlier: other)
+        return result
+    }
+
+    private func withGrace(ofEarlier other: Renewal) -> Renewal {
+        var renewal = self
+        renewal.graceUntil = [graceUntil, other.graceUntil].compactMap(\.self).max()
+        return renewal
+    }
+
+    /// What every older document says of a renewal, in an order that means nothing.
+    private var base: [String] {
+        var plain = self
+        plain.graceUntil = nil
+        return plain.ordering
     }
 }

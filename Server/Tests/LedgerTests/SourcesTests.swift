@@ -173,4 +173,36 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
         let before = older(Renewal(willRenew: false), -1)
         #expect(try timeline([first, before]).renewal?.value == on)
     }
+
+    @Test(arguments: Grade.allCases)
+    func `grace that was told holds against an older document that knows of none`(
+        grade: Grade
+    ) throws {
+        let end = start + .days(30)
+        let told = Renewal(willRenew: true, isRetrying: true, graceUntil: end + .days(6))
+        let silent = Renewal(willRenew: true, isRetrying: true)
+        let facts = [
+            legacy(payment(), at: start),
+            Fact(about: purchase, attestedAt: end + .days(1), grade: grade, .renewal(told)),
+            Fact(about: purchase, attestedAt: end + .days(2), grade: .legacy, .renewal(silent)),
+        ]
+        let access = try timeline(facts).access(at: end + .days(3))
+        #expect(access?.state == .grace)
+        #expect(access?.until == end + .days(6))
+        #expect(try timeline(facts).access(at: end + .days(7))?.state == .retry)
+    }
+
+    @Test func `a grace that is over does not make a refund undone`() throws {
+        let end = start + .days(30)
+        let recovered = Renewal(willRenew: true, graceUntil: start + .days(6))
+        let failed = Renewal(willRenew: true, isRetrying: true, graceUntil: end + .days(6))
+        let refunded = legacy(payment(revokedAt: start + .days(2)), at: start + .days(3))
+        func told(_ renewal: Renewal) -> Fact {
+            Fact(
+                about: purchase, attestedAt: end + .days(1), grade: .legacy, .renewal(renewal))
+        }
+        let after = end + .days(2)
+        #expect(try timeline([refunded, told(recovered)]).access(at: after)?.state == .refunded)
+        #expect(try timeline([refunded, told(failed)]).access(at: after)?.state == .grace)
+    }
 }
