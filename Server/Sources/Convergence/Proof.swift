@@ -14,6 +14,8 @@ package struct Proof: Sendable {
     package static let workersMax = 64
     /// After so many broken promises the rest is left out.
     package static let breachesMax = 5
+    /// So often at least is told how far it has come.
+    private static let progressPause = Duration.seconds(10)
 
     package init(
         _ house: House, seeds: ClosedRange<UInt64>, workers: Int, sabotage: SabotageKind? = nil,
@@ -67,6 +69,8 @@ package struct Proof: Sendable {
         package var tally = Tally()
         /// Trials in which a promise was not kept, in the order of their seeds.
         package var breaches: [TrialReport] = []
+        /// The seeds that are being played, and since when.
+        package var underWay: [UInt64: ContinuousClock.Instant] = [:]
 
         mutating func add(_ report: TrialReport) {
             figures.add(report.figures)
@@ -81,7 +85,7 @@ package struct Proof: Sendable {
     ///
     /// - Parameters:
     ///   - stopsAtFirst: whether one broken promise is enough.
-    ///   - progress: told after each trial.
+    ///   - progress: told after each trial, and from time to time.
     /// - Throws: where a trial cannot be set up.
     package func run(
         stopsAtFirst: Bool = false, progress: @escaping @Sendable (Outcome) -> Void = { _ in }
@@ -98,7 +102,13 @@ package struct Proof: Sendable {
                     }
                 }
             }
-            try await tasks.waitForAll()
+            tasks.addTask {
+                while (try? await Task.sleep(for: Self.progressPause)) != nil {
+                    progress(desk.outcome)
+                }
+            }
+            for _ in 0..<workers { try await tasks.next() }
+            tasks.cancelAll()
         }
         return desk.outcome
     }
@@ -127,12 +137,14 @@ private final class Desk: Sendable {
         state.withLock { state in
             guard state.next <= last, state.outcome.breaches.count < most else { return nil }
             defer { state.next += 1 }
+            state.outcome.underWay[state.next] = .now
             return state.next
         }
     }
 
     func add(_ report: TrialReport) -> Proof.Outcome {
         state.withLock { state in
+            state.outcome.underWay[report.plan.seed] = nil
             state.outcome.add(report)
             return state.outcome
         }

@@ -61,6 +61,8 @@ package struct TrialReport: Sendable {
     package let plan: Plan
     /// The first promise that was not kept.
     package var breach: Breach?
+    /// What the server answered then, and why: lines of text.
+    package var known: [String] = []
     package var tally = Tally()
     package var figures = Figures()
     /// Of all that happened, in its order: the same whenever the trial is played.

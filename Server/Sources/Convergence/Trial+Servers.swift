@@ -179,6 +179,7 @@ extension Trial {
         guard haste.questions <= Self.questionsAtOnceMax * max(1, asked.count) else {
             throw breach("bounded work", "\(haste.questions) questions at one moment")
         }
+        if questions > 0 { try expectBoundedWork() }
     }
 
     private func tellTurns(_ server: Server) async throws {

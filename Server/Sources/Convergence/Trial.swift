@@ -141,10 +141,23 @@ package actor Trial {
             try await expectWholeness()
         } catch let breach as Breach {
             report.breach = breach
+            report.known = try await explanations()
         }
         await count()
         try await house.databases.giveBack(database)
         return report
+    }
+
+    /// What the server answers about each customer, and by which documents.
+    private func explanations() async throws -> [String] {
+        var lines: [String] = []
+        for name in accounts {
+            let environment = Ledger.Environment(await books(of: name))
+            let text = try await auditor.explain(
+                CustomerID(rawValue: name), app: House.app, environment: environment)
+            lines += text.split(separator: "\n").map(String.init)
+        }
+        return lines
     }
 
     // MARK: - Time

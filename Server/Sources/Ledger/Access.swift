@@ -211,11 +211,12 @@ extension Timeline {
 
 extension Renewal {
     /// Whether the store has charged when it was due, or tried to, although the period before was
-    /// given back. A grace that was over by then is one of an earlier failure.
+    /// given back. A grace that was over by then is one of an earlier failure; and once renewal is
+    /// off, a grace still named means nothing.
     fileprivate func wasTried(
         at due: Instant, after refund: Revocation, told: Instant
     ) -> Bool {
-        if isRetrying || graceUntil.map({ $0 > due }) == true { return true }
+        if isRetrying || willRenew && graceUntil.map({ $0 > due }) == true { return true }
         return ending == .billing && told > refund.at
     }
 }

@@ -192,7 +192,7 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
         #expect(try timeline(facts).access(at: end + .days(7))?.state == .retry)
     }
 
-    @Test func `a grace that is over does not make a refund undone`() throws {
+    @Test func `a grace that is over, or renewal that is off, leaves a refund one`() throws {
         let end = start + .days(30)
         let recovered = Renewal(willRenew: true, graceUntil: start + .days(6))
         let failed = Renewal(willRenew: true, isRetrying: true, graceUntil: end + .days(6))
@@ -204,5 +204,7 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
         let after = end + .days(2)
         #expect(try timeline([refunded, told(recovered)]).access(at: after)?.state == .refunded)
         #expect(try timeline([refunded, told(failed)]).access(at: after)?.state == .grace)
+        let off = Renewal(willRenew: false, graceUntil: end + .days(6))
+        #expect(try timeline([refunded, told(off)]).access(at: after)?.state == .refunded)
     }
 }

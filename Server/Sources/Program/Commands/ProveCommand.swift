@@ -140,6 +140,8 @@ struct ProveCommand: AsyncParsableCommand {
 /// How far a proof has come, on standard error, from time to time.
 private final class ProgressLine: Sendable {
     private static let pause = Duration.seconds(10)
+    /// What a trial takes is a part of a second.
+    private static let long = Duration.seconds(30)
 
     private let total: Int
     private let started = ContinuousClock.now
@@ -160,7 +162,9 @@ private final class ProgressLine: Sendable {
         Outcome.toStandardError(
             "\(outcome.figures.trials) of \(total) seeds, \(seconds) s,"
                 + " \(outcome.breaches.count) broken promises"
-                + outcome.breaches.map { ", seed \($0.plan.seed)" }.joined())
+                + outcome.breaches.map { ", seed \($0.plan.seed)" }.joined()
+                + outcome.underWay.filter { now - $0.value >= Self.long }.keys.sorted()
+                .map { "; seed \($0) takes long" }.joined())
     }
 }
 
@@ -221,10 +225,16 @@ enum ProofText {
               faults    \(faults.isEmpty ? "none" : faults)
               \(shrunk.breach?.description ?? "-")
             how it ends:
-            \(shrunk.story.suffix(TrialReport.storyMax).map { "  " + $0 }.joined(separator: "\n"))
+            \(indented(shrunk.story.suffix(TrialReport.storyMax)))
+            what the server knew then:
+            \(indented(shrunk.known))
             again:
               perennial prove \(shrunk.plan.options)\(bug)
             """
+    }
+
+    private static func indented(_ lines: some Sequence<String>) -> String {
+        lines.map { "  " + $0 }.joined(separator: "\n")
     }
 
     private static func rounded(_ number: Double) -> String {
