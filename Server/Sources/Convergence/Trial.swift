@@ -148,6 +148,9 @@ package actor Trial {
         return report
     }
 
+    /// Lines about one customer.
+    private static let explanationMax = 80
+
     /// What the server answers about each customer, and by which documents.
     private func explanations() async throws -> [String] {
         var lines: [String] = []
@@ -155,7 +158,7 @@ package actor Trial {
             let environment = Ledger.Environment(await books(of: name))
             let text = try await auditor.explain(
                 CustomerID(rawValue: name), app: House.app, environment: environment)
-            lines += text.split(separator: "\n").map(String.init)
+            lines += text.split(separator: "\n").prefix(Self.explanationMax).map(String.init)
         }
         return lines
     }

@@ -96,9 +96,11 @@ extension Timeline {
     }
 
     /// The subscription period that ends last, and may be followed by another: also one that was
-    /// given back, where the store goes on charging.
+    /// given back, where the store goes on charging; but none that never began.
     private var lastPeriod: (period: Period, end: Instant)? {
-        let last = periods.last { $0.payment.kind == .autoRenewable && $0.payment.until != nil }
+        let last = periods.last {
+            $0.payment.kind == .autoRenewable && $0.payment.until != nil && !$0.isVoid
+        }
         guard let last, let end = last.end else { return nil }
         let mayGoOn = last.payment.revocation == nil || renewal?.value.willRenew == true
         return mayGoOn ? (last, end) : nil
@@ -110,7 +112,7 @@ extension Timeline {
         guard let (period, end) = lastPeriod else { return nil }
         let patience = period.patience
         if period.payment.isUpgraded && !period.isReplaced {
-            return pause(since: period.attestedAt, after: asked, atLeast: patience)
+            return questionAboutUpgrade(of: period, after: asked)
         }
         // A renewal that was charged early was told of before it began.
         guard let news = renewal, news.at >= min(period.from, period.attestedAt) else {
@@ -120,6 +122,16 @@ extension Timeline {
         }
         guard news.at >= end else { return afterEnd(end, after: asked, patience) }
         return nextQuestion(of: news, end: end, after: asked, patience)
+    }
+
+    /// To what it was upgraded was not said: by news since the last question, or by the answer. An
+    /// answer is dated anew each time, so it does not tell since when that is so.
+    private func questionAboutUpgrade(of period: Period, after asked: Instant) -> Instant? {
+        let told = period.attestedAt
+        if asked + Self.clockSkewMax < told { return told + period.patience }
+        let isOfAnswer = asked <= told + Self.clockSkewMax
+        return pause(
+            since: isOfAnswer ? period.from : told, after: asked, atLeast: period.patience)
     }
 
     private func afterEnd(

@@ -16,8 +16,19 @@ private func month(
         .payment(
             Payment(
                 transaction: TransactionID(rawValue: "\(number)"), product: "pro.monthly",
-                from: from, until: from + .days(days), isUpgraded: isUpgraded,
+                from: from, until: from + .days(days), isRenewal: number > 0,
+                isUpgraded: isUpgraded,
                 revocation: revokedAt.map { Revocation(at: $0, kind: .refund) })))
+}
+
+/// Another product, bought within the first month.
+private func instead(at from: Instant) -> Fact {
+    Fact(
+        about: purchase, attestedAt: from,
+        .payment(
+            Payment(
+                transaction: "other", product: "gold.monthly", from: from, until: from + .days(30),
+                isRenewal: false)))
 }
 
 private func news(
@@ -96,9 +107,20 @@ private struct Row: CustomTestStringConvertible, Sendable {
             [month(), news(at: end, retrying: true)], asked: end + .days(61),
             next: end + .days(61 + 90)),
         Row(
-            "upgraded to a product not named: soon",
+            "news of an upgrade to a product that it does not name: soon",
             [month(attested: start + .days(3), isUpgraded: true), news(at: start)],
-            asked: start + .days(3), next: start + .days(3) + .seconds(60)),
+            asked: start, next: start + .days(3) + .seconds(60)),
+        Row(
+            "an answer that does not name it either: later, the longer the period lasts",
+            [month(attested: start + .days(4), isUpgraded: true), news(at: start)],
+            asked: start + .days(4), next: start + .days(4) + .hours(12)),
+        Row(
+            "a renewal charged ahead, and given back for another product: as though it were not",
+            [
+                month(), month(number: 1, attested: end, isUpgraded: true),
+                instead(at: end - .days(1)), news(at: end),
+            ],
+            asked: end, next: end + .days(29) + .seconds(60)),
         Row(
             "refunded: swept as long as the period lasts, since refunds are reversed",
             [month(revokedAt: start + .days(2))], asked: start + .days(3), next: start + .days(33)),
