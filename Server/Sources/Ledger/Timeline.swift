@@ -151,16 +151,25 @@ package struct Timeline: Hashable, Sendable {
     ///
     /// A renewal begins where the period before it ends. If that falls within the period of a
     /// purchase of another product, it was charged before that purchase. The store marks it as
-    /// upgraded, but does not say so of its own accord.
+    /// upgraded, but does not say so of its own accord. Where it is known, what was bought instead
+    /// may have been renewed since, or have ended.
     private func isVoid(_ renewal: Payment, at index: Int, after last: Int) -> Bool {
         let purchase = periods[last].payment
-        guard renewal.isRenewal, !purchase.isRenewal, let end = purchase.until, renewal.from < end,
+        let isWithin = purchase.until.map { renewal.from < $0 } ?? false
+        guard renewal.isRenewal, renewal.neverBegan || isWithin && !purchase.isRenewal,
             let before = periods[..<last].lastIndex(where: { $0.payment.until == renewal.from })
         else { return false }
         // Whoever has changed back since has bought the renewal's product anew.
         return periods[(before + 1)...last].contains {
             !$0.payment.isRenewal && $0.payment.product != renewal.product
         }
+    }
+}
+
+extension Payment {
+    /// Whether it was taken back before it began, or another product took its place.
+    fileprivate var neverBegan: Bool {
+        isUpgraded || revocation.map { $0.at <= from } == true
     }
 }
 

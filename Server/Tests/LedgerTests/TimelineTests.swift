@@ -118,6 +118,22 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
         #expect(Timeline(of: purchase, facts.dropFirst()).periods.allSatisfy { !$0.isVoid })
     }
 
+    @Test func `a renewal taken back before it began never counts, however long after it would`() {
+        var ahead = payment("2", from: start + .days(60), revokedAt: start + .days(12))
+        ahead.isRenewal = true
+        var next = payment("4", product: "premium", from: start + .days(42))
+        next.isRenewal = true
+        let facts = [
+            fact(payment("1", days: 60), at: start), fact(ahead, at: start + .days(12)),
+            fact(payment("3", product: "premium", from: start + .days(12)), at: start + .days(12)),
+            fact(next, at: start + .days(42)),
+        ]
+        let timeline = Timeline(of: purchase, facts)
+        #expect(timeline.periods.map(\.payment.transaction) == ["1", "3", "4", "2"])
+        #expect(timeline.periods.map(\.isVoid) == [false, false, false, true])
+        #expect(timeline.periods[2].end == start + .days(72), "it takes no time from what runs")
+    }
+
     @Test func `of two periods that begin together the upgraded one comes first`() {
         let facts = [
             fact(payment("5", product: "premium"), at: start),
