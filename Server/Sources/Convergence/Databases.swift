@@ -17,8 +17,8 @@ final class Databases: Sendable {
     /// Empties it for the next trial. Whoever does not give it back just lets go of it.
     func giveBack(_ database: SQLiteDatabase) async throws {
         try await database.write { connection in
-            // A table is made after those that its rows refer to. To put the check of references off
-            // would be a pragma, and each forgets all statements that are prepared.
+            // A table is made after those that its rows refer to. To put the check of references
+            // off would take a pragma, and that forgets all statements that are prepared.
             let tables = try connection.rows(
                 "SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'schema_versions'"
                     + " ORDER BY rowid DESC",
