@@ -35,6 +35,8 @@ package actor Crowd {
         package let trouble: Trouble
         package let accounts: Int
         package internal(set) var breach: Breach?
+        /// What the server answered then to whom it concerns, and why: lines of text.
+        package internal(set) var known: [String] = []
         package internal(set) var purchases = 0
         /// Answers that were held against the books.
         package internal(set) var answers = 0
@@ -285,6 +287,9 @@ package actor Crowd {
             if $0.truth != $0.answer, wrong[$0.name] == $0.truth { still = still ?? $0 }
         }
         guard let still else { return }
+        let text = try await engine.explain(
+            CustomerID(rawValue: still.name), app: House.app, environment: .production)
+        report.known = text.split(separator: "\n").prefix(Trial.explanationMax).map(String.init)
         throw Breach(
             oracle: "convergence",
             words: "at \(Instant(milliseconds: now)), for \(minutes) minutes: \(still.name):"

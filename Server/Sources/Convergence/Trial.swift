@@ -149,7 +149,7 @@ package actor Trial {
     }
 
     /// Lines about one customer.
-    private static let explanationMax = 80
+    static let explanationMax = 80
 
     /// What the server answers about each customer, and by which documents.
     private func explanations() async throws -> [String] {

@@ -149,14 +149,13 @@ package struct Timeline: Hashable, Sendable {
     /// Whether a renewal, charged ahead of its time, was given back because the customer bought
     /// another product before it began.
     ///
-    /// A renewal begins where the period before it ends. If that falls within the period of a
-    /// purchase of another product, it was charged before that purchase. The store marks it as
+    /// A renewal begins where the period before it ends. If that falls within a period of another
+    /// product, or of its renewal, it was charged before that was bought. The store marks it as
     /// upgraded, but does not say so of its own accord. Where it is known, what was bought instead
-    /// may have been renewed since, or have ended.
+    /// may have ended.
     private func isVoid(_ renewal: Payment, at index: Int, after last: Int) -> Bool {
-        let purchase = periods[last].payment
-        let isWithin = purchase.until.map { renewal.from < $0 } ?? false
-        guard renewal.isRenewal, renewal.neverBegan || isWithin && !purchase.isRenewal,
+        let isWithin = periods[last].payment.until.map { renewal.from < $0 } ?? false
+        guard renewal.isRenewal, renewal.neverBegan || isWithin,
             let before = periods[..<last].lastIndex(where: { $0.payment.until == renewal.from })
         else { return false }
         // Whoever has changed back since has bought the renewal's product anew.

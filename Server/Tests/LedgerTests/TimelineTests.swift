@@ -132,6 +132,12 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
         #expect(timeline.periods.map(\.payment.transaction) == ["1", "3", "4", "2"])
         #expect(timeline.periods.map(\.isVoid) == [false, false, false, true])
         #expect(timeline.periods[2].end == start + .days(72), "it takes no time from what runs")
+        // What was bought instead runs beyond its beginning: so it need not be told.
+        ahead.revocation = nil
+        let silent = [facts[0], fact(ahead, at: start + .days(12)), facts[2], facts[3]]
+        let periods = Timeline(of: purchase, silent).periods
+        #expect(periods.map(\.isVoid) == [false, false, false, true])
+        #expect(periods[2].end == start + .days(72))
     }
 
     @Test func `of two periods that begin together the upgraded one comes first`() {
