@@ -260,6 +260,7 @@ package actor Crowd {
     /// What both sides say of one customer.
     private struct Look {
         let name: String
+        let environment: Ledger.Environment
         let truth: Set<Holding>
         let answer: Set<Holding>
 
@@ -268,6 +269,7 @@ package actor Crowd {
             at now: Int64
         ) {
             self.name = name
+            environment = Ledger.Environment(books)
             truth = Set(
                 books.filter { known.contains($0.originalTransactionID) }.map { Holding($0) })
             let present = Instant(milliseconds: now)
@@ -287,9 +289,7 @@ package actor Crowd {
             if $0.truth != $0.answer, wrong[$0.name] == $0.truth { still = still ?? $0 }
         }
         guard let still else { return }
-        let text = try await engine.explain(
-            CustomerID(rawValue: still.name), app: House.app, environment: .production)
-        report.known = text.split(separator: "\n").prefix(Trial.explanationMax).map(String.init)
+        report.known = try await engine.explanation(of: still.name, in: still.environment)
         throw Breach(
             oracle: "convergence",
             words: "at \(Instant(milliseconds: now)), for \(minutes) minutes: \(still.name):"

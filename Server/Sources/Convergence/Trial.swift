@@ -148,17 +148,12 @@ package actor Trial {
         return report
     }
 
-    /// Lines about one customer.
-    static let explanationMax = 80
-
     /// What the server answers about each customer, and by which documents.
     private func explanations() async throws -> [String] {
         var lines: [String] = []
         for name in accounts {
             let environment = Ledger.Environment(await books(of: name))
-            let text = try await auditor.explain(
-                CustomerID(rawValue: name), app: House.app, environment: environment)
-            lines += text.split(separator: "\n").prefix(Self.explanationMax).map(String.init)
+            lines += try await auditor.explanation(of: name, in: environment)
         }
         return lines
     }
@@ -221,6 +216,18 @@ package actor Trial {
             servers[number].power.steady()
             if !servers[number].power.isOn { start(number) }
         }
+    }
+}
+
+extension Engine {
+    /// Lines of an explanation.
+    private static let explanationMax = 80
+
+    /// What it answers about a customer, and by which documents, without the last of many lines.
+    func explanation(of name: String, in environment: Ledger.Environment) async throws -> [String] {
+        let text = try await explain(
+            CustomerID(rawValue: name), app: House.app, environment: environment)
+        return text.split(separator: "\n").prefix(Self.explanationMax).map(String.init)
     }
 }
 

@@ -122,7 +122,7 @@ package struct Timeline: Hashable, Sendable {
             periods[index].end = payment.until
             periods[index].isReplaced = false
             periods[index].isVoid =
-                last.map { isVoid(payment, at: index, after: $0) } ?? false
+                last.map { isVoid(payment, after: $0) } ?? false
                 || isToldBetter(periods[index])
             guard !periods[index].isVoid else { continue }
             if let last, periods[last].end.map({ payment.from < $0 }) ?? true,
@@ -153,7 +153,7 @@ package struct Timeline: Hashable, Sendable {
     /// product, or of its renewal, it was charged before that was bought. The store marks it as
     /// upgraded, but does not say so of its own accord. Where it is known, what was bought instead
     /// may have ended.
-    private func isVoid(_ renewal: Payment, at index: Int, after last: Int) -> Bool {
+    private func isVoid(_ renewal: Payment, after last: Int) -> Bool {
         let isWithin = periods[last].payment.until.map { renewal.from < $0 } ?? false
         guard renewal.isRenewal, renewal.neverBegan || isWithin,
             let before = periods[..<last].lastIndex(where: { $0.payment.until == renewal.from })

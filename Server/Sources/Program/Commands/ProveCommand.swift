@@ -209,8 +209,7 @@ enum ProofText {
             "  \(time.components.seconds) s; "
                 + (report.breach.map { "broken: \($0)" } ?? "no broken promise"),
         ]
-        guard report.breach == nil else { return (lines + report.known).joined(separator: "\n") }
-        return lines.joined(separator: "\n")
+        return (lines + report.known.map { "  " + $0 }).joined(separator: "\n")
     }
 
     static func story(of report: TrialReport, shrunk: TrialReport, plant: String?) -> String {
