@@ -44,3 +44,21 @@ struct Agenda: Sendable {
     /// Leaves out what is not to be done any more.
     mutating func remove(_ isOver: (Deed) -> Bool) { entries.removeAll { isOver($0.deed) } }
 }
+
+extension Agenda.Deed: CustomStringConvertible {
+    var description: String {
+        switch self {
+        case .open(let account): "open: account \(account)"
+        case .post(let account): "post: account \(account)"
+        case .act: "act"
+        case .resume(let purchase): "resume: \(purchase)"
+        case .step(let number): "step \(number)"
+        case .look: "look"
+        case .catchUp: "catch up"
+        case .stop(let server): "stop: server \(server)"
+        case .start(let server): "start: server \(server)"
+        case .skew(let server): "skew: server \(server)"
+        case .update: "update"
+        }
+    }
+}

@@ -1,7 +1,14 @@
 /// Bytes as two digits each, in lower case.
 package enum Hexadecimal {
     package static func text(_ bytes: some Sequence<UInt8>) -> String {
-        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        var text: [UInt8] = []
+        text.reserveCapacity(bytes.underestimatedCount * 2)
+        for byte in bytes { text += [digit(byte >> 4), digit(byte & 15)] }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    private static func digit(_ value: UInt8) -> UInt8 {
+        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
     }
 
     /// Nil for anything but pairs of digits; capital letters are read, too.

@@ -67,13 +67,15 @@ extension Engine {
 }
 
 extension StoreTransaction {
-    /// Of each currency of which there was ever an entry.
+    /// Of each currency of which there was ever an entry. The payments are looked at only where the
+    /// app has wallets.
     func balances(
-        of customer: CustomerID?, _ payments: [Payment], in app: AppSettings,
+        of customer: CustomerID?, _ payments: @autoclosure () -> [Payment], in app: AppSettings,
         environment: Environment
     ) throws -> [CurrencyID: Int64] {
         let currencies = app.wallets.all
         guard !currencies.isEmpty else { return [:] }
+        let payments = payments()
         let spendings = try customer.map {
             try self.spendings(of: $0, in: app.id, environment: environment)
         }

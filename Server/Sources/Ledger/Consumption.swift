@@ -138,7 +138,7 @@ extension TermRules {
     /// How much of the time that a transaction has bought is over, in thousandths of a percent. Nil
     /// where it has bought none.
     package func used(
-        of transaction: TransactionID, among timelines: some Sequence<Timeline>, at now: Instant
+        of transaction: TransactionID, among timelines: [Timeline], at now: Instant
     ) -> Int64? {
         var rules = self
         // Each with a stretch of its own.

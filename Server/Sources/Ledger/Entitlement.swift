@@ -6,7 +6,7 @@ package enum Entitlement {
     /// Open beats shut. Of several that are open the one that stays open longest answers, of
     /// several shut the one shut last.
     package static func access(
-        through products: Set<ProductID>, of timelines: some Sequence<Timeline>,
+        through products: Set<ProductID>, of timelines: [Timeline],
         _ terms: [Term] = [], at now: Instant, rules: AccessRules
     ) -> Access? {
         let all =

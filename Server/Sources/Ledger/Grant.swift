@@ -89,7 +89,7 @@ package struct Right: Hashable, Sendable {
     /// What a purchase and grants give together. As of purchases, open beats shut, and what stays
     /// open longest answers; where nothing else tells them apart the purchase does.
     package static func answer(
-        _ access: Access?, _ grants: some Sequence<Grant>, at now: Instant
+        _ access: Access?, _ grants: [Grant], at now: Instant
     ) -> Right? {
         var answer = access.map { Right($0) }
         for grant in grants {

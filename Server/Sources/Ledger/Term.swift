@@ -88,21 +88,25 @@ extension TermRules {
     /// the one before it ends; the ends of terms that follow each other are counted from where the
     /// first began, so that the last day of a month stays the last. A term that was taken back ends
     /// at that moment, and those behind it move up; one taken back before it began was never there.
-    package func terms(of timelines: some Sequence<Timeline>) -> [Term] {
+    package func terms(of timelines: [Timeline]) -> [Term] {
         var chains: [String: [(PurchaseID, Payment)]] = [:]
         for timeline in timelines {
-            for payment in timeline.periods.map(\.payment) where payment.kind == .nonRenewing {
-                guard let chain = products[payment.product]?.chain else { continue }
-                chains[chain, default: []].append((timeline.purchase, payment))
+            for period in timeline.periods where period.payment.kind == .nonRenewing {
+                guard let chain = products[period.product]?.chain else { continue }
+                chains[chain, default: []].append((timeline.purchase, period.payment))
             }
         }
         return chains.flatMap { folded($1, as: $0) }.sorted(by: Self.precedes)
     }
 
     /// What was bought and does not renew, of products whose length nobody said.
-    package func paymentsWithoutLength(of timelines: some Sequence<Timeline>) -> [Payment] {
-        timelines.flatMap { $0.periods.map(\.payment) }.filter {
-            $0.kind == .nonRenewing && products[$0.product] == nil
+    package func paymentsWithoutLength(of timelines: [Timeline]) -> [Payment] {
+        timelines.flatMap { timeline in
+            timeline.periods.compactMap { period in
+                let isMeant =
+                    period.payment.kind == .nonRenewing && products[period.product] == nil
+                return isMeant ? period.payment : nil
+            }
         }
     }
 

@@ -103,7 +103,7 @@ package struct Wallet: Hashable, Sendable {
     ///   - payments: of the customer; those of products that credit another currency are left out.
     ///   - debits: of this currency.
     package init(
-        of currency: CurrencyID, _ payments: some Sequence<Payment>, _ debits: [Debit],
+        of currency: CurrencyID, _ payments: [Payment], _ debits: [Debit],
         rules: WalletRules
     ) {
         var movements = debits.map(Movement.init)
@@ -118,7 +118,7 @@ package struct Wallet: Hashable, Sendable {
     /// The balance alone, from the sum of what was spent. Nil where it matters when what was spent:
     /// a refund takes what was there at its time.
     package static func balance(
-        of currency: CurrencyID, _ payments: some Sequence<Payment>, spent: Int64,
+        of currency: CurrencyID, _ payments: [Payment], spent: Int64,
         rules: WalletRules
     ) -> Int64? {
         let refunds = rules.currency(currency).refunds

@@ -217,14 +217,18 @@ package struct SigningAuthority: Sendable {
 
     /// A payload under the true chain, but signed with a key that anybody may have.
     func signedByAStranger(_ payload: JSON) throws(SigningFailure) -> String {
-        let stranger: P256.Signing.PrivateKey
-        do { stranger = try SeededKeys(seed: .max).leaf } catch {
-            throw SigningFailure("There is no key to forge with: \(error)")
-        }
+        let stranger = try Self.stranger.get()
         return try Self(
             key: stranger, certificates: certificates, receipts: receiptSource,
             drawing: .document(RepeatableSignature(stranger))
         ).sign(payload)
+    }
+
+    private static let stranger = Result<P256.Signing.PrivateKey, SigningFailure> {
+        () throws(SigningFailure) in
+        do { return try SeededKeys(seed: .max).leaf } catch {
+            throw SigningFailure("There is no key to forge with: \(error)")
+        }
     }
 
     private static func header(_ chain: [[UInt8]], overrides: [JSON.Member]) -> JSON {

@@ -20,24 +20,25 @@ struct ServeCommand: AsyncParsableCommand {
     var clockFrom: String?
 
     func run() async throws {
-        await OneSetOfThreads.begin()
-        try await Outcome.reported {
-            let file = try Outcome.configuration(at: options.configPath)
-            let settings = try options.settings(file, flags: ["host": host, "port": port])
-            try ServeRules.check(file.apps, clockFrom: clockFrom)
-            let logger = Log.start(settings.logLevel)
-            guard let clockFrom else {
-                return try await serve(file, settings, clock: nil, logger)
-            }
-            let client = HTTPClient(eventLoopGroupProvider: .singleton)
-            let outcome: Result<Void, any Error>
-            do {
-                let clock = try await ClockFollower(clockFrom, client: client, logger: logger)
-                outcome = .success(try await serve(file, settings, clock: clock, logger))
-            } catch { outcome = .failure(error) }
-            try await client.shutdown()
-            try outcome.get()
+        try await OneSetOfThreads.run { try await Outcome.reported { try await serve() } }
+    }
+
+    private func serve() async throws {
+        let file = try Outcome.configuration(at: options.configPath)
+        let settings = try options.settings(file, flags: ["host": host, "port": port])
+        try ServeRules.check(file.apps, clockFrom: clockFrom)
+        let logger = Log.start(settings.logLevel)
+        guard let clockFrom else {
+            return try await serve(file, settings, clock: nil, logger)
         }
+        let client = HTTPClient(eventLoopGroupProvider: .singleton)
+        let outcome: Result<Void, any Error>
+        do {
+            let clock = try await ClockFollower(clockFrom, client: client, logger: logger)
+            outcome = .success(try await serve(file, settings, clock: clock, logger))
+        } catch { outcome = .failure(error) }
+        try await client.shutdown()
+        try outcome.get()
     }
 
     private func serve(

@@ -22,6 +22,7 @@ struct APIEndpoint: Sendable {
     var root = Self.inApps
     /// Parameters in braces.
     let path: String
+    private let words: [Word]
     /// Requests in one second, in production; nil is without a limit.
     var perSecond: Int?
     var place = Place.both
@@ -34,6 +35,7 @@ struct APIEndpoint: Sendable {
     ) {
         self.method = method
         self.path = path
+        words = path.split(separator: "/").map { Word($0) }
         self.perSecond = perSecond
         self.place = place
         self.bodyBytesMax = bodyBytesMax
@@ -82,17 +84,28 @@ struct APIEndpoint: Sendable {
     }
 
     private func parameters(of path: [String]) -> [String: String]? {
-        let pattern = self.path.split(separator: "/")
-        guard pattern.count == path.count else { return nil }
+        guard words.count == path.count else { return nil }
         var parameters: [String: String] = [:]
-        for (word, part) in zip(pattern, path) {
-            if word.hasPrefix("{") {
+        for (word, part) in zip(words, path) {
+            switch word {
+            case .fixed(let word): guard word == part else { return nil }
+            case .parameter(let name):
                 guard !part.isEmpty else { return nil }
-                parameters[String(word.dropFirst().dropLast())] = part
-            } else if word != part {
-                return nil
+                parameters[name] = part
             }
         }
         return parameters
+    }
+}
+
+/// What stands between two slashes of an endpoint's path.
+private enum Word: Sendable {
+    case fixed(String)
+    case parameter(String)
+
+    init(_ text: Substring) {
+        self =
+            text.hasPrefix("{")
+            ? .parameter(String(text.dropFirst().dropLast())) : .fixed(String(text))
     }
 }
