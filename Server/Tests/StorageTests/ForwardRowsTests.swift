@@ -35,9 +35,10 @@ extension Store {
     }
 
     fileprivate func end(
-        _ claim: ForwardClaim, _ answer: ForwardAnswer, next: Instant? = now + .seconds(15)
+        _ claim: ForwardClaim, _ answer: ForwardAnswer, at moment: Instant = now,
+        next: Instant? = now + .seconds(15)
     ) async throws {
-        try await transaction { try $0.ended(claim, of: app, answer, at: now, next: next) }
+        try await transaction { try $0.ended(claim, of: app, answer, at: moment, next: next) }
     }
 
     fileprivate func forwards(
@@ -299,6 +300,24 @@ extension Store {
             #expect(try await store.bodies() == 1)
             #expect(try await forget(all: now + .days(1)) == 1)
             #expect(try await store.bodies() == 0)
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `what was accepted late is kept as long as what was accepted at once`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore { store in
+            _ = try await store.keep(attested(1, to: [old]))
+            let claim = try #require(try await store.claims().first)
+            try await store.end(claim, .status(200), at: now + .days(9))
+            for (days, count) in [(9, 0), (10, 1)] {
+                let forgotten = try await store.transaction {
+                    try $0.forgetForwards(
+                        of: app, overBefore: now + .days(days), allBefore: now, limit: 10)
+                }
+                #expect(forgotten == count, "day \(days)")
+            }
         }
     }
 
