@@ -99,15 +99,15 @@ extension StoreTransaction {
     }
 
     /// Forgets some of those that are over since before one moment, however long ago they came, and
-    /// of all from before another: what was given up, and may still be asked for by hand, and what
-    /// is for an address that is no longer configured. Returns how many.
+    /// of those not accepted what came before another: what was given up, and may still be asked
+    /// for by hand, and what is for an address that is no longer configured. Returns how many.
     package func forgetForwards(
         of app: AppID, overBefore over: Instant, allBefore all: Instant, limit: Int
     ) throws(StorageFailure) -> Int {
         let rows = try connection.rows(
             "SELECT document, target FROM forwards WHERE app = $1 AND created_at_ms < $2 "
                 + "AND (accepted_at_ms < $2 OR (due_at_ms IS NULL AND attempts = 0) "
-                + "OR created_at_ms < $3) "
+                + "OR (accepted_at_ms IS NULL AND created_at_ms < $3)) "
                 + "ORDER BY created_at_ms LIMIT $4",
             [
                 .text(app.rawValue), .integer(over.milliseconds), .integer(all.milliseconds),

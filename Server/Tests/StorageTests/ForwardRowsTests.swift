@@ -314,7 +314,8 @@ extension Store {
             for (days, count) in [(9, 0), (10, 1)] {
                 let forgotten = try await store.transaction {
                     try $0.forgetForwards(
-                        of: app, overBefore: now + .days(days), allBefore: now, limit: 10)
+                        of: app, overBefore: now + .days(days), allBefore: now + .days(1),
+                        limit: 10)
                 }
                 #expect(forgotten == count, "day \(days)")
             }
