@@ -51,7 +51,7 @@ package struct AppStoreClient: Sendable {
         }
         switch failure {
         case .tooMany(let until): try await rest(endpoint, environment, until: until)
-        case .unauthorized: tokens.forget()
+        case .unauthorized: tokens.refused(request.authorization, at: now())
         case .unknownThere, .unavailable, .refused, .unreadable: break
         }
         throw failure

@@ -13,12 +13,16 @@ final class BearerTokens: Sendable {
     static let backdatedSeconds: Int64 = 60
     /// A token is not used where less is left of it: it must still hold when it arrives.
     static let restSecondsMin: Int64 = 300
+    /// A refused token is used again until it is that old: one made anew would say the same.
+    static let remadeSecondsMin: Int64 = 60
     static let audience = "appstoreconnect-v1"
 
     private struct Token: Sendable {
         let authorization: String
         /// In seconds since 1970: the times at which it may be used.
         let usable: Range<Int64>
+
+        var made: Int64 { usable.lowerBound + backdatedSeconds }
     }
 
     private let credentials: AppStoreCredentials
@@ -40,8 +44,15 @@ final class BearerTokens: Sendable {
         return try result.get()
     }
 
-    /// The next call gets a new one: this one was not accepted.
-    func forget() { latest.withLock { $0 = nil } }
+    /// The store did not accept one: the next call gets another, unless it was made just now.
+    func refused(_ authorization: String?, at now: AppStoreDate) {
+        latest.withLock { latest in
+            guard let token = latest, token.authorization == authorization,
+                now.milliseconds / 1000 - token.made >= Self.remadeSecondsMin
+            else { return }
+            latest = nil
+        }
+    }
 
     private func token(at now: Int64) throws(AppStoreFailure) -> Token {
         let issued = now - Self.backdatedSeconds

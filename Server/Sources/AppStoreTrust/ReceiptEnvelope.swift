@@ -23,6 +23,9 @@ struct ReceiptEnvelope: Hashable, Sendable {
     let serialNumber: ArraySlice<UInt8>
     let signature: ArraySlice<UInt8>
 
+    /// All that says whose signature it is: certificates, issuer and number, each a whole element.
+    var signer: ArraySlice<UInt8> { certificates.reduce([], +) + issuer + serialNumber }
+
     private static let certificatesTag: UInt8 = 0xA0
     private static let explicitTag: UInt8 = 0xA0
     private static let signedContent: ASN1ObjectIdentifier = [1, 2, 840, 113549, 1, 7, 2]

@@ -20,8 +20,13 @@ extension Verifier {
                 return Self.outcome(found, at: now)
             }
             let envelope = try Self.envelope(of: file)
-            let chain = try await chains.chain(of: envelope)
+            let remembered = receiptChains[envelope.signer]
+            let chain: ReceiptChain
+            if let remembered { chain = remembered } else {
+                chain = try await chains.chain(of: envelope)
+            }
             try chain.requireSignature(envelope.signature, of: envelope.content, envelope.digest)
+            if remembered == nil { receiptChains.insert(chain, for: envelope.signer) }
             let receipt = try AppReceipt(reading: envelope.content)
             let created = try receipt.requireCreation()
             try chain.requireValid(at: created)

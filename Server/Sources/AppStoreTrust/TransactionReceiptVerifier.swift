@@ -15,12 +15,19 @@ extension Verifier {
     ) async -> Outcome<TransactionReceipt> {
         do throws(Refusal) {
             let parts = try TransactionReceiptParts(reading: file)
-            let signer = try await chains.signer(of: parts.signature)
+            let remembered = transactionReceiptSigners[parts.signature.certificate[...]]
+            let signer: PlainCertificate
+            if let remembered { signer = remembered } else {
+                signer = try await chains.signer(of: parts.signature)
+            }
             let signed = [parts.signature.version] + parts.file.signedBytes
             guard signer.key.hasSigned(signed, as: parts.signature.signature, .sha1) else {
                 throw Refusal(
                     .badSignature, expected: "one of its signer's key",
                     found: "a signature that does not fit")
+            }
+            if remembered == nil {
+                transactionReceiptSigners.insert(signer, for: parts.signature.certificate[...])
             }
             let receipt = try parts.receipt()
             guard let purchased = receipt.purchased else { throw .missing("purchase date") }

@@ -20,7 +20,9 @@ package final class Verifier: Sendable {
     package static let clockSkewMax: Int64 = 300_000
 
     let chains: ChainVerifier
-    private let known = Mutex(KnownChains())
+    private let known = KnownChains<TrustedChain>()
+    let receiptChains = KnownChains<ReceiptChain>()
+    let transactionReceiptSigners = KnownChains<PlainCertificate>()
     private let documents: Mutex<KnownDocuments>
 
     /// Certificates of Xcode's own store that are believed about receipts; nil: none ever is.
@@ -38,8 +40,8 @@ package final class Verifier: Sendable {
         self.xcode = xcode
     }
 
-    /// How many chains are remembered, at most ``KnownChains/chainsMax``.
-    var knownChainCount: Int { known.withLock { $0.count } }
+    /// How many chains are remembered, at most ``knownChainsMax``.
+    var knownChainCount: Int { known.count }
     var knownDocumentCount: Int { documents.withLock { $0.count } }
 
     /// A signed transaction, as StoreKit and the App Store Server API give it.
@@ -125,7 +127,7 @@ extension Verifier {
         of jws: [UInt8]
     ) async throws(Refusal) -> (payload: [UInt8], chain: TrustedChain, digest: [UInt8]) {
         let parts = try CompactJWS(reading: jws)
-        let remembered = known.withLock { $0[parts.headerSegment] }
+        let remembered = known[parts.headerSegment]
         let chain: TrustedChain
         if let remembered { chain = remembered } else { chain = try await self.chain(for: parts) }
         // Hashed once: the digest of the whole goes on where that of the signed bytes ends.
@@ -138,7 +140,7 @@ extension Verifier {
             try requireSignature(of: parts, by: chain, over: signedDigest)
             documents.withLock { $0.insert(digest) }
         }
-        if remembered == nil { known.withLock { $0.insert(chain, for: parts.headerSegment) } }
+        if remembered == nil { known.insert(chain, for: parts.headerSegment) }
         guard let payload = parts.payload else {
             throw Refusal(.payloadUnreadable, expected: "base64url", found: "something else")
         }

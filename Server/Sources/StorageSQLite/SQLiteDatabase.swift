@@ -14,6 +14,8 @@ package final class SQLiteDatabase: Database {
     package static let readersMax = 16
     /// A document has about 1600 bytes: of smaller pages a quarter would stay empty.
     package static let pageBytes = 8192
+    /// In memory a page is copied before it is changed, and nothing is written to a disk.
+    private static let pageBytesInMemory = 1024
     /// Pages that each connection remembers, in KiB.
     package static let cacheKibibytes = 8192
 
@@ -37,10 +39,8 @@ package final class SQLiteDatabase: Database {
         self.path = path
         let writer = try SQLiteSession(
             path: path,
-            // The pages' size and the journal's mode stay with the file. Synced in full, or the
-            // last commits might be lost when the power fails.
-            settings: ["page_size = \(Self.pageBytes)"] + Self.settings
-                + ["journal_mode = WAL", "synchronous = FULL"])
+            settings: path == Self.inMemoryPath
+                ? Self.memorySettings + Self.settings : Self.fileSettings + Self.settings)
         state = Mutex(State(writer: writer))
     }
 
@@ -50,6 +50,17 @@ package final class SQLiteDatabase: Database {
     }
 
     private static let inMemoryPath = ":memory:"
+
+    /// The pages' size and the journal's mode stay with the file. Synced in full, or the last
+    /// commits might be lost when the power fails.
+    private static let fileSettings = [
+        "page_size = \(pageBytes)", "journal_mode = WAL", "synchronous = FULL",
+    ]
+
+    /// What is deleted need not be overwritten where no disk keeps it.
+    private static let memorySettings = [
+        "page_size = \(pageBytesInMemory)", "secure_delete = OFF",
+    ]
 
     private static let settings = [
         "busy_timeout = \(busyMilliseconds)", "foreign_keys = ON",

@@ -49,14 +49,14 @@ import Testing
         let signer = try Authority.shared.get().signer()
         let verifier = try Cast.verifier()
         let members = try #require(signer.header.members)
-        let documents = try (0..<KnownChains.chainsMax + 6).map { number in
+        let documents = try (0..<knownChainsMax + 6).map { number in
             let mark = JSON.Member("n", .integer(Int64(number)))
             return try signer.jws(Cast.transaction(), header: .object(members + [mark]))
         }
         for (number, jws) in (documents + documents.prefix(1)).enumerated() {
             let outcome = await verifier.transaction(jws, for: Cast.app, at: Cast.now)
             #expect(outcome.verified != nil)
-            #expect(verifier.knownChainCount == min(number + 1, KnownChains.chainsMax))
+            #expect(verifier.knownChainCount == min(number + 1, knownChainsMax))
         }
     }
 }

@@ -71,3 +71,23 @@ struct BearerToken: Sendable {
         }
     }
 }
+
+/// Tokens whose signature was found good, by the header's value: one is for many calls, and each
+/// server has its own.
+struct KnownTokens: Sendable {
+    /// With one more, all are forgotten.
+    static let countMax = 16
+
+    private var tokens: [String: BearerToken] = [:]
+
+    /// The token in a header's value. Whether it is current is not looked at.
+    mutating func token(
+        _ authorization: String?, keys: [APIKey], bundleID: String
+    ) throws(BearerToken.Refusal) -> BearerToken {
+        if let known = authorization.flatMap({ tokens[$0] }) { return known }
+        let token = try BearerToken(authorization, keys: keys, bundleID: bundleID)
+        if tokens.count == Self.countMax { tokens = [:] }
+        if let authorization { tokens[authorization] = token }
+        return token
+    }
+}

@@ -2,8 +2,7 @@ import AppStoreFormats
 
 /// What the App Store Server API remembers beside the world's books.
 struct ServerAPI: Sendable {
-    /// The token whose signature was found good last: one token is for many calls.
-    var lastToken: (authorization: String, token: BearerToken)?
+    var tokens = KnownTokens()
     var rates = RateLimits()
     var modifications = Modifications()
     /// By its token, the UUID of each test notification.
@@ -85,14 +84,8 @@ extension AppStoreSimulator {
     }
 
     private func authorize(_ request: APIRequest) throws(BearerToken.Refusal) {
-        let token: BearerToken
-        if let known = api.lastToken, known.authorization == request.authorization {
-            token = known.token
-        } else {
-            token = try BearerToken(
-                request.authorization, keys: settings.apiKeys, bundleID: settings.bundleID)
-            api.lastToken = request.authorization.map { ($0, token) }
-        }
+        let token = try api.tokens.token(
+            request.authorization, keys: settings.apiKeys, bundleID: settings.bundleID)
         try token.requireCurrent(at: [request.arrived, clock.now])
     }
 
