@@ -109,7 +109,7 @@ extension Engine {
             if !verifyOnly { try tx.swapRebuilt(at: now) }
             return differences
         }
-        if found != nil { try await transaction { tx in try tx.endRebuild() } }
+        if found != nil { try await transaction { tx in try tx.endRebuild(dialect) } }
         return found
     }
 

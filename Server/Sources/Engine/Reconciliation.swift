@@ -14,20 +14,31 @@ extension Engine {
     /// while. Where the store does not answer everything stays as it is.
     package func reconcileDue(limit: Int) async throws(EngineFailure) -> Int {
         var count = try await reconcileWishes()
-        for (app, environment) in askable where count < limit {
-            let now = now()
-            let room = limit - count
-            let dialect = store.database.dialect
-            let worker = asking.worker
+        for app in askableApps where count < limit {
             let taken = ContinuousClock.now
-            let claims = try await transaction { tx in
-                try tx.claimChecks(
-                    of: app, in: environment, dueBy: now, limit: room, for: worker, dialect)
-            }
+            let claims = try await claimChecks(of: app, limit: limit - count)
             try await carryOut(claims, taken: taken)
             count += claims.count
         }
         return count
+    }
+
+    /// Of both environments, production first.
+    private func claimChecks(
+        of app: AppID, limit: Int
+    ) async throws(EngineFailure) -> [CheckClaim] {
+        let now = now()
+        let dialect = store.database.dialect
+        let worker = asking.worker
+        return try await transaction { tx in
+            var claims: [CheckClaim] = []
+            for environment in Ledger.Environment.allCases where claims.count < limit {
+                claims += try tx.claimChecks(
+                    of: app, in: environment, dueBy: now, limit: limit - claims.count,
+                    for: worker, dialect)
+            }
+            return claims
+        }
     }
 
     /// Looks how far behind the asking is, for ``askingStates``.
@@ -78,9 +89,10 @@ extension Engine {
 
     /// Apps whose store can be asked, in both environments, production first.
     var askable: [(AppID, Ledger.Environment)] {
-        apps.keys.sorted().filter { canAsk($0) }
-            .flatMap { app in [(app, .production), (app, .sandbox)] }
+        askableApps.flatMap { app in Ledger.Environment.allCases.map { (app, $0) } }
     }
+
+    private var askableApps: [AppID] { apps.keys.sorted().filter { canAsk($0) } }
 
     private func canAsk(_ app: AppID) -> Bool {
         asking.appStore(app) != nil || asking.verification(app) != nil

@@ -29,6 +29,11 @@ package enum Dialect: Hashable, Sendable {
     /// taken. SQLite has one writer.
     var takingFreeRows: String { self == .sqlite ? "" : "FOR UPDATE SKIP LOCKED" }
 
+    /// Takes all rows out of a table that no other refers to, and gives their room back.
+    func emptying(_ table: String) -> String {
+        self == .sqlite ? "DELETE FROM \(table)" : "TRUNCATE \(table)"
+    }
+
     /// Lets nobody else write to tables until the transaction ends, however long it takes. They
     /// must be its first statements: on PostgreSQL the state that a transaction sees is taken by
     /// the first statement after them, so that it holds all that others wrote before. SQLite has

@@ -89,10 +89,7 @@ extension StoreTransaction {
 
     /// Keeps documents. For each, false where it is kept already, or stands twice among them.
     package func add(_ documents: [StoredDocument]) throws(StorageFailure) -> [Bool] {
-        try connection.runEach(
-            "INSERT INTO headers (app, digest, segment) VALUES ($1, $2, $3) "
-                + "ON CONFLICT (app, digest) DO NOTHING",
-            Self.headerRows(of: documents))
+        try addHeaders(of: documents)
         let added = try connection.runEach(
             "INSERT INTO documents (app, signed_at_ms, id, kind, environment, source, "
                 + "received_at_ms, parts, headers) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) "
@@ -101,13 +98,28 @@ extension StoreTransaction {
         return added.map { $0 > 0 }
     }
 
-    /// Most documents of an app share their headers: each is sent once.
-    private static func headerRows(of documents: [StoredDocument]) -> [[Value]] {
+    /// Most documents of an app share their headers, which are there already: to ask for the
+    /// digest costs less than to send the segment, which is a hundred times as long.
+    private func addHeaders(of documents: [StoredDocument]) throws(StorageFailure) {
+        let headers = Self.headers(of: documents)
+        let known = try connection.rowsEach(
+            "SELECT 1 FROM headers WHERE app = $1 AND digest = $2", headers.map(\.key))
+        let missing = zip(headers, known).filter { $1.isEmpty }.map(\.0)
+        try connection.runEach(
+            "INSERT INTO headers (app, digest, segment) VALUES ($1, $2, $3) "
+                + "ON CONFLICT (app, digest) DO NOTHING",
+            missing.map { $0.key + [.bytes($0.segment)] })
+    }
+
+    /// Each once.
+    private static func headers(
+        of documents: [StoredDocument]
+    ) -> [(key: [Value], segment: [UInt8])] {
         var seen: Set<[Value]> = []
         return documents.flatMap { document in
             document.headers.compactMap { header in
                 let key: [Value] = [.text(document.app.rawValue), .bytes(header.digest)]
-                return seen.insert(key).inserted ? key + [.bytes(header.segment)] : nil
+                return seen.insert(key).inserted ? (key, header.segment) : nil
             }
         }
     }

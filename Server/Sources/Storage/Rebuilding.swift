@@ -25,7 +25,7 @@ package struct Differences: Hashable, Sendable {
 // A rebuild fills a table of facts beside the one in use, and either compares the two or puts the
 // new one in the other's place.
 extension StoreTransaction {
-    private static let rebuilt = "facts_rebuilt"
+    private static let rebuilt = Schema.rebuiltFacts
 
     /// Lets no document in until this transaction ends, so that it cannot be overtaken again and
     /// again. To be called before anything else in it.
@@ -37,12 +37,11 @@ extension StoreTransaction {
 
     /// Begins with an empty table, also where an earlier rebuild was interrupted.
     package func beginRebuild(_ dialect: Dialect) throws(StorageFailure) {
-        try endRebuild()
-        try connection.run(Schema.factsTable(named: Self.rebuilt, dialect), [])
+        try endRebuild(dialect)
     }
 
-    package func endRebuild() throws(StorageFailure) {
-        try connection.run("DROP TABLE IF EXISTS \(Self.rebuilt)", [])
+    package func endRebuild(_ dialect: Dialect) throws(StorageFailure) {
+        try connection.run(dialect.emptying(Self.rebuilt), [])
     }
 
     package func addRebuilt(
@@ -52,8 +51,8 @@ extension StoreTransaction {
     }
 
     /// Puts the rebuilt facts in the place of those in use, and folds every purchase again. The
-    /// rebuilt table stays, so that a repeat finds it: ``endRebuild()`` follows in a transaction of
-    /// its own.
+    /// rebuilt rows stay, so that a repeat finds them: ``endRebuild(_:)`` follows in a transaction
+    /// of its own.
     package func swapRebuilt(at now: Instant) throws(StorageFailure) {
         try connection.run("DELETE FROM facts", [])
         try connection.run("INSERT INTO facts SELECT * FROM \(Self.rebuilt)", [])

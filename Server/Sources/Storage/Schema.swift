@@ -5,8 +5,8 @@
 /// `transfers`, `grants`, `erasures`, `keys`, `token_keys`, `secrets`, `debits`, `forwards` with
 /// their `forward_bodies`, `imports`, `reminders`, `consumption_questions` with
 /// `consumption_consents` and `consumption_uses`, and the log of what was told: `events`, `logs`,
-/// and where it ends, `told` of each purchase and `wallets`. Derived, and made again by a rebuild:
-/// `facts`, `purchases`. Between the two: `app_stores`, and those columns of `purchases` that say
+/// and where it ends, `told` of each purchase and `wallets`. Derived, and made again by a rebuild
+/// by way of `facts_rebuilt`: `facts`, `purchases`. Between the two: `app_stores`, and those columns of `purchases` that say
 /// how asking the store went, which may be lost at the price of asking it again; and `term_watches`
 /// with `reminder_rules`, at the price of looking at every customer. Every key begins with the app,
 /// so that rows can be spread over machines by it. On PostgreSQL each month has its own table of
@@ -24,7 +24,19 @@ package enum Schema {
             firstTables(dialect), storeTables(dialect), eventTables(dialect),
             walletTables(dialect), forwardTables(dialect), secretTables(dialect),
             identityTables(dialect), tokenTables(dialect), reminderTables(dialect),
-            consumptionTables(dialect), toldWalletTables(dialect),
+            consumptionTables(dialect), toldWalletTables(dialect), rebuiltTables(dialect),
+        ]
+    }
+
+    /// What a rebuild makes of the documents, until it is compared or put in the place of `facts`:
+    /// the same columns. It is always there, and empty between rebuilds: in SQLite to make a table
+    /// is to prepare every statement anew.
+    static let rebuiltFacts = "facts_rebuilt"
+
+    /// Earlier versions made it when they rebuilt, and may have been interrupted.
+    private static func rebuiltTables(_ type: Dialect) -> [String] {
+        [
+            "DROP TABLE IF EXISTS \(rebuiltFacts)", factsTable(named: rebuiltFacts, type),
         ]
     }
 
@@ -90,7 +102,7 @@ package enum Schema {
         ]
     }
 
-    static func factsTable(named name: String, _ type: Dialect) -> String {
+    private static func factsTable(named name: String, _ type: Dialect) -> String {
         """
         CREATE TABLE \(name) (
             app \(type.text) NOT NULL,

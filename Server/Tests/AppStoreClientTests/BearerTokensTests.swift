@@ -44,12 +44,33 @@ import Testing
         #expect((claims["exp"]?.integer ?? 0) >= now + BearerTokens.restSecondsMin)
     }
 
-    @Test func `a token that was not accepted is not used again`() async throws {
-        let bench = try Bench(AppStoreResponse(status: 401), .transaction)
+    /// Seconds between the making of a token and its refusal, and whether it is used again.
+    @Test(arguments: [(0, true), (59, true), (60, false), (600, false)])
+    func `a token that was not accepted is made anew, unless it is new itself`(
+        seconds: Int64, isKept: Bool
+    ) async throws {
+        let bench = try Bench(.transaction, AppStoreResponse(status: 401), .transaction)
+        _ = try await bench.client.transaction("1", in: .production)
+        bench.clock.advance(seconds: seconds)
         _ = try? await bench.client.transaction("1", in: .production)
         bench.clock.advance(seconds: 1)
         _ = try await bench.client.transaction("1", in: .production)
-        #expect(bench.script.requests[0].authorization != bench.script.requests[1].authorization)
+        let tokens = bench.script.requests.map(\.authorization)
+        #expect(tokens[0] == tokens[1])
+        #expect((tokens[1] == tokens[2]) == isKept)
+    }
+
+    @Test func `a refusal that comes late leaves the newer token alone`() async throws {
+        let bench = try Bench(.transaction)
+        let tokens = BearerTokens(bench.client.credentials)
+        let old = try tokens.authorization(at: bench.clock.now())
+        bench.clock.advance(seconds: 1800)
+        let new = try tokens.authorization(at: bench.clock.now())
+        bench.clock.advance(seconds: 120)
+        tokens.refused(old, at: bench.clock.now())
+        #expect(try tokens.authorization(at: bench.clock.now()) == new)
+        tokens.refused(new, at: bench.clock.now())
+        #expect(try tokens.authorization(at: bench.clock.now()) != new)
     }
 
     @Test func `credentials never show their key`() throws {
