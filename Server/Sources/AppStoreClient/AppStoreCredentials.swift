@@ -9,7 +9,7 @@ package struct AppStoreCredentials: Sendable, CustomStringConvertible, CustomRef
     package let keyID: String
     package let issuerID: String
     package let bundleID: String
-    let key: P256.Signing.PrivateKey
+    private let sign: @Sendable ([UInt8]) throws -> P256.Signing.ECDSASignature
 
     /// That a text is not the private key it should be.
     package struct Unusable: Error, Hashable, Sendable {
@@ -23,11 +23,23 @@ package struct AppStoreCredentials: Sendable, CustomStringConvertible, CustomRef
         guard privateKey.utf8.count <= Self.pemLengthMax,
             let key = try? P256.Signing.PrivateKey(pemRepresentation: privateKey)
         else { throw Unusable() }
+        self.init(keyID: keyID, issuerID: issuerID, bundleID: bundleID) {
+            try key.signature(for: $0)
+        }
+    }
+
+    /// - Parameter sign: what signs with the key, by P-256 and SHA-256, wherever that is kept.
+    package init(
+        keyID: String, issuerID: String, bundleID: String,
+        sign: @escaping @Sendable ([UInt8]) throws -> P256.Signing.ECDSASignature
+    ) {
         self.keyID = keyID
         self.issuerID = issuerID
         self.bundleID = bundleID
-        self.key = key
+        self.sign = sign
     }
+
+    func signature(for bytes: [UInt8]) throws -> P256.Signing.ECDSASignature { try sign(bytes) }
 
     package var description: String { "key \(keyID) for \(bundleID)" }
 

@@ -67,8 +67,7 @@ final class BearerTokens: Sendable {
             Base64.url.encode(header.bytes) + [UInt8(ascii: ".")]
             + Base64.url.encode(claims.bytes)
         let signature: [UInt8]
-        do { signature = Array(try credentials.key.signature(for: signed).rawRepresentation) } catch
-        {
+        do { signature = Array(try credentials.signature(for: signed).rawRepresentation) } catch {
             throw .unauthorized("The key \(credentials.keyID) does not sign: \(error).")
         }
         let token = signed + [UInt8(ascii: ".")] + Base64.url.encode(signature)

@@ -28,7 +28,7 @@ package struct OfferSigner: Sendable, CustomStringConvertible, CustomReflectable
     ) throws(AppStoreFailure) -> String {
         let text = text(product: product, offer: offer, token: token, nonce: nonce, at: now)
         do {
-            let signature = try credentials.key.signature(for: text)
+            let signature = try credentials.signature(for: text)
             return String(
                 decoding: Base64.standard.encode([UInt8](signature.derRepresentation)),
                 as: UTF8.self)
@@ -90,7 +90,7 @@ package struct OfferSigner: Sendable, CustomStringConvertible, CustomReflectable
         let dot = UInt8(ascii: ".")
         let signed = Base64.url.encode(header.bytes) + [dot] + Base64.url.encode(payload.bytes)
         do {
-            let signature = try credentials.key.signature(for: signed).rawRepresentation
+            let signature = try credentials.signature(for: signed).rawRepresentation
             let token = signed + [dot] + Base64.url.encode([UInt8](signature))
             return String(decoding: token, as: UTF8.self)
         } catch { throw cannotSign(error) }

@@ -22,7 +22,9 @@ extension Verifier {
             let envelope = try Self.envelope(of: file)
             let remembered = receiptChains[envelope.signer]
             let chain: ReceiptChain
-            if let remembered { chain = remembered } else {
+            if let remembered {
+                chain = remembered
+            } else {
                 chain = try await chains.chain(of: envelope)
             }
             try chain.requireSignature(envelope.signature, of: envelope.content, envelope.digest)

@@ -17,7 +17,9 @@ extension Verifier {
             let parts = try TransactionReceiptParts(reading: file)
             let remembered = transactionReceiptSigners[parts.signature.certificate[...]]
             let signer: PlainCertificate
-            if let remembered { signer = remembered } else {
+            if let remembered {
+                signer = remembered
+            } else {
                 signer = try await chains.signer(of: parts.signature)
             }
             let signed = [parts.signature.version] + parts.file.signedBytes

@@ -26,9 +26,9 @@ package struct House: Sendable {
         authority = try SigningAuthority(seed: 1).hasty
         verifier = Verifier(
             roots: try TrustRoots(der: [authority.rootDER, try authority.receipts.rootDER]))
-        credentials = try AppStoreCredentials(
+        credentials = AppStoreCredentials(
             keyID: APIKey.wellKnown.id, issuerID: APIKey.wellKnown.issuerID,
-            bundleID: ExampleShop.bundleID, privateKey: APIKey.wellKnownPEM)
+            bundleID: ExampleShop.bundleID, sign: APIKey.wellKnownSignature)
         // Each product gives an entitlement of its own name.
         let entitlements = shop.products.map {
             (EntitlementID(rawValue: $0.id), Set([ProductID(rawValue: $0.id)]))

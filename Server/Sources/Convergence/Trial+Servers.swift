@@ -143,13 +143,13 @@ extension Trial {
         if let knownDue, knownDue.commits == commits {
             return knownDue.due.map { max($0, patience, now) }
         }
-        let far = Instant(milliseconds: .max / 2)
         let due = try await Store(database).reading { tx in
             try Ledger.Environment.allCases.compactMap { environment -> Int64? in
-                let oldest = try tx.backlog(of: House.app, in: environment, at: far).oldestDueAt
-                guard let oldest else { return nil }
+                guard let next = try tx.nextCheck(of: House.app, in: environment) else {
+                    return nil
+                }
                 let paused = try tx.standing(of: House.app, in: environment).pausedUntil
-                return max(oldest, paused).milliseconds
+                return max(next, paused).milliseconds
             }.min()
         }
         knownDue = (commits, due)

@@ -124,14 +124,15 @@ extension StoreTransaction {
         _ app: AppID, _ environment: Environment, _ changes: String, _ values: [Value]
     ) throws(StorageFailure) {
         let key: [Value] = [.text(app.rawValue), .text(environment.rawValue)]
+        let update =
+            "UPDATE app_stores SET \(changes) "
+            + "WHERE app = $\(values.count + 1) AND environment = $\(values.count + 2)"
+        guard try connection.run(update, values + key) == 0 else { return }
         try connection.run(
             "INSERT INTO app_stores (app, environment, failures, paused_until_ms, busy_until_ms, "
                 + "lease_until_ms) VALUES ($1, $2, 0, 0, 0, 0) "
                 + "ON CONFLICT (app, environment) DO NOTHING", key)
-        try connection.run(
-            "UPDATE app_stores SET \(changes) "
-                + "WHERE app = $\(values.count + 1) AND environment = $\(values.count + 2)",
-            values + key)
+        try connection.run(update, values + key)
     }
 
     // MARK: - How far behind

@@ -63,6 +63,17 @@ extension StoreTransaction {
         return (try Self.history(row), Instant(milliseconds: try row.integer(0)))
     }
 
+    /// When the first check is due; nil: none ever is.
+    package func nextCheck(
+        of app: AppID, in environment: Environment
+    ) throws(StorageFailure) -> Instant? {
+        let rows = try connection.rows(
+            "SELECT min(due_at_ms) FROM purchases "
+                + "WHERE app = $1 AND environment = $2 AND due_at_ms IS NOT NULL",
+            [.text(app.rawValue), .text(environment.rawValue)])
+        return try rows[0].optionalInteger(0).map(Instant.init(milliseconds:))
+    }
+
     // MARK: - Claims
 
     /// Takes purchases that are due, the longest due first; none while asking is paused, or the

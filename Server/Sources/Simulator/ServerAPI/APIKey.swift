@@ -40,6 +40,16 @@ package struct APIKey: Hashable, Sendable {
     /// Its private half, in PEM.
     package static var wellKnownPEM: String { wellKnownPrivateKey.pemRepresentation }
 
+    /// What it signs, nearly for free: everybody knows the key anyhow.
+    @Sendable package static func wellKnownSignature(
+        for bytes: [UInt8]
+    ) throws -> P256.Signing.ECDSASignature {
+        try P256.Signing.ECDSASignature(
+            rawRepresentation: wellKnownPool(digest: SHA256.hash(data: bytes)))
+    }
+
+    private static let wellKnownPool = PooledSignature(wellKnownPrivateKey)
+
     /// A bearer token that it has signed, good for an hour: for calls by hand.
     static func wellKnownToken(
         for bundleID: String, at now: AppStoreDate
