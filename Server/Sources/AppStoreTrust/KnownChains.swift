@@ -11,7 +11,8 @@ import Synchronization
 /// No expiry: we ask no server about revocation, so nothing about a chain can cease to be true but
 /// its time, and that is compared with the time of signing at every use. A chain enters only after
 /// its leaf's key has verified a document, so a stranger, who can copy Apple's certificates but not
-/// sign, cannot push others out.
+/// sign, cannot push others out; and a receipt's only where it came with nothing else, since no
+/// signature is over its certificates.
 final class KnownChains<Chain: Sendable>: Sendable {
     // Oldest first. A list, not a dictionary: to hash the bytes costs more than to compare them
     // with the few there are, which differ early.

@@ -11,9 +11,14 @@ struct ReceiptChain: Sendable {
     let validFrom: AppStoreDate
     /// The last moment.
     let validUntil: AppStoreDate
+    /// Whether the receipt came with nothing but these certificates.
+    let isAllThatCame: Bool
 
-    init(key: _RSA.Signing.PublicKey, certificates: [Certificate]) {
+    init(
+        key: _RSA.Signing.PublicKey, certificates: [Certificate], isAllThatCame: Bool = false
+    ) {
         self.key = key
+        self.isAllThatCame = isAllThatCame
         // Certificates count whole seconds; the last one is valid to its end.
         let from = certificates.map { $0.notValidBefore.timeIntervalSince1970 }.max() ?? 0
         let until = certificates.map { $0.notValidAfter.timeIntervalSince1970 }.min() ?? 0
@@ -84,6 +89,8 @@ extension ChainVerifier {
         guard let key = _RSA.Signing.PublicKey(leaf.publicKey) else {
             throw Refusal(.algorithm, expected: "a key of RSA", found: "a key of another kind")
         }
-        return ReceiptChain(key: key, certificates: path)
+        let isAllThatCame =
+            envelope.certificates.count <= path.count && others.allSatisfy(path.contains)
+        return ReceiptChain(key: key, certificates: path, isAllThatCame: isAllThatCame)
     }
 }

@@ -28,7 +28,11 @@ extension Verifier {
                 chain = try await chains.chain(of: envelope)
             }
             try chain.requireSignature(envelope.signature, of: envelope.content, envelope.digest)
-            if remembered == nil { receiptChains.insert(chain, for: envelope.signer) }
+            // No signature is over the certificates: whoever has a receipt can add others to it,
+            // and would push out what is remembered.
+            if remembered == nil, chain.isAllThatCame {
+                receiptChains.insert(chain, for: envelope.signer)
+            }
             let receipt = try AppReceipt(reading: envelope.content)
             let created = try receipt.requireCreation()
             try chain.requireValid(at: created)

@@ -5,8 +5,9 @@ import Synchronization
 /// Remembers the digests of header segments. Apple signs for months with one chain, so nearly every
 /// document brings a header that was digested before.
 ///
-/// The row itself is written with every document all the same: after a failover to a server that
-/// lacks the last commits, a document must never stand there without its header.
+/// The row itself is looked for with every document all the same, and written where it is absent:
+/// after a failover to a server that lacks the last commits, a document must never stand there
+/// without its header.
 final class HeaderDigests: Sendable {
     /// The oldest goes first.
     static let headersMax = 64

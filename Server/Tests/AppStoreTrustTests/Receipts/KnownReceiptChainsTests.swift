@@ -56,6 +56,24 @@ import Testing
                 == .notValidAtSigning)
     }
 
+    @Test func `what somebody adds to a receipt's certificates is not remembered`() async throws {
+        let maker = try ReceiptMaker.shared.get()
+        var parts = try maker.parts(ReceiptMaker.payload())
+        let knowing = try await verifierThatKnows(try maker.file(parts))
+        let genuine = parts.certificates
+        let stranger = try ReceiptMaker().root.der
+        for certificates in [genuine + [stranger], genuine.dropLast() + [stranger]] {
+            parts.certificates = certificates
+            let file = try maker.file(parts)
+            #expect(await knowing.receipt(file, for: Cast.app, at: Cast.now).verified != nil)
+            #expect(knowing.receiptChains.count == 1)
+        }
+        parts.certificates = genuine.reversed()
+        let turned = try maker.file(parts)
+        #expect(await knowing.receipt(turned, for: Cast.app, at: Cast.now).verified != nil)
+        #expect(knowing.receiptChains.count == 2)
+    }
+
     @Test func `who cannot sign leaves nothing in memory`() async throws {
         let maker = try ReceiptMaker.shared.get()
         var parts = try maker.parts(ReceiptMaker.payload())
