@@ -71,9 +71,10 @@ extension Certificate {
         do {
             self = try Certificate(derEncoded: der)
         } catch {
+            // Not what the library says: its errors have another number each time.
             throw Refusal(
                 .certificateUnreadable, expected: "X.509 certificates in DER",
-                found: "something else (\(error))")
+                found: "something that cannot be read as one")
         }
     }
 }

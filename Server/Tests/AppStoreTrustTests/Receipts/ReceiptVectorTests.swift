@@ -205,6 +205,25 @@ struct ReceiptVectorTests {
         #expect(other.refusal?.reason == .wrongBundle)
     }
 
+    @Test(arguments: old)
+    func `a transaction receipt's signer is remembered once it has signed one`(
+        name: String
+    ) async throws {
+        let bytes = try file("transaction-receipts", name)
+        var file = try TransactionReceiptFile(parsing: bytes)
+        let app = try app(TransactionReceipt(signedBytes: file.signedBytes).bundleID)
+        let verifier = AppStoreTrust.Verifier(roots: .apple)
+        file.signedBytes[file.signedBytes.count / 2] ^= 1
+        let forged = await verifier.transactionReceipt(file.bytes, for: app, at: Self.now)
+        #expect(forged.refusal?.reason == .badSignature)
+        #expect(verifier.transactionReceiptSigners.count == 0)
+        for _ in 1...2 {
+            let genuine = await verifier.transactionReceipt(bytes, for: app, at: Self.now)
+            #expect(genuine.verified != nil)
+            #expect(verifier.transactionReceiptSigners.count == 1)
+        }
+    }
+
     /// Some bytes are in no signature: what stands around the list, and Base64's own.
     @Test(arguments: old)
     func `no changed transaction receipt says anything else`(name: String) async throws {
