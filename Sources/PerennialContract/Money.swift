@@ -14,12 +14,14 @@ public struct Money: Hashable, Sendable, Codable {
     /// From thousandths of the currency's unit, as the store counts.
     public init(milliunits: Int64, currency: String) {
         let thousandths = milliunits.magnitude
-        let fraction = thousandths % 1000
-        var places = String(repeating: "0", count: fraction < 10 ? 2 : fraction < 100 ? 1 : 0)
-        places += String(fraction)
-        if places.hasSuffix("0") { places.removeLast() }
-        let sign = milliunits < 0 ? "-" : ""
-        self.init(amount: "\(sign)\(thousandths / 1000).\(places)", currency: currency)
+        let (units, fraction) = thousandths.quotientAndRemainder(dividingBy: 1000)
+        let (hundredths, last) = fraction.quotientAndRemainder(dividingBy: 10)
+        var amount = milliunits < 0 ? "-" : ""
+        amount += String(units)
+        amount += hundredths < 10 ? ".0" : "."
+        amount += String(hundredths)
+        if last > 0 { amount += String(last) }
+        self.init(amount: amount, currency: currency)
     }
 
     enum CodingKeys: String, CodingKey, CaseIterable {

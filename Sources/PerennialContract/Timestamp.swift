@@ -33,40 +33,62 @@ extension Timestamp: CustomStringConvertible {
         let millisecond = milliseconds - dayNumber * 86_400_000
         let (year, month, day) = Self.date(dayNumber: dayNumber)
         let second = millisecond / 1000
-        var text = Digits()
-        text.add("", year, 4)
-        text.add("-", month, 2)
-        text.add("-", day, 2)
-        text.add("T", second / 3600, 2)
-        text.add(":", second / 60 % 60, 2)
-        text.add(":", second % 60, 2)
-        text.add(".", millisecond % 1000, 3)
-        text.add("Z", nil, 0)
-        return text.string
+        return Digits.text { text in
+            text.add(year, 4)
+            text.add("-", month, 2)
+            text.add("-", day, 2)
+            text.add("T", second / 3600, 2)
+            text.add(":", second / 60 % 60, 2)
+            text.add(":", second % 60, 2)
+            text.add(".", millisecond % 1000, 3)
+            text.add("Z")
+        }
     }
 
-    /// Text put together byte by byte: an answer has a dozen times in it.
+    /// Text written where it will stay: an answer has a dozen times in it.
     private struct Digits {
-        private var bytes: [UInt8] = []
+        /// A year of any 64 bits of milliseconds has at most nine digits and a sign.
+        private static let bytesMax = 40
 
-        init() { bytes.reserveCapacity(32) }
+        private let bytes: UnsafeMutableBufferPointer<UInt8>
+        private var count = 0
 
-        var string: String { String(decoding: bytes, as: UTF8.self) }
+        static func text(_ write: (inout Digits) -> Void) -> String {
+            String(unsafeUninitializedCapacity: bytesMax) { bytes in
+                var digits = Digits(bytes: bytes)
+                write(&digits)
+                return digits.count
+            }
+        }
 
-        /// Text, and a number with zeros before it up to a width.
-        mutating func add(_ text: StaticString, _ number: Int64?, _ width: Int) {
-            bytes.append(
-                contentsOf: UnsafeBufferPointer(
-                    start: text.utf8Start, count: text.utf8CodeUnitCount))
-            guard let number else { return }
-            if number < 0 { bytes.append(UInt8(ascii: "-")) }
-            let first = bytes.count
+        private init(bytes: UnsafeMutableBufferPointer<UInt8>) { self.bytes = bytes }
+
+        mutating func add(_ text: StaticString) {
+            for index in 0..<text.utf8CodeUnitCount { bytes[count + index] = text.utf8Start[index] }
+            count += text.utf8CodeUnitCount
+        }
+
+        mutating func add(_ text: StaticString, _ number: Int64, _ width: Int) {
+            add(text)
+            add(number, width)
+        }
+
+        /// A number with zeros before it up to a width.
+        mutating func add(_ number: Int64, _ width: Int) {
+            if number < 0 { add("-") }
+            var length = width
+            var above = number.magnitude
+            for _ in 0..<width { above /= 10 }
+            while above > 0 {
+                length += 1
+                above /= 10
+            }
             var rest = number.magnitude
-            repeat {
-                bytes.append(UInt8(ascii: "0") + UInt8(rest % 10))
+            for place in (count..<count + length).reversed() {
+                bytes[place] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
                 rest /= 10
-            } while rest > 0 || bytes.count - first < width
-            bytes[first...].reverse()
+            }
+            count += length
         }
     }
 }
@@ -94,7 +116,8 @@ extension Timestamp: Codable {
 // here, so that the leap day is the last; eras of 400 years repeat exactly.
 extension Timestamp {
     private static func floorDivided(_ value: Int64, by divisor: Int64) -> Int64 {
-        value >= 0 ? value / divisor : -((divisor - 1 - value) / divisor)
+        let (quotient, rest) = value.quotientAndRemainder(dividingBy: divisor)
+        return rest < 0 ? quotient - 1 : quotient
     }
 
     /// Counted from 1970-01-01.

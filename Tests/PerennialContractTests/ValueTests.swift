@@ -17,6 +17,14 @@ import Testing
         #expect(Timestamp(text)?.milliseconds == milliseconds)
     }
 
+    @Test(
+        arguments: [
+            (.max, "292278994-08-17T07:12:55.807Z"), (.min, "-292275055-05-16T16:47:04.192Z"),
+        ] as [(Int64, String)])
+    func `times beyond all calendars are written, too`(milliseconds: Int64, text: String) {
+        #expect(Timestamp(milliseconds: milliseconds).description == text)
+    }
+
     @Test(arguments: [
         ("2026-11-21T08:30:00Z", "2026-11-21T08:30:00.000Z"),
         ("2026-11-21T08:30:00.5Z", "2026-11-21T08:30:00.500Z"),

@@ -21,7 +21,7 @@ extension Verifier {
     /// compared all the same.
     ///
     /// - Parameter environment: the store that was asked.
-    package nonisolated(nonsending) func answer(
+    package func answer(
         _ body: [UInt8], for app: AppIdentity, in environment: StoreEnvironment,
         at now: AppStoreDate
     ) async -> AnswerOutcome {

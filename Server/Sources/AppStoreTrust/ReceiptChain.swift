@@ -67,7 +67,7 @@ extension ChainVerifier {
     /// and one of our roots. The root within the file is never trusted.
     ///
     /// Without Apple's marks anybody with a certificate for developers could sign receipts.
-    nonisolated(nonsending) func chain(
+    func chain(
         of envelope: ReceiptEnvelope
     ) async throws(Refusal) -> ReceiptChain {
         var leaf: Certificate?

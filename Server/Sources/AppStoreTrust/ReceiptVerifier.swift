@@ -12,7 +12,7 @@ extension Verifier {
     /// device's identifier is given, for that device.
     ///
     /// - Parameter guid: 16 bytes (`identifierForVendor`), or 6 on a Mac (its network address).
-    package nonisolated(nonsending) func receipt(
+    package func receipt(
         _ file: [UInt8], for app: AppIdentity, guid: [UInt8]? = nil, at now: AppStoreDate
     ) async -> Outcome<AppReceipt> {
         do throws(Refusal) {

@@ -10,7 +10,7 @@ extension Verifier {
     /// It says when the purchase was, and not when it was signed, which may be years later. So its
     /// signer's certificate must not have ended before the purchase, and it counts as signed then:
     /// whatever else is known of the purchase is newer.
-    package nonisolated(nonsending) func transactionReceipt(
+    package func transactionReceipt(
         _ file: [UInt8], for app: AppIdentity, at now: AppStoreDate
     ) async -> Outcome<TransactionReceipt> {
         do throws(Refusal) {
@@ -92,7 +92,7 @@ extension ChainVerifier {
 
     /// The certificate of a transaction receipt's signer, once it is known to lead to a root: over
     /// Apple's intermediate of those years, or, with a root that is not Apple's, straight.
-    nonisolated(nonsending) fileprivate func signer(
+    fileprivate func signer(
         of signature: TransactionReceiptSignature
     ) async throws(Refusal) -> PlainCertificate {
         let leaf = try Self.plain(signature.certificate)
@@ -124,7 +124,7 @@ extension ChainVerifier {
         }
     }
 
-    nonisolated(nonsending) private func requireRoot(
+    private func requireRoot(
         of intermediate: Certificate
     ) async throws(Refusal) {
         guard

@@ -51,7 +51,7 @@ package struct ChainVerifier: Sendable {
     /// marker is absent, or where the leaf's key is not of P-256. Says nothing about time: that is
     /// for ``TrustedChain/requireValid(at:)``, whenever it is used, so that one check serves chains
     /// just built and chains remembered.
-    package nonisolated(nonsending) func chain(
+    package func chain(
         leaf: [UInt8], intermediate: [UInt8]
     ) async throws(Refusal) -> TrustedChain {
         let leaf = try Certificate(reading: leaf)
@@ -69,7 +69,7 @@ package struct ChainVerifier: Sendable {
     }
 
     /// The path of three from a leaf over one of some certificates to a root.
-    nonisolated(nonsending) func path(
+    func path(
         from leaf: Certificate, over intermediates: [Certificate]
     ) async throws(Refusal) -> [Certificate] {
         var verifier = X509.Verifier(rootCertificates: roots) {

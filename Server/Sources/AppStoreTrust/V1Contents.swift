@@ -30,7 +30,7 @@ extension Verifier {
 
     /// A notification of version 1. Refused without the app's secret, and where it names another
     /// app. What is within it, signed, is verified as if it had come alone.
-    package nonisolated(nonsending) func notification(
+    package func notification(
         v1 json: JSON, for app: AppIdentity, _ proof: V1Proof, at now: AppStoreDate
     ) async -> V1Outcome {
         do throws(Refusal) {
@@ -50,7 +50,7 @@ extension Verifier {
         }
     }
 
-    private nonisolated(nonsending) func contents(
+    private func contents(
         of notification: V1Notification, _ json: JSON, for app: AppIdentity,
         in environment: StoreEnvironment, at now: AppStoreDate
     ) async -> V1Contents {
@@ -70,7 +70,7 @@ extension Verifier {
     }
 
     /// A receipt within another document, where it can be verified and is from the same store.
-    nonisolated(nonsending) func appReceipt(
+    func appReceipt(
         in text: String?, for app: AppIdentity, in environment: StoreEnvironment,
         at now: AppStoreDate
     ) async -> Verified<AppReceipt>? {
@@ -84,7 +84,7 @@ extension Verifier {
     }
 
     /// The same of before 2021.
-    nonisolated(nonsending) func transactionReceipt(
+    func transactionReceipt(
         in text: String?, for app: AppIdentity, in environment: StoreEnvironment,
         at now: AppStoreDate
     ) async -> Verified<TransactionReceipt>? {

@@ -45,7 +45,7 @@ package final class Verifier: Sendable {
     var knownDocumentCount: Int { documents.withLock { $0.count } }
 
     /// A signed transaction, as StoreKit and the App Store Server API give it.
-    package nonisolated(nonsending) func transaction(
+    package func transaction(
         _ jws: [UInt8], for app: AppIdentity, at now: AppStoreDate
     ) async -> Outcome<TransactionPayload> {
         await outcome(of: jws, for: app, at: now)
@@ -53,13 +53,13 @@ package final class Verifier: Sendable {
 
     /// Signed renewal information. It names no bundle, so only the environment is compared: whoever
     /// uses it must hold it against a verified transaction with the same original transaction id.
-    package nonisolated(nonsending) func renewal(
+    package func renewal(
         _ jws: [UInt8], for app: AppIdentity, at now: AppStoreDate
     ) async -> Outcome<RenewalPayload> {
         await outcome(of: jws, for: app, at: now)
     }
 
-    package nonisolated(nonsending) func appTransaction(
+    package func appTransaction(
         _ jws: [UInt8], for app: AppIdentity, at now: AppStoreDate
     ) async -> Outcome<AppTransactionPayload> {
         await outcome(of: jws, for: app, at: now)
@@ -67,7 +67,7 @@ package final class Verifier: Sendable {
 
     /// A version 2 notification (its `signedPayload`) with the documents inside it. Refused as a
     /// whole where one of them is for another app or from another environment.
-    package nonisolated(nonsending) func notification(
+    package func notification(
         _ jws: [UInt8], for app: AppIdentity, at now: AppStoreDate
     ) async -> NotificationOutcome {
         let outer: Outcome<NotificationPayload> = await outcome(of: jws, for: app, at: now)
@@ -95,7 +95,7 @@ extension Verifier {
         return .verified(verified)
     }
 
-    private nonisolated(nonsending) func outcome<Payload: SignedPayload>(
+    private func outcome<Payload: SignedPayload>(
         of jws: [UInt8], for app: AppIdentity, at now: AppStoreDate
     ) async -> Outcome<Payload> {
         do throws(Refusal) {
@@ -105,7 +105,7 @@ extension Verifier {
         }
     }
 
-    private nonisolated(nonsending) func verified<Payload: SignedPayload>(
+    private func verified<Payload: SignedPayload>(
         _ jws: [UInt8], for app: AppIdentity, at now: AppStoreDate
     ) async throws(Refusal) -> Verified<Payload> {
         let (bytes, chain, digest) = try await signedBytes(of: jws)
@@ -123,7 +123,7 @@ extension Verifier {
 
     /// The payload, once the signature over it is known to be made by a certificate under our
     /// roots.
-    private nonisolated(nonsending) func signedBytes(
+    private func signedBytes(
         of jws: [UInt8]
     ) async throws(Refusal) -> (payload: [UInt8], chain: TrustedChain, digest: [UInt8]) {
         let parts = try CompactJWS(reading: jws)
@@ -160,7 +160,7 @@ extension Verifier {
         }
     }
 
-    private nonisolated(nonsending) func chain(
+    private func chain(
         for parts: CompactJWS
     ) async throws(Refusal) -> TrustedChain {
         let certificates = try parts.certificates()

@@ -127,7 +127,7 @@ package struct ContentFile: Hashable, Sendable {
         let code = HMAC<SHA256>.authenticationCode(
             for: Array("\(path)\n\(until.milliseconds / 1000)".utf8),
             using: SymmetricKey(data: secret))
-        return Hexadecimal.text(code)
+        return code.withUnsafeBytes { Hexadecimal.text($0) }
     }
 }
 

@@ -70,17 +70,25 @@ extension CustomerID {
     package static let bytesMax = 255
 
     /// What programs write where they have no id: one customer for all of their users.
-    private static let meaningless: Set<String> = [
+    private static let meaninglessWords: Set<String> = [
         "null", "(null)", "nil", "none", "undefined", "nan", "n/a", "0", "-1", "false", "true",
         "guest", "anonymous", "anon", "unknown", "user", "customer", "default", "test",
         "unidentified", "not set", "no_user", "[object object]",
-        "00000000-0000-0000-0000-000000000000",
     ]
+    private static let meaninglessBytesMax = meaninglessWords.map(\.utf8.count).max() ?? 0
+    private static let meaninglessUUID = "00000000-0000-0000-0000-000000000000"
 
     func requireMeaning() throws(EngineFailure) {
-        guard isWellFormed, rawValue.utf8.count <= Self.bytesMax,
-            !Self.meaningless.contains(rawValue.lowercased())
-        else { throw .meaninglessCustomerID(rawValue) }
+        guard isWellFormed, rawValue.utf8.count <= Self.bytesMax, !isMeaningless else {
+            throw .meaninglessCustomerID(rawValue)
+        }
+    }
+
+    private var isMeaningless: Bool {
+        guard rawValue.utf8.count <= Self.meaninglessBytesMax else {
+            return rawValue == Self.meaninglessUUID
+        }
+        return Self.meaninglessWords.contains(rawValue.lowercased())
     }
 
     /// Something printable, with no space before, after, or twice within.

@@ -1,10 +1,15 @@
 /// Bytes as two digits each, in lower case.
 package enum Hexadecimal {
-    package static func text(_ bytes: some Sequence<UInt8>) -> String {
-        var text: [UInt8] = []
-        text.reserveCapacity(bytes.underestimatedCount * 2)
-        for byte in bytes { text += [digit(byte >> 4), digit(byte & 15)] }
-        return String(decoding: text, as: UTF8.self)
+    package static func text(_ bytes: some Collection<UInt8>) -> String {
+        String(unsafeUninitializedCapacity: bytes.count * 2) { text in
+            var place = 0
+            for byte in bytes {
+                text[place] = digit(byte >> 4)
+                text[place + 1] = digit(byte & 15)
+                place += 2
+            }
+            return place
+        }
     }
 
     private static func digit(_ value: UInt8) -> UInt8 {

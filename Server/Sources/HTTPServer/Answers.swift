@@ -25,8 +25,8 @@ enum Answers {
 
     static func customer(_ customer: Customer) -> Response {
         var json = customer.json
-        json.append(UInt8(ascii: "\n"))
-        return text(ByteBuffer(bytes: json), mediaType: "application/json")
+        json.writeStaticString("\n")
+        return text(json, mediaType: "application/json")
     }
 
     static func text(_ buffer: ByteBuffer, mediaType: String) -> Response {

@@ -17,25 +17,14 @@ extension Customer {
             subscriptions: state.purchases.compactMap { Subscription($0, at: state.asOf) },
             nonRenewing: state.terms.map { NonRenewing($0, at: state.asOf) }
                 + state.termsWithoutLength.map { NonRenewing($0, at: state.asOf) },
-            oneTime: state.payments { $0 == .nonConsumable || $0 == .consumable }
-                .map { OneTimePurchase($0) },
+            oneTime: state.purchases.flatMap { purchase in
+                purchase.timeline.payments { $0 == .nonConsumable || $0 == .consumable }
+                    .map { OneTimePurchase($0) }
+            },
             wallets: Dictionary(
                 uniqueKeysWithValues: state.balances.map { currency, balance in
                     (currency.rawValue, Wallet(balance: balance))
                 }))
-    }
-}
-
-extension CustomerState {
-    /// Most customers have none of the kinds that are asked for: then nothing is copied.
-    fileprivate func payments(of isWanted: (ProductKind) -> Bool) -> [Payment] {
-        var payments: [Payment] = []
-        for purchase in purchases {
-            for period in purchase.timeline.periods where isWanted(period.payment.kind) {
-                payments.append(period.payment)
-            }
-        }
-        return payments
     }
 }
 

@@ -1,13 +1,14 @@
+import NIOCore
 import PerennialContract
 
 // A customer as JSON, each object's members in the order of their keys. What `JSONEncoder` makes
 // of the same value is the measure: a test compares the two.
 
 extension Customer {
-    var json: [UInt8] {
+    var json: ByteBuffer {
         var text = JSONText()
         write(to: &text)
-        return text.bytes
+        return text.buffer
     }
 
     private func write(to text: inout JSONText) {

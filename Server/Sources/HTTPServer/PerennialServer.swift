@@ -26,7 +26,7 @@ package struct PerennialServer: Sendable {
     /// The routes, with what surrounds each request: id, problems, counts, one line in the log.
     package func router() -> Router<ServerContext> {
         let router = Router(context: ServerContext.self, options: .autoGenerateHeadEndpoints)
-        router.add(middleware: RequestFrame(counts: counts))
+        router.add(middleware: RequestFrame(counts: counts, logger: logger))
         for route in routes { add(route, to: router) }
         for (path, methods) in Dictionary(grouping: routes, by: \.path).mapValues({
             $0.map(\.method)

@@ -1,7 +1,9 @@
+import Engine
 import HTTPTypes
 import Hummingbird
 import Logging
 import PerennialContract
+import Synchronization
 
 /// What surrounds every request: its id, problems for what went wrong, headers, counts, and one
 /// line in the log.
@@ -12,10 +14,11 @@ struct RequestFrame: RouterMiddleware {
     static let requestIDCharactersMax = 64
 
     let counts: RequestCounts
+    let logger: Logger
 
-    func handle(
+    @concurrent func handle(
         _ request: Request, context: ServerContext,
-        next: (Request, ServerContext) async throws -> Response
+        next: @concurrent (Request, ServerContext) async throws -> Response
     ) async throws -> Response {
         let start = ContinuousClock.now
         var context = context
@@ -39,7 +42,7 @@ struct RequestFrame: RouterMiddleware {
         let route = context.endpointPath.flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "unmatched"
         let method = Self.knownMethods.contains(request.method) ? request.method.rawValue : "OTHER"
         counts.add(method: method, route: route, status: response.status.code)
-        context.logger.info(
+        logger.info(
             "request answered",
             metadata: [
                 "method": .string(method), "route": .string(route),
@@ -61,10 +64,20 @@ struct RequestFrame: RouterMiddleware {
         {
             return asked
         }
-        let number = UInt64.random(in: .min ... .max)
-        let digits = String(number, radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
+        return withUnsafeBytes(of: number()) { Hexadecimal.text($0) }
     }
+
+    /// Another one for each request, by which nobody can tell how many there were between two. A
+    /// random number is asked for once: each costs a call into the kernel.
+    private static func number() -> UInt64 {
+        var mixed = last.wrappingAdd(0x9E37_79B9_7F4A_7C15, ordering: .relaxed).newValue
+        // The end of SplitMix64, which makes different numbers of different ones.
+        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ mixed >> 31
+    }
+
+    private static let last = Atomic(UInt64.random(in: .min ... .max))
 
     private static func isPlain(_ byte: UInt8) -> Bool {
         switch byte {

@@ -36,64 +36,83 @@ extension Instant: CustomStringConvertible {
     package var description: String {
         let (date, millisecondOfDay) = dateAndTime
         let second = millisecondOfDay / 1000
-        var text = Digits()
-        text.add(date)
-        text.add("T", second / 3600, 2)
-        text.add(":", second / 60 % 60, 2)
-        text.add(":", second % 60, 2)
-        text.add(".", millisecondOfDay % 1000, 3)
-        text.add("Z")
-        return text.string
+        return Digits.text { text in
+            text.add(date)
+            text.add("T", second / 3600, 2)
+            text.add(":", second / 60 % 60, 2)
+            text.add(":", second % 60, 2)
+            text.add(".", millisecondOfDay % 1000, 3)
+            text.add("Z")
+        }
     }
 
     /// To the minute, for sentences: `2026-11-21 08:30 UTC`.
     package var minute: String {
         let (date, millisecondOfDay) = dateAndTime
         let minute = millisecondOfDay / 60_000
-        var text = Digits()
-        text.add(date)
-        text.add(" ", minute / 60, 2)
-        text.add(":", minute % 60, 2)
-        text.add(" UTC")
-        return text.string
+        return Digits.text { text in
+            text.add(date)
+            text.add(" ", minute / 60, 2)
+            text.add(":", minute % 60, 2)
+            text.add(" UTC")
+        }
     }
 
     private var dateAndTime: (date: CivilDate, millisecondOfDay: Int64) {
         let (day, rest) = CivilDate.dayAndRest(of: milliseconds)
         return (CivilDate(dayNumber: day), rest)
     }
+}
 
-    /// Text put together byte by byte: an answer has a dozen times in it.
-    private struct Digits {
-        private var bytes: [UInt8] = []
+/// Text written where it will stay: an answer has a dozen times in it.
+private struct Digits {
+    /// A year of any 64 bits of milliseconds has at most nine digits and a sign.
+    private static let bytesMax = 40
 
-        init() { bytes.reserveCapacity(32) }
+    private let bytes: UnsafeMutableBufferPointer<UInt8>
+    private var count = 0
 
-        var string: String { String(decoding: bytes, as: UTF8.self) }
-
-        mutating func add(_ date: CivilDate) {
-            add("", date.year, 4)
-            add("-", date.month, 2)
-            add("-", date.day, 2)
+    static func text(_ write: (inout Digits) -> Void) -> String {
+        String(unsafeUninitializedCapacity: bytesMax) { bytes in
+            var digits = Digits(bytes: bytes)
+            write(&digits)
+            return digits.count
         }
+    }
 
-        mutating func add(_ text: StaticString) {
-            bytes.append(
-                contentsOf: UnsafeBufferPointer(
-                    start: text.utf8Start, count: text.utf8CodeUnitCount))
-        }
+    private init(bytes: UnsafeMutableBufferPointer<UInt8>) { self.bytes = bytes }
 
-        /// Text, and a number with zeros before it up to a width.
-        mutating func add(_ text: StaticString, _ number: Int64, _ width: Int) {
-            add(text)
-            if number < 0 { bytes.append(UInt8(ascii: "-")) }
-            let first = bytes.count
-            var rest = number.magnitude
-            repeat {
-                bytes.append(UInt8(ascii: "0") + UInt8(rest % 10))
-                rest /= 10
-            } while rest > 0 || bytes.count - first < width
-            bytes[first...].reverse()
+    mutating func add(_ date: CivilDate) {
+        add(date.year, 4)
+        add("-", date.month, 2)
+        add("-", date.day, 2)
+    }
+
+    mutating func add(_ text: StaticString) {
+        for index in 0..<text.utf8CodeUnitCount { bytes[count + index] = text.utf8Start[index] }
+        count += text.utf8CodeUnitCount
+    }
+
+    mutating func add(_ text: StaticString, _ number: Int64, _ width: Int) {
+        add(text)
+        add(number, width)
+    }
+
+    /// A number with zeros before it up to a width.
+    mutating func add(_ number: Int64, _ width: Int) {
+        if number < 0 { add("-") }
+        var length = width
+        var above = number.magnitude
+        for _ in 0..<width { above /= 10 }
+        while above > 0 {
+            length += 1
+            above /= 10
         }
+        var rest = number.magnitude
+        for place in (count..<count + length).reversed() {
+            bytes[place] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+            rest /= 10
+        }
+        count += length
     }
 }

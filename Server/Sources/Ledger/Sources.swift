@@ -36,6 +36,22 @@ extension Timeline {
     }
 }
 
+// Not generic: what is written for any kind of value asks for its type each time, and a timeline is
+// put together for every answer.
+extension Timeline {
+    package static func told(
+        _ payment: Payment, at: Instant, _ sources: Sources<Payment>
+    ) -> Sourced<Payment> {
+        Sourced(value: Attested(payment, at: at), sources: sources)
+    }
+
+    package static func told(
+        _ renewal: Renewal, at: Instant, _ sources: Sources<Renewal>
+    ) -> Sourced<Renewal> {
+        Sourced(value: Attested(renewal, at: at), sources: sources)
+    }
+}
+
 extension Timeline.Sourced where Value: Mergeable {
     /// What signed and older documents said last, put together.
     init(signed: Timeline.Attested<Value>, legacy: Timeline.Attested<Value>) {

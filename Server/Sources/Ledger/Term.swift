@@ -91,9 +91,9 @@ extension TermRules {
     package func terms(of timelines: [Timeline]) -> [Term] {
         var chains: [String: [(PurchaseID, Payment)]] = [:]
         for timeline in timelines {
-            for period in timeline.periods where period.payment.kind == .nonRenewing {
-                guard let chain = products[period.product]?.chain else { continue }
-                chains[chain, default: []].append((timeline.purchase, period.payment))
+            for payment in timeline.payments(for: { $0 == .nonRenewing }) {
+                guard let chain = products[payment.product]?.chain else { continue }
+                chains[chain, default: []].append((timeline.purchase, payment))
             }
         }
         return chains.flatMap { folded($1, as: $0) }.sorted(by: Self.precedes)
@@ -102,11 +102,7 @@ extension TermRules {
     /// What was bought and does not renew, of products whose length nobody said.
     package func paymentsWithoutLength(of timelines: [Timeline]) -> [Payment] {
         timelines.flatMap { timeline in
-            timeline.periods.compactMap { period in
-                let isMeant =
-                    period.payment.kind == .nonRenewing && products[period.product] == nil
-                return isMeant ? period.payment : nil
-            }
+            timeline.payments { $0 == .nonRenewing }.filter { products[$0.product] == nil }
         }
     }
 

@@ -63,7 +63,7 @@ package struct Timeline: Hashable, Sendable {
     }
 
     /// The timeline with more facts in it: the same as one made of all facts at once.
-    package func adding(_ facts: some Sequence<Fact>) -> Timeline {
+    package func adding(_ facts: [Fact]) -> Timeline {
         var result = self
         for fact in facts where fact.purchase == purchase { result.take(fact) }
         result.settle()
@@ -92,6 +92,17 @@ package struct Timeline: Hashable, Sendable {
         periods.last { $0.payment.accountToken != nil }?.payment.accountToken
     }
 
+    /// The payments for products of some kinds, in the order in which their periods begin. By
+    /// index: to take a period out of the list costs more than to look at it, and most answers want
+    /// none.
+    package func payments(for isWanted: (ProductKind) -> Bool) -> [Payment] {
+        var payments: [Payment] = []
+        for index in periods.indices where isWanted(periods[index].payment.kind) {
+            payments.append(periods[index].payment)
+        }
+        return payments
+    }
+
     private mutating func take(_ fact: Fact) {
         switch fact.statement {
         case .payment(let payment): take(payment, at: fact.attestedAt, fact.grade)
@@ -118,17 +129,17 @@ package struct Timeline: Hashable, Sendable {
         periods.sort { $0.precedes($1) }
         var last: Int?
         for index in periods.indices {
-            let payment = periods[index].payment
-            periods[index].end = payment.until
+            periods[index].end = periods[index].payment.until
             periods[index].isReplaced = false
             periods[index].isVoid =
-                last.map { isVoid(payment, after: $0) } ?? false
+                last.map { isVoid(periods[index].payment, after: $0) } ?? false
                 || isToldBetter(periods[index])
             guard !periods[index].isVoid else { continue }
-            if let last, periods[last].end.map({ payment.from < $0 }) ?? true,
-                !periods[last].outlives(payment)
+            let from = periods[index].from
+            if let last, periods[last].end.map({ from < $0 }) ?? true,
+                !periods[last].outlives(beginningAt: from)
             {
-                periods[last].end = payment.from
+                periods[last].end = from
                 periods[last].isReplaced = true
             }
             last = index
@@ -176,8 +187,8 @@ extension Timeline.Period {
     /// Whether it goes on behind one that began within it: the store has spoken of it since, when
     /// it must have known of the next one, and neither as upgraded nor as given back. So it is
     /// where a refund is reversed for somebody who has bought anew.
-    fileprivate func outlives(_ next: Payment) -> Bool {
-        attestedAt > next.from + Timeline.clockSkewMax && payment.revocation == nil
+    fileprivate func outlives(beginningAt next: Instant) -> Bool {
+        attestedAt > next + Timeline.clockSkewMax && payment.revocation == nil
             && !payment.isUpgraded
     }
 

@@ -75,9 +75,9 @@ extension AppStoreSimulator {
 private struct SimulatorAnswers: RouterMiddleware {
     let simulator: AppStoreSimulator
 
-    func handle(
+    @concurrent func handle(
         _ request: Request, context: BasicRequestContext,
-        next: (Request, BasicRequestContext) async throws -> Response
+        next: @concurrent (Request, BasicRequestContext) async throws -> Response
     ) async throws -> Response {
         let response: Response
         do { response = try await next(request, context) } catch {

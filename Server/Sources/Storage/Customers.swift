@@ -240,7 +240,7 @@ extension StoreTransaction {
             let purchase = PurchaseID(TransactionID(rawValue: try row.text(0)), in: environment)
             timelines.append(try Timeline(stored: try row.bytes(1), of: purchase))
         }
-        return timelines.sorted { $0.purchase < $1.purchase }
+        return timelines.count > 1 ? timelines.sorted { $0.purchase < $1.purchase } : timelines
     }
 }
 

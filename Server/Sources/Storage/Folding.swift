@@ -131,7 +131,7 @@ extension StoreTransaction {
         }
         return Fold(
             app: group.app, before: log.timeline,
-            after: log.timeline.adding(group.attested.lazy.flatMap(\.facts)),
+            after: log.timeline.adding(group.attested.flatMap(\.facts)),
             attested: group.attested,
             history: history,
             dueBefore: try row.map { (row) throws(StorageFailure) in

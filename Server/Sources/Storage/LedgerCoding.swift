@@ -219,15 +219,13 @@ extension Timeline {
                 hasLegacy
                 ? try reader.sources { (r) throws(StorageFailure) in try r.payment() } : .signed
             payments.append(
-                Sourced(
-                    value: Attested(try reader.payment(), at: try reader.instant()),
-                    sources: sources))
+                Timeline.told(try reader.payment(), at: try reader.instant(), sources))
         }
         let sources: Sources<Renewal> =
             hasLegacy
             ? try reader.sources { (r) throws(StorageFailure) in try r.renewal() } : .signed
         let renewal = try reader.optional { (r) throws(StorageFailure) in
-            Sourced(value: Attested(try r.renewal(), at: try r.instant()), sources: sources)
+            Timeline.told(try r.renewal(), at: try r.instant(), sources)
         }
         self.init(stored: purchase, payments: payments, renewal: renewal)
     }

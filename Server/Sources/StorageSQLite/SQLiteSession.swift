@@ -24,6 +24,10 @@ final class SQLiteSession: @unchecked Sendable {
 
     private let connection: OpaquePointer
     private var statements: [String: OpaquePointer] = [:]
+    /// Some of them, which are compared one after the other: to hash a text of SQL takes longer
+    /// than to see that it is the same one.
+    private var recent: [(sql: String, statement: OpaquePointer)] = []
+    private static let recentMax = 8
     private let parameters = SQLiteParameters()
 
     /// Where the library is in use already its settings stay as they are, which does no harm.
@@ -70,6 +74,14 @@ final class SQLiteSession: @unchecked Sendable {
     // MARK: - Statements
 
     private func prepared(_ sql: String) throws(StorageFailure) -> OpaquePointer {
+        for (known, statement) in recent where known == sql { return statement }
+        let statement = try remembered(sql)
+        if recent.count == Self.recentMax { recent.removeAll(keepingCapacity: true) }
+        recent.append((sql, statement))
+        return statement
+    }
+
+    private func remembered(_ sql: String) throws(StorageFailure) -> OpaquePointer {
         if let known = statements[sql] { return known }
         if statements.count >= Self.statementsMax { forgetStatements() }
         var prepared: OpaquePointer?
@@ -81,6 +93,7 @@ final class SQLiteSession: @unchecked Sendable {
     }
 
     private func forgetStatements() {
+        recent.removeAll()
         for statement in statements.values { sqlite3_finalize(statement) }
         statements = [:]
     }

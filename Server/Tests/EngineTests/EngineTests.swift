@@ -66,7 +66,7 @@ private func failure<Value>(_ body: () async throws -> Value) async -> EngineFai
 
     @Test(arguments: [
         "", " ", "null", "Guest", "0", "undefined", "a\nb", " anna", "[object Object]",
-        String(repeating: "x", count: 256),
+        "00000000-0000-0000-0000-000000000000", String(repeating: "x", count: 256),
     ])
     func `an id that means nobody is refused everywhere`(id: String) async throws {
         let engine = try await engine()

@@ -126,11 +126,17 @@ import Testing
     }
 
     @Test func `the answer's text is what JSONEncoder makes of it`() throws {
-        for customer in [Self.full, Self.bare, answer([.payment(month())])] {
-            let text = String(decoding: customer.json, as: UTF8.self)
-            #expect(text + "\n" == String(buffer: try Answers.json(customer)))
+        for customer in [Self.full, Self.bare, Self.long, answer([.payment(month())])] {
+            #expect(
+                String(buffer: customer.json) + "\n" == String(buffer: try Answers.json(customer)))
         }
     }
+
+    /// More than there is room for at first, with much to escape.
+    private static let long = Customer(
+        customerID: "carl",
+        aliases: (1...100).map { "\u{1}\u{7F}\"" + String(repeating: "a", count: $0) },
+        environment: .production, asOf: Timestamp(now))
 
     private static let bare = Customer(
         customerID: "ben \"b\" \\ \u{1}\u{1F}\n\r\t\u{8}\u{C} /é\u{1F426}", environment: .sandbox,

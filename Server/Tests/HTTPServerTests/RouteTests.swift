@@ -109,10 +109,12 @@ import Testing
             let kept = try await server.send(.get, "/nowhere", headers: [name: "abc-1_2.3"])
             #expect(kept.headers[name] == "abc-1_2.3")
             #expect(try kept.problem.requestID == "abc-1_2.3")
+            var given: Set<String> = []
             for bad in ["", "a b", "x\"y", String(repeating: "a", count: 65)] {
                 let made = try await server.send(.get, Paths.health, headers: [name: bad])
                 let id = try #require(made.headers[name])
                 #expect(id != bad && id.count == 16)
+                #expect(given.insert(id).inserted)
             }
         }
     }

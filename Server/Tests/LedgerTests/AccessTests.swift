@@ -378,23 +378,3 @@ private let grace = Renewal(
         #expect(isOpen("premium", upgraded, at: start + .days(4)) == true)
     }
 }
-
-@Suite struct InstantTests {
-    @Test(arguments: [
-        (0, "1970-01-01T00:00:00.000Z"), (-1, "1969-12-31T23:59:59.999Z"),
-        (951_782_400_000, "2000-02-29T00:00:00.000Z"),
-        (4_107_542_399_999, "2100-02-28T23:59:59.999Z"),
-        (4_107_542_400_000, "2100-03-01T00:00:00.000Z"),
-        (1_795_250_096_789, "2026-11-21T08:34:56.789Z"),
-    ])
-    func `an instant is written as RFC 3339 in UTC`(milliseconds: Int64, text: String) {
-        #expect(Instant(milliseconds: milliseconds).description == text)
-    }
-
-    @Test func `durations move an instant by whole milliseconds`() {
-        let instant = Instant(milliseconds: 1000)
-        #expect((instant + .seconds(1.5)).milliseconds == 2500)
-        #expect((instant - .hours(1)).milliseconds == -3_599_000)
-        #expect((instant + .days(1)) - instant == .hours(24))
-    }
-}

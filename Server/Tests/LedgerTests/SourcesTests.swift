@@ -58,7 +58,7 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
             var grown = Timeline(of: RandomLife.purchase, [])
             while !told.isEmpty {
                 let count = Int.random(in: 1...min(3, told.count), using: &dice)
-                grown = grown.adding(told.prefix(count))
+                grown = grown.adding(Array(told.prefix(count)))
                 told.removeFirst(count)
                 grown = Timeline(
                     stored: grown.purchase, payments: grown.sourcedPayments,

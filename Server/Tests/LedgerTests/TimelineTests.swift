@@ -33,7 +33,7 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
             var grown = Timeline(of: RandomLife.purchase, [])
             while !told.isEmpty {
                 let count = Int.random(in: 1...min(3, told.count), using: &dice)
-                grown = grown.adding(told.prefix(count))
+                grown = grown.adding(Array(told.prefix(count)))
                 told.removeFirst(count)
             }
             #expect(grown == expected, "seed \(seed), told bit by bit")

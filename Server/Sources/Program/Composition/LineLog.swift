@@ -27,25 +27,47 @@ struct LineLog: LogHandler {
     }
 
     func line(_ event: LogEvent, at now: Instant) -> [UInt8] {
-        var line: [UInt8] = []
-        line.reserveCapacity(Self.usualBytes)
-        func add(_ texts: String...) { for text in texts { line.append(contentsOf: text.utf8) } }
-        add(now.description, " ", event.level.rawValue, " ", label, ":")
+        var line = Line()
+        line.add(now.description)
+        line.add(" ")
+        line.add(event.level.rawValue)
+        line.add(" ")
+        line.add(label)
+        line.add(":")
         for (key, value) in facts(of: event) {
-            add(" ", key, "=")
-            if case .string(let text) = value { add(text) } else { add(value.description) }
+            line.add(" ")
+            line.add(key)
+            line.add("=")
+            let text = if case .string(let text) = value { text } else { value.description }
+            line.add(text)
         }
-        add(" [", event.source, "] ", event.message.description, "\n")
-        return line
+        line.add(" [")
+        line.add(event.source)
+        line.add("] ")
+        line.add(event.message.description)
+        line.add("\n")
+        return line.bytes
     }
 
-    private static let usualBytes = 384
+    private struct Line {
+        private static let usualBytes = 384
+
+        private(set) var bytes: [UInt8] = []
+
+        init() { bytes.reserveCapacity(Self.usualBytes) }
+
+        mutating func add(_ text: String) {
+            var text = text
+            text.withUTF8 { bytes.append(contentsOf: $0) }
+        }
+    }
 
     /// What is said of one entry counts more than what is said of all.
     private func facts(of event: LogEvent) -> [(key: String, value: Logger.MetadataValue)] {
-        var all = metadata
-        if let provided = metadataProvider?.get() { all.merge(provided) { $1 } }
-        if let own = event.metadata { all.merge(own) { $1 } }
+        var all = event.metadata ?? [:]
+        // Most entries say all themselves: then nothing is copied.
+        if let provided = metadataProvider?.get() { all.merge(provided) { own, _ in own } }
+        if !metadata.isEmpty { all.merge(metadata) { own, _ in own } }
         if let error = event.error { all["error"] = "\(error)" }
         return all.sorted { $0.key < $1.key }
     }
