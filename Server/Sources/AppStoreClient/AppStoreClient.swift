@@ -2,9 +2,10 @@ import AppStoreFormats
 
 /// Calls of the App Store Server API, for one app.
 ///
-/// It decides and reads; `send` alone reaches out. It never waits and never repeats: a call that
-/// may not go yet, or was refused for now, throws when to come back, and the caller, who knows what
-/// else is due, comes back then. All its questions are harmless to repeat.
+/// It decides and reads; `send` alone reaches out. It never waits, and repeats nothing but, once,
+/// what it asked with a token that ran out on its way: a call that may not go yet, or was refused
+/// for now, throws when to come back, and the caller, who knows what else is due, comes back then.
+/// All its questions are harmless to repeat.
 package struct AppStoreClient: Sendable {
     /// Characters of an id that is asked about. Apple's have up to 20; a token of a test
     /// notification has 50.
@@ -40,12 +41,19 @@ package struct AppStoreClient: Sendable {
         _ endpoint: Endpoint, _ path: String, query: [(String, String)] = [], body: JSON? = nil,
         in environment: StoreEnvironment
     ) async throws(AppStoreFailure) -> [UInt8] {
-        try await takeTurn(endpoint, environment)
-        let request = AppStoreRequest(
-            method: endpoint.method, path: path, query: query,
-            authorization: try tokens.authorization(at: now()), body: body?.bytes,
-            environment: environment)
-        let response = try await response(to: request)
+        func call() async throws(AppStoreFailure) -> (AppStoreRequest, AppStoreResponse) {
+            try await takeTurn(endpoint, environment)
+            let request = AppStoreRequest(
+                method: endpoint.method, path: path, query: query,
+                authorization: try tokens.authorization(at: now()), body: body?.bytes,
+                environment: environment)
+            return (request, try await self.response(to: request))
+        }
+        var (request, response) = try await call()
+        // Whoever was put to sleep in between comes too late, which says nothing of the key.
+        if response.status == 401, !tokens.holds(request.authorization, at: now()) {
+            (request, response) = try await call()
+        }
         guard let failure = AppStoreFailure(response, keyID: credentials.keyID, now: now()) else {
             return response.body
         }

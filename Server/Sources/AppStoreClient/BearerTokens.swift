@@ -44,6 +44,14 @@ final class BearerTokens: Sendable {
         return try result.get()
     }
 
+    /// Whether it is still the one that calls are made with.
+    func holds(_ authorization: String?, at now: AppStoreDate) -> Bool {
+        latest.withLock { latest in
+            latest?.authorization == authorization
+                && latest?.usable.contains(now.milliseconds / 1000) == true
+        }
+    }
+
     /// The store did not accept one: the next call gets another, unless it was made just now.
     func refused(_ authorization: String?, at now: AppStoreDate) {
         latest.withLock { latest in

@@ -23,7 +23,6 @@ extension Engine {
         return count
     }
 
-    /// Of both environments, production first.
     private func claimChecks(
         of app: AppID, limit: Int
     ) async throws(EngineFailure) -> [CheckClaim] {
@@ -31,13 +30,7 @@ extension Engine {
         let dialect = store.database.dialect
         let worker = asking.worker
         return try await transaction { tx in
-            var claims: [CheckClaim] = []
-            for environment in Ledger.Environment.allCases where claims.count < limit {
-                claims += try tx.claimChecks(
-                    of: app, in: environment, dueBy: now, limit: limit - claims.count,
-                    for: worker, dialect)
-            }
-            return claims
+            try tx.claimChecks(of: app, dueBy: now, limit: limit, for: worker, dialect)
         }
     }
 

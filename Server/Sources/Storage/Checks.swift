@@ -106,6 +106,19 @@ extension StoreTransaction {
         return claims
     }
 
+    /// The same of both environments together, production first.
+    package func claimChecks(
+        of app: AppID, dueBy now: Instant, limit: Int, for worker: CheckWorker, _ dialect: Dialect
+    ) throws(StorageFailure) -> [CheckClaim] {
+        var claims: [CheckClaim] = []
+        for environment in Environment.allCases where claims.count < limit {
+            claims += try claimChecks(
+                of: app, in: environment, dueBy: now, limit: limit - claims.count, for: worker,
+                dialect)
+        }
+        return claims
+    }
+
     static func selectDue(_ dialect: Dialect) -> String {
         "SELECT \(historyColumns), timeline, purchase FROM purchases "
             + "WHERE app = $1 AND environment = $2 "

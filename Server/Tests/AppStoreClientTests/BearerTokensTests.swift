@@ -60,6 +60,26 @@ import Testing
         #expect((tokens[1] == tokens[2]) == isKept)
     }
 
+    /// Seconds that each call sleeps on its way, what it is answered with, and the calls it takes.
+    @Test(arguments: [
+        (0, [AppStoreResponse(status: 401)], 1, false),
+        (1800, [AppStoreResponse(status: 401), .transaction], 2, true),
+        (1800, [AppStoreResponse(status: 401), AppStoreResponse(status: 401)], 2, false),
+    ])
+    func `a token that ran out on its way is replaced, once`(
+        asleep: Int64, answers: [AppStoreResponse], calls: Int, isAnswered: Bool
+    ) async throws {
+        let bench = try Bench(Script(answers))
+        let client = AppStoreClient(bench.client.credentials, now: bench.clock.now) { request in
+            bench.clock.advance(seconds: asleep)
+            return try await bench.script.send(request)
+        }
+        let answer = try? await client.transaction("1", in: .production)
+        #expect((answer != nil) == isAnswered)
+        let tokens = bench.script.requests.map(\.authorization)
+        #expect(tokens.count == calls && Set(tokens).count == calls)
+    }
+
     @Test func `a refusal that comes late leaves the newer token alone`() async throws {
         let bench = try Bench(.transaction)
         let tokens = BearerTokens(bench.client.credentials)

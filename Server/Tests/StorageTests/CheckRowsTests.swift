@@ -19,10 +19,19 @@ extension Store {
         }
     }
 
-    fileprivate func fill(_ count: Int) async throws {
+    fileprivate func claimsOfBoth(_ limit: Int) async throws -> [PurchaseID] {
+        let dialect = database.dialect
+        return try await transaction {
+            try $0.claimChecks(of: app, dueBy: now, limit: limit, for: worker, dialect)
+        }.map(\.purchase)
+    }
+
+    fileprivate func fill(_ count: Int, in environment: Environment = .production) async throws {
         for number in 0..<count {
-            let own = PurchaseID(TransactionID(rawValue: "\(number)"), in: .production)
-            let document = document(UInt8(number), signedAt: now + .seconds(number))
+            let own = PurchaseID(TransactionID(rawValue: "\(number)"), in: environment)
+            let document = document(
+                UInt8(environment == .production ? number : 255 - number),
+                signedAt: now + .seconds(number))
             try await transaction { tx in
                 _ = try tx.keep(
                     AttestedDocument(
@@ -47,6 +56,21 @@ extension Store {
             #expect(claims.map(\.history) == [CheckHistory(knownAt: now)])
             #expect(claims.first?.timeline.periods.count == 1)
             #expect(try await store.claims(by: "b").isEmpty)
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `of both environments no more are taken than asked for, production first`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore { store in
+            try await store.fill(2, in: .sandbox)
+            try await store.fill(2)
+            let first = try await store.claimsOfBoth(3)
+            #expect(first.map(\.environment) == [.production, .production, .sandbox])
+            let second = try await store.claimsOfBoth(3)
+            #expect(second.map(\.environment) == [.sandbox] && !first.contains(second[0]))
+            #expect(try await store.claimsOfBoth(3).isEmpty)
         }
     }
 
