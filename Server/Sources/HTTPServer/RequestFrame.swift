@@ -67,8 +67,8 @@ struct RequestFrame: RouterMiddleware {
         return withUnsafeBytes(of: number()) { Hexadecimal.text($0) }
     }
 
-    /// Another one for each request, by which nobody can tell how many there were between two. A
-    /// random number is asked for once: each costs a call into the kernel.
+    /// Another one for each request: a name and no secret. A random number is asked for once only,
+    /// since each costs a call into the kernel.
     private static func number() -> UInt64 {
         var mixed = last.wrappingAdd(0x9E37_79B9_7F4A_7C15, ordering: .relaxed).newValue
         // The end of SplitMix64, which makes different numbers of different ones.
