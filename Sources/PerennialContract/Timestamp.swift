@@ -29,8 +29,7 @@ public struct Timestamp: Hashable, Comparable, Sendable {
 
 extension Timestamp: CustomStringConvertible {
     public var description: String {
-        let dayNumber = Self.floorDivided(milliseconds, by: 86_400_000)
-        let millisecond = milliseconds - dayNumber * 86_400_000
+        let (dayNumber, millisecond) = Self.floorDivide(milliseconds, by: 86_400_000)
         let (year, month, day) = Self.date(dayNumber: dayNumber)
         let second = millisecond / 1000
         return Digits.text { text in
@@ -115,24 +114,22 @@ extension Timestamp: Codable {
 // Without Foundation, which would be a heavy thing to bring for eight lines. Years begin in March
 // here, so that the leap day is the last; eras of 400 years repeat exactly.
 extension Timestamp {
-    private static func floorDivided(_ value: Int64, by divisor: Int64) -> Int64 {
+    private static func floorDivide(_ value: Int64, by divisor: Int64) -> (Int64, Int64) {
         let (quotient, rest) = value.quotientAndRemainder(dividingBy: divisor)
-        return rest < 0 ? quotient - 1 : quotient
+        return rest < 0 ? (quotient - 1, rest + divisor) : (quotient, rest)
     }
 
     /// Counted from 1970-01-01.
     private static func dayNumber(year: Int64, month: Int64, day: Int64) -> Int64 {
         let marchYear = month <= 2 ? year - 1 : year
-        let era = floorDivided(marchYear, by: 400)
-        let yearOfEra = marchYear - era * 400
+        let (era, yearOfEra) = floorDivide(marchYear, by: 400)
         let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
         return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
             - 719_468
     }
 
     private static func date(dayNumber: Int64) -> (Int64, Int64, Int64) {
-        let era = floorDivided(dayNumber + 719_468, by: 146_097)
-        let dayOfEra = dayNumber + 719_468 - era * 146_097
+        let (era, dayOfEra) = floorDivide(dayNumber + 719_468, by: 146_097)
         let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
         let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
         let marchMonth = (5 * dayOfYear + 2) / 153
