@@ -25,7 +25,7 @@ final class SQLiteSession: @unchecked Sendable {
     private let connection: OpaquePointer
     private var statements: [String: OpaquePointer] = [:]
     /// Some of them, which are compared one after the other: to hash a text of SQL takes longer
-    /// than to see that it is the same one.
+    /// than to see that it is the same one. With one more, all are forgotten.
     private var recent: [(sql: String, statement: OpaquePointer)] = []
     private static let recentMax = 8
     private let parameters = SQLiteParameters()
