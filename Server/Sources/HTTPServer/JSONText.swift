@@ -49,7 +49,7 @@ struct JSONText: ~Copyable {
         isFirst = false
     }
 
-    /// A key of ours, which needs no escape; its value follows. In one piece: an answer has sixty.
+    /// A key of ours, which needs no escape; its value follows. In one piece: an answer has dozens.
     mutating func key(_ key: StaticString) {
         let length = key.utf8CodeUnitCount
         reserve(length + 4)
