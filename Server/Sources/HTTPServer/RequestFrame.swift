@@ -23,6 +23,8 @@ struct RequestFrame: RouterMiddleware {
         let start = ContinuousClock.now
         var context = context
         context.requestID = Self.requestID(asked: request.headers[.requestID])
+        // Without the framework's number: a request has one name.
+        context.logger = logger
         var response: Response
         do {
             response = try await next(request, context)
@@ -42,7 +44,7 @@ struct RequestFrame: RouterMiddleware {
         let route = context.endpointPath.flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "unmatched"
         let method = Self.knownMethods.contains(request.method) ? request.method.rawValue : "OTHER"
         counts.add(method: method, route: route, status: response.status.code)
-        logger.info(
+        context.logger.info(
             "request answered",
             metadata: [
                 "method": .string(method), "route": .string(route),
