@@ -63,6 +63,25 @@ extension _RSA.Signing.PublicKey {
 }
 
 extension ChainVerifier {
+    /// Over one at a time, and only over those that may be between the leaf and a root: given all
+    /// of them, the library would try them in every order.
+    private func path(
+        from leaf: Certificate, overOneOf others: [Certificate]
+    ) async throws(Refusal) -> [Certificate] {
+        let between = others.filter { other in
+            other.subject == leaf.issuer
+                && rootCertificates.contains { $0.subject == other.issuer }
+        }
+        var refusal: Refusal?
+        for other in between {
+            do throws(Refusal) { return try await path(from: leaf, over: [other]) } catch {
+                refusal = refusal ?? error
+            }
+        }
+        if let refusal { throw refusal }
+        return try await path(from: leaf, over: [])
+    }
+
     /// The chain of an app receipt: the certificate that the signer is named by, one of the others,
     /// and one of our roots. The root within the file is never trusted.
     ///
@@ -81,7 +100,7 @@ extension ChainVerifier {
             }
         }
         guard let leaf else { throw untrusted("no certificate of the signer that it names") }
-        let path = try await path(from: leaf, over: others)
+        let path = try await path(from: leaf, overOneOf: others)
         try leaf.requireMarker(Self.leafMarker, named: "leaf")
         try path[1].requireMarker(Self.intermediateMarker, named: "intermediate")
         try leaf.requireUsage("digital signatures", named: "leaf", \.digitalSignature)

@@ -63,6 +63,19 @@ import Testing
                 == .receiptUnreadable)
     }
 
+    @Test(.timeLimit(.minutes(1)))
+    func `certificates that issue each other are not tried in every order`() async throws {
+        let maker = try ReceiptMaker.shared.get()
+        let others = try maker.lookAlikes(9).map { try $0.der }
+        #expect(
+            try await reason { $0.certificates = [$0.certificates[0]] + others }
+                == .untrustedChain)
+        // Among them the genuine one is found.
+        var parts = try maker.parts(ReceiptMaker.payload())
+        parts.certificates = [parts.certificates[0]] + others.dropLast() + [parts.certificates[1]]
+        #expect(try await outcome(maker.file(parts)).verified != nil)
+    }
+
     @Test(arguments: [[], [0x30], [0x30, 0x80, 0, 0], Array("no receipt".utf8)] as [[UInt8]])
     func `what is no receipt is refused`(file: [UInt8]) async throws {
         #expect(try await outcome(file).refusal?.reason == .receiptUnreadable)

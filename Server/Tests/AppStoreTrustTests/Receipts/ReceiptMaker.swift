@@ -42,16 +42,31 @@ struct ReceiptMaker: Sendable {
             .notCertificateAuthority, marker, valid)
     }
 
+    /// Certificates of one name and key, each the issuer of all others.
+    func lookAlikes(_ count: Int) throws -> [Certificate] {
+        try (0..<count).map { number in
+            try Self.certificate(
+                "Receipt Relations", middleKey.publicKey, by: "Receipt Relations", middleKey,
+                .isCertificateAuthority(maxPathLength: nil), Authority.intermediateMarker,
+                alternative: "\(number).example.com")
+        }
+    }
+
     private static func certificate(
         _ name: String, _ key: _RSA.Signing.PublicKey, by issuer: String, _ issuerKey: Key,
         _ constraints: BasicConstraints, _ marker: ASN1ObjectIdentifier?,
-        _ valid: Range<Moment> = .year2020 ..< .year2040
+        _ valid: Range<Moment> = .year2020 ..< .year2040, alternative: String? = nil
     ) throws -> Certificate {
         let isAuthority = constraints != .notCertificateAuthority
         var extensions = Certificate.Extensions()
         try extensions.append(Certificate.Extension(constraints, critical: true))
         let usage = KeyUsage(digitalSignature: !isAuthority, keyCertSign: isAuthority)
         try extensions.append(Certificate.Extension(usage, critical: true))
+        if let alternative {
+            try extensions.append(
+                Certificate.Extension(
+                    SubjectAlternativeNames([.dnsName(alternative)]), critical: false))
+        }
         if let marker {
             try extensions.append(
                 Certificate.Extension(oid: marker, critical: false, value: [5, 0]))
