@@ -65,7 +65,8 @@ package enum IdentityProof: Hashable, Sendable {
             let header = jws.header.flatMap({ try? JSON(parsing: $0) }),
             header["alg"]?.string == algorithm, isSigned(Array(jws.signedBytes), signature),
             let claims = jws.payload.flatMap({ try? JSON(parsing: $0) }),
-            claims["sub"]?.string == id.rawValue, let expiry = claims["exp"]?.integer
+            claims["sub"]?.string.map(CustomerID.init(rawValue:)) == id,
+            let expiry = claims["exp"]?.integer
         else { return .wrong }
         return now.milliseconds / 1000 < expiry ? nil : .expired
     }

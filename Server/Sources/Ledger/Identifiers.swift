@@ -1,4 +1,6 @@
-/// An identifier that is text: one type for each kind, so that none is taken for another.
+/// An identifier that is text: one type for each kind, so that none is taken for another. Two are
+/// the same where their bytes are, as in a database: Swift's own comparison takes `é` in one code
+/// point for `é` in two.
 package protocol TextIdentifier: RawRepresentable<String>, Hashable, Comparable, Sendable,
     CustomStringConvertible, ExpressibleByStringLiteral
 {
@@ -8,7 +10,19 @@ package protocol TextIdentifier: RawRepresentable<String>, Hashable, Comparable,
 extension TextIdentifier {
     package init(stringLiteral value: String) { self.init(rawValue: value) }
     package var description: String { rawValue }
-    package static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
+
+    package static func == (one: Self, other: Self) -> Bool {
+        one.rawValue.utf8.elementsEqual(other.rawValue.utf8)
+    }
+
+    package static func < (one: Self, other: Self) -> Bool {
+        one.rawValue.utf8.lexicographicallyPrecedes(other.rawValue.utf8)
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        var text = rawValue
+        text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+    }
 }
 
 /// An app, by the name it has in the configuration.
