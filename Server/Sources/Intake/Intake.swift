@@ -92,8 +92,13 @@ extension Intake {
         }
     }
 
+    /// The years 1 to 9999: what a document names beyond them is no date, and is taken for the
+    /// nearest.
+    private static let dates: ClosedRange<Int64> = -62_135_596_800_000...253_402_300_799_999
+
     static func instant(_ date: AppStoreDate) -> Instant {
-        Instant(milliseconds: date.milliseconds)
+        Instant(
+            milliseconds: min(max(date.milliseconds, dates.lowerBound), dates.upperBound))
     }
 
     private static func money(_ milliunits: Int64?, _ currency: String?) -> Money? {

@@ -233,8 +233,8 @@ private struct Neighbours {
             guard other.productID != row.productID, let purchased = other.purchased else {
                 return false
             }
-            let distance = purchased.milliseconds - cancelled.milliseconds
-            return abs(distance) <= Self.replacementMillisecondsMax
+            let distance = Intake.instant(purchased) - Intake.instant(cancelled)
+            return abs(distance.components.seconds) * 1000 <= Self.replacementMillisecondsMax
         }
     }
 }

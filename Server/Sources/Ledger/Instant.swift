@@ -4,26 +4,32 @@ package struct Instant: Hashable, Comparable, Sendable {
 
     package init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
+    private static let first = Self(milliseconds: .min)
+    private static let last = Self(milliseconds: .max)
+
     package static func < (one: Self, other: Self) -> Bool { one.milliseconds < other.milliseconds }
 
-    /// The moment so much later, whole milliseconds counted.
+    /// The moment so much later, whole milliseconds counted; at most the last there is.
     package static func + (instant: Self, duration: Duration) -> Self {
-        Self(milliseconds: instant.milliseconds + duration.milliseconds)
+        let (sum, isBeyond) = instant.milliseconds.addingReportingOverflow(duration.milliseconds)
+        return isBeyond ? (duration < .zero ? .first : .last) : Self(milliseconds: sum)
     }
 
     package static func - (instant: Self, duration: Duration) -> Self {
-        Self(milliseconds: instant.milliseconds - duration.milliseconds)
+        instant + (.zero - duration)
     }
 
     package static func - (later: Self, earlier: Self) -> Duration {
-        .milliseconds(later.milliseconds - earlier.milliseconds)
+        let (count, isBeyond) = later.milliseconds.subtractingReportingOverflow(
+            earlier.milliseconds)
+        return .milliseconds(isBeyond ? (later < earlier ? .min : .max) : count)
     }
 }
 
 extension Duration {
     /// Whole milliseconds; what is left over is dropped. Not of `components`, which takes longer
     /// than all else that is asked of a timeline.
-    fileprivate var milliseconds: Int64 { Int64(attoseconds / 1_000_000_000_000_000) }
+    fileprivate var milliseconds: Int64 { Int64(clamping: attoseconds / 1_000_000_000_000_000) }
 
     package static func hours(_ count: Int) -> Duration { .seconds(count * 3600) }
     package static func days(_ count: Int) -> Duration { .hours(count * 24) }

@@ -26,4 +26,12 @@ import Testing
         #expect((instant - .hours(1)).milliseconds == -3_599_000)
         #expect((instant + .days(1)) - instant == .hours(24))
     }
+
+    @Test func `beyond the first and the last instant there is none`() {
+        let (first, last) = (Instant(milliseconds: .min), Instant(milliseconds: .max))
+        #expect(last + .days(1) == last && first - .days(1) == first)
+        #expect(last - .days(1) < last && first + .days(1) > first)
+        #expect(last - first == .milliseconds(Int64.max))
+        #expect(first + (last - first) < last)
+    }
 }

@@ -8,6 +8,8 @@ struct BearerToken: Sendable {
     static let lifetimeSecondsMax: Int64 = 3600
     /// Between the client's clock and ours.
     static let skewSeconds: Int64 = 60
+    /// Up to the end of the year 9999.
+    private static let seconds: ClosedRange<Int64> = 0...253_402_300_799
     static let audience = "appstoreconnect-v1"
     /// Characters of the header's value.
     static let lengthMax = 8192
@@ -60,6 +62,9 @@ struct BearerToken: Sendable {
     func requireCurrent(at clocks: [AppStoreDate]) throws(Refusal) {
         guard let expires = claims["exp"]?.integer else { throw Refusal("There is no exp.") }
         let begins = claims["iat"]?.integer
+        guard Self.seconds.contains(expires), begins.map(Self.seconds.contains) ?? true else {
+            throw Refusal("exp and iat are seconds since 1970.")
+        }
         let isCurrent = clocks.contains { clock in
             let now = clock.milliseconds / 1000
             let start = begins ?? now
