@@ -68,7 +68,7 @@ extension Engine {
             .keyOfAnotherRequest, .notForwarded, .busy, .storage, .unknownContent, .contentNotOpen,
             .unknownPurchase, .unknownTransfer, .transferSuperseded, .unknownEntitlement,
             .unknownGrant, .grantWithoutTime, .noProof, .noOffersKey, .unknownOffer,
-            .offerNotForThem:
+            .offerNotForThem, .unknownCursor:
             throw failure
         }
     }
@@ -235,8 +235,8 @@ extension StoreTransaction {
         let claimant = try customer(known: id, in: app)?.customer
         if let link = try link(of: purchase, in: app) { return link.customer == claimant }
         let token = try timeline(of: purchase, in: app)?.accountToken
-        let named = try token.flatMap { try customer(known: CustomerID(rawValue: $0), in: app) }
-        if let named, named.customer != claimant { return false }
+        let named = try token.flatMap { try customer(named: $0, in: app) }
+        if let named, named != claimant { return false }
         let owner = try customer(id, in: app, at: now).customer
         try link(purchase, to: owner, by: named == nil ? .support : .token, in: app, at: now)
         return true

@@ -142,17 +142,21 @@ extension StoreTransaction {
         _ timeline: Timeline, by id: CustomerID, in app: AppSettings, at now: Instant
     ) throws -> Claim {
         let purchase = timeline.purchase
-        let named = try timeline.accountToken.flatMap {
-            try customer(known: CustomerID(rawValue: $0), in: app.id)
-        }
+        let named = try timeline.accountToken.flatMap { try customer(named: $0, in: app.id) }
         let claimant = try customer(known: id, in: app.id)?.customer
-        var claim = Claim(owner: nil, named: named?.customer, claimant: claimant)
+        var claim = Claim(owner: nil, named: named, claimant: claimant)
         guard let link = try link(of: purchase, in: app.id) else { return claim }
         claim.owner = Claim.Owner(link.customer, by: link.evidence)
         guard link.customer != claimant else { return claim }
         claim.owner?.isBlocked = try blockReason(of: purchase, in: app.id) != nil
         claim.isUsedUp = timeline.periods.contains { $0.payment.kind == .consumable }
-        if let claimant { claim.isShared = try hasShare(in: purchase, claimant, in: app.id) }
+        if let claimant, app.restore(in: purchase.environment) == .share {
+            claim.isShared = try hasShare(in: purchase, claimant, in: app.id)
+            claim.isShareUndone = try transfers(of: claimant, in: app.id).contains {
+                $0.purchase == purchase && $0.kind == .shared && $0.customer == claimant
+                    && $0.undoneAt != nil
+            }
+        }
         claim.isInUse = try isInUse(timeline, of: link.customer, in: app, at: now)
         return claim
     }

@@ -46,7 +46,10 @@ extension Engine {
 
 extension StoreTransaction {
     fileprivate func look(at watch: TermWatch, in app: AppSettings, at now: Instant) throws {
-        let known = try customer(known: watch.subject, in: app.id)
+        let known =
+            try customer(known: watch.subject, in: app.id)
+            ?? customer(named: watch.subject.rawValue, in: app.id)
+            .flatMap { try customer(known: $0, in: app.id) }
         let ids = known?.ids ?? [watch.subject]
         let timelines = try timelines(
             of: known, ids, in: app, environment: watch.environment)

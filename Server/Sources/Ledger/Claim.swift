@@ -12,6 +12,8 @@ package struct Claim: Hashable, Sendable {
     package var claimant: CustomerID?
     /// The claimant has a share in it already.
     package var isShared: Bool
+    /// A person has taken a share of the claimant's in it back.
+    package var isShareUndone: Bool
     /// It gives its owner something now.
     package var isInUse: Bool
     /// Something that is used up is among what was bought.
@@ -32,12 +34,13 @@ package struct Claim: Hashable, Sendable {
 
     package init(
         owner: Owner?, named: CustomerID?, claimant: CustomerID?, isShared: Bool = false,
-        isInUse: Bool = false, isUsedUp: Bool = false
+        isShareUndone: Bool = false, isInUse: Bool = false, isUsedUp: Bool = false
     ) {
         self.owner = owner
         self.named = named
         self.claimant = claimant
         self.isShared = isShared
+        self.isShareUndone = isShareUndone
         self.isInUse = isInUse
         self.isUsedUp = isUsedUp
     }
@@ -108,7 +111,7 @@ package struct Claim: Hashable, Sendable {
         case .keep: .refuse(.kept)
         case .transfer: .move(by: .device)
         case .transferIfInactive: isInUse ? .refuse(.inUse) : .move(by: .device)
-        case .share: .share
+        case .share: isShareUndone ? .refuse(.decidedBySupport) : .share
         }
     }
 }

@@ -115,38 +115,6 @@ struct Purse {
 }
 
 extension StoreTransaction {
-    // MARK: - Whose
-
-    /// The timelines of purchases that are nobody's and name one of these ids: they answer for the
-    /// customer without being linked; but not for somebody who was erased and came again.
-    package func namedTimelines(
-        _ ids: [CustomerID], in app: AppID, environment: Environment
-    ) throws(StorageFailure) -> [Timeline] {
-        var found: [Timeline] = []
-        for id in ids where id.canBeAccountToken {
-            let named = try unlinkedTimelines(
-                token: id.rawValue.lowercased(), in: app, environment: environment)
-            if !named.isEmpty, try !isErased(rules.erasedHash(id), in: app) { found += named }
-        }
-        return found
-    }
-
-    /// For whom a purchase answers: its owner, or the customer whom it names.
-    package func holder(
-        _ owner: CustomerID?, token: String?, in app: AppID
-    ) throws(StorageFailure) -> CustomerID? {
-        if let owner { return owner }
-        guard let token else { return nil }
-        for name in [token, token.uppercased()] {
-            let id = CustomerID(rawValue: name)
-            guard id.canBeAccountToken, let known = try customer(known: id, in: app) else {
-                continue
-            }
-            return try isErased(rules.erasedHash(id), in: app) ? nil : known.customer
-        }
-        return nil
-    }
-
     /// Whose wallets a purchase counts in, as the rows are now. Nil where the app has none.
     func walletHolder(
         of purchase: PurchaseID, in app: AppID
@@ -302,7 +270,7 @@ extension StoreTransaction {
     func tellWallets(
         named id: CustomerID, by customer: CustomerID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
-        guard let rules = rules.wallets[app], id.canBeAccountToken else { return }
+        guard let rules = rules.wallets[app], id.accountToken != nil else { return }
         for environment in Environment.allCases {
             let named = try namedTimelines([id], in: app, environment: environment)
                 .filter { !rules.currencies(of: $0).isEmpty }
@@ -346,9 +314,4 @@ extension StoreTransaction {
             Self.key(of: purchase, in: app)
         ).first?.bytes(0)
     }
-}
-
-extension CustomerID {
-    /// Account tokens are UUIDs: no other id needs to be looked for among them.
-    fileprivate var canBeAccountToken: Bool { rawValue.utf8.count == 36 }
 }

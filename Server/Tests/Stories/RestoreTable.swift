@@ -20,6 +20,7 @@ struct RestoreRow: Hashable, CustomStringConvertible, Sendable {
         case alias
         case token
         case tokenUnheard = "token unheard"
+        case tokenUpper = "token upper"
         case tokenDiffers = "token differs"
         case tokenLater = "token later"
         case support

@@ -142,6 +142,39 @@ import Testing
         }
     }
 
+    @Test(arguments: StoryDatabase.allCases)
+    func `an account token means one customer, in whichever case its id is written`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database) { shop in
+            let lower = "0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
+            let upper = lower.uppercased()
+            try await shop.addDevice("anna", ["app_account_token": .string(lower)])
+            let bought = try await shop.simulator.post(
+                "/_sim/devices/anna-1/purchases", ["product_id": "seeds.100"])
+            #expect(try await Self.balance(of: upper, in: shop) == 100)
+            #expect(try await Self.spend(60, "oaks", by: upper, in: shop).status == 200)
+            // Whoever comes with the other case has nothing of it,
+            #expect(try await Self.balance(of: lower, in: shop) == nil)
+            #expect(try await Self.spend(1, "oaks", by: lower, in: shop).status == 409)
+            let stolen: JSON = [
+                "customer_id": "ben",
+                "signed_transactions": [.string(try bought.text("signed_transaction"))],
+            ]
+            let answer = try await shop.server.send("POST", "/v1/purchases", body: stolen.bytes)
+            #expect(answer.status == 409)
+            // and as one customer both have it once.
+            try await shop.server.post(
+                "/v1/customers/\(upper)/aliases", ["customer_id": .string(lower)])
+            #expect(try await Self.balance(of: upper, in: shop) == 40)
+            #expect(try await Self.balance(of: lower, in: shop) == 40)
+            #expect(
+                try await Self.statement(of: lower, in: shop) == [
+                    "debit -60 → 40", "purchase 100 → 100",
+                ])
+        }
+    }
+
     @Test func `a debit with a key is made once, and the key is of no other use`() async throws {
         try await withShop(on: .sqlite) { shop in
             try await shop.addDevice("anna")

@@ -1,0 +1,81 @@
+import Ledger
+
+// An app may name an account at a purchase (Apple: `appAccountToken`), which is a UUID. The App
+// Store sends it in lower case; apps use it as a customer's id as Swift writes it, in upper case,
+// too. Both mean the same customer.
+
+/// A customer whom an account token names.
+struct NamedCustomer: Hashable {
+    /// The id by which it does.
+    var id: CustomerID
+    var customer: CustomerID
+}
+
+extension StoreTransaction {
+    /// Whom an account token names; nil while it is no known id. Where two customers have it, each
+    /// in a case of its own, it is the one who had it first.
+    func named(by token: String, in app: AppID) throws(StorageFailure) -> NamedCustomer? {
+        let rows = try connection.rows(
+            "SELECT id, customer FROM customer_ids WHERE app = $1 AND id IN ($2, $3) "
+                + "ORDER BY since_ms, id LIMIT 1",
+            [.text(app.rawValue), .text(token.lowercased()), .text(token.uppercased())])
+        return try rows.first.map { (row) throws(StorageFailure) in
+            NamedCustomer(
+                id: CustomerID(rawValue: try row.text(0)),
+                customer: CustomerID(rawValue: try row.text(1)))
+        }
+    }
+
+    /// The customer whom an account token names; nil where nobody is known by it.
+    package func customer(
+        named token: String, in app: AppID
+    ) throws(StorageFailure) -> CustomerID? {
+        try named(by: token, in: app)?.customer
+    }
+
+    /// The timelines of purchases that are nobody's and name one of these ids: they answer for the
+    /// customer without being linked; but not for somebody who was erased and came again, and not
+    /// where another customer has the same token.
+    package func namedTimelines(
+        _ ids: [CustomerID], in app: AppID, environment: Environment
+    ) throws(StorageFailure) -> [Timeline] {
+        var found: [Timeline] = []
+        for token in Set(ids.compactMap(\.accountToken)).sorted() {
+            let timelines = try unlinkedTimelines(token: token, in: app, environment: environment)
+            guard !timelines.isEmpty, try !isErased(token: token, in: app) else { continue }
+            if let named = try named(by: token, in: app), !ids.contains(named.id) { continue }
+            found += timelines
+        }
+        return found
+    }
+
+    /// For whom a purchase answers: its owner, or the customer whom it names.
+    package func holder(
+        _ owner: CustomerID?, token: String?, in app: AppID
+    ) throws(StorageFailure) -> CustomerID? {
+        if let owner { return owner }
+        guard let token, let named = try customer(named: token, in: app) else { return nil }
+        return try isErased(token: token, in: app) ? nil : named
+    }
+
+    /// Whether somebody who was erased had the token as an id.
+    private func isErased(token: String, in app: AppID) throws(StorageFailure) -> Bool {
+        for name in [token.lowercased(), token.uppercased()]
+        where try isErased(rules.erasedHash(CustomerID(rawValue: name)), in: app) {
+            return true
+        }
+        return false
+    }
+}
+
+extension CustomerID {
+    /// Of a UUID, known by its length: to look for what is none among the tokens does no harm.
+    private static let tokenBytes = 36
+
+    /// The account token that names this id, in lower case; nil for what is no UUID in one case.
+    var accountToken: String? {
+        guard rawValue.utf8.count == Self.tokenBytes else { return nil }
+        let lower = rawValue.lowercased()
+        return rawValue == lower || rawValue == rawValue.uppercased() ? lower : nil
+    }
+}
