@@ -204,9 +204,7 @@ extension CheckClaim {
     /// used now. What was never asked about, or has ended, or is no chain, is asked about whole.
     func needsHistory(at now: Instant) -> Bool {
         guard history.askedAt != nil, isSubscription else { return true }
-        let isUpgraded = timeline.periods.last.map {
-            $0.payment.isUpgraded && !$0.isReplaced
-        }
+        let isUpgraded = timeline.periods.last?.isUpgradedToUnknown
         let isOver = timeline.access(at: now).map { !$0.isOpen && $0.state != .retry }
         return isUpgraded ?? true || isOver ?? true
     }

@@ -82,7 +82,15 @@ extension Timeline {
         let isSubscription = period.payment.kind == .autoRenewable
         return Access(
             purchase: purchase, product: period.product, state: state, until: until, reason: reason,
-            willRenew: isSubscription ? renewal?.value.willRenew : false)
+            willRenew: isSubscription ? willRenew(after: period) : false)
+    }
+
+    /// Nil where the store has not said it. That renewal was off before the period began says
+    /// nothing: somebody has come back, or bought something else.
+    private func willRenew(after period: Period) -> Bool? {
+        guard let renewal = news(about: period) ?? renewal else { return nil }
+        return renewal.value.willRenew || news(about: period) != nil
+            ? renewal.value.willRenew : nil
     }
 
     /// What is over for good: nothing follows, whatever the store's switch says.
@@ -103,21 +111,31 @@ extension Timeline {
     }
 
     /// What the store last said of renewal, where that is about the end of a period: said since it
-    /// began, or, of a period charged ahead, naming its end.
-    func news(about period: Period) -> Attested<Renewal>? {
+    /// began, or, of a period charged ahead, naming its end. That it tries to collect it says of
+    /// the renewal before, unless the period's own end is near, or grace lasts beyond it: what
+    /// recovers in grace begins where the period before has ended.
+    package func news(about period: Period) -> Attested<Renewal>? {
         guard let renewal else { return nil }
-        let namesIt = renewal.value.renewsAt.map { $0 == period.payment.until } ?? false
-        return renewal.at >= period.from || namesIt ? renewal : nil
+        if let end = period.payment.until, renewal.value.renewsAt == end { return renewal }
+        guard renewal.at >= period.from else { return nil }
+        guard let end = period.payment.until, renewal.value.isCollecting(since: period.from),
+            renewal.value.graceUntil.map({ $0 <= end }) ?? true
+        else { return renewal }
+        return renewal.at >= end - min(Self.chargedAheadMax, (end - period.from) / 2)
+            ? renewal : nil
     }
+
+    /// So long before a period ends the store begins to charge the next one.
+    private static let chargedAheadMax = Duration.days(1)
 
     private func open(_ period: Period, at now: Instant) -> Access {
         guard let until = paidUntil(period) else {
             return answer(period, .owned, until: nil, .owned(since: period.from))
         }
-        if period.payment.isUpgraded && !period.isReplaced {
+        if period.isUpgradedToUnknown {
             return unconfirmed(period, until: until, .upgradedToUnknown(until: until))
         }
-        let renewing = renewal?.value.willRenew
+        let renewing = willRenew(after: period)
         switch period.payment.terms {
         case .full: return answer(period, .paid, until: until, .paid(until: until, renewing))
         case .trial: return answer(period, .trial, until: until, .trial(until: until, renewing))
@@ -142,19 +160,21 @@ extension Timeline {
     private func lapsed(_ period: Period, at now: Instant, rules: AccessRules) -> Access {
         let end = period.openUntil ?? period.from
         if let revocation = period.payment.revocation, revocation.at <= now,
-            !period.payment.isUpgraded
+            !period.payment.isTakenByUpgrade
         {
             // Given back, and yet to be charged again when its time was over.
-            if let due = period.payment.until, due <= now, let news = news(about: period),
+            if revocation.kind == .refund, let due = period.payment.until, due <= now,
+                let news = news(about: period),
                 news.at >= due, news.value.wasTried(at: due, after: revocation, told: news.at)
             {
                 return lapsed(period, since: due, told: news, at: now, rules: rules)
             }
             switch revocation.kind {
             case .refund:
-                let reason = Reason.refunded(at: end, revocation.percentage)
+                let reason = Reason.refunded(at: revocation.at, revocation.percentage)
                 return answer(period, .refunded, until: end, reason)
-            case .sharingEnded: return answer(period, .revoked, until: end, .sharingEnded(at: end))
+            case .sharingEnded:
+                return answer(period, .revoked, until: end, .sharingEnded(at: revocation.at))
             }
         }
         guard let news = news(about: period) else {
@@ -185,11 +205,11 @@ extension Timeline {
     }
 
     private func retrying(_ period: Period, since: Instant, at now: Instant) -> Access {
-        let isCommitted = period.payment.commitment != nil
-        let length = isCommitted ? Self.committedRetryMax : Self.retryMax
         // It is due when the period ends that was paid, also where that was given back.
         let due = period.payment.revocation == nil ? period.openUntil : period.payment.until
-        guard let due, now < due + length else { return ended(period, at: since, .billing) }
+        guard let due, now < due + period.retryMax else {
+            return ended(period, at: since, .billing)
+        }
         return answer(period, .retry, until: since, .retrying(since: since))
     }
 
@@ -216,8 +236,13 @@ extension Renewal {
     fileprivate func wasTried(
         at due: Instant, after refund: Revocation, told: Instant
     ) -> Bool {
-        if isRetrying || willRenew && graceUntil.map({ $0 > due }) == true { return true }
-        return ending == .billing && told > refund.at
+        guard told > refund.at else { return false }
+        return isRetrying || willRenew && graceUntil.map({ $0 > due }) == true || ending == .billing
+    }
+
+    /// Whether it says that the store tries to collect what was due at a moment or after it.
+    fileprivate func isCollecting(since due: Instant) -> Bool {
+        isRetrying || ending == .billing || graceUntil.map { $0 > due } == true
     }
 }
 
@@ -225,12 +250,28 @@ extension Timeline.Period {
     /// The end that counts for access: earlier where the payment was taken back. Nil: none.
     package var openUntil: Instant? {
         // An upgrade gives money back too, and takes nothing away: the next period begins there.
-        guard let revocation = payment.revocation, !payment.isUpgraded else { return end }
+        guard let revocation = payment.revocation, !payment.isTakenByUpgrade else { return end }
         return max(payment.from, min(revocation.at, end ?? revocation.at))
     }
 
     func covers(_ now: Instant) -> Bool {
         from <= now && (openUntil.map { now < $0 } ?? true)
+    }
+
+    /// A higher product has taken its place, and the store has not named it yet.
+    package var isUpgradedToUnknown: Bool { payment.isTakenByUpgrade && !isReplaced }
+
+    /// How long the store tries to collect what is due at its end.
+    var retryMax: Duration {
+        payment.commitment == nil ? Timeline.retryMax : Timeline.committedRetryMax
+    }
+}
+
+extension Payment {
+    /// What the family shared is gone also where its buyer went on to a higher product: that one is
+    /// not shared, or is told by a payment of its own.
+    fileprivate var isTakenByUpgrade: Bool {
+        isUpgraded && revocation?.kind != .sharingEnded
     }
 }
 

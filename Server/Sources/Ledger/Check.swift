@@ -110,18 +110,17 @@ extension Timeline {
 
     private func nextQuestion(after asked: Instant) -> Instant? {
         guard let (period, end) = lastPeriod else { return nil }
-        let patience = period.patience
-        if period.payment.isUpgraded && !period.isReplaced {
+        if period.isUpgradedToUnknown {
             return questionAboutUpgrade(of: period, after: asked)
         }
         // A renewal that was charged early was told of before it began.
         guard let news = renewal, news.at >= min(period.from, period.attestedAt) else {
             let before = end - min(Self.hour, period.length / 4)
             if asked < before { return before }
-            return afterEnd(end, after: asked, patience)
+            return afterEnd(of: period, end, after: asked)
         }
-        guard news.at >= end else { return afterEnd(end, after: asked, patience) }
-        return nextQuestion(of: news, end: end, after: asked, patience)
+        guard news.at >= end else { return afterEnd(of: period, end, after: asked) }
+        return nextQuestion(of: news, about: period, end: end, after: asked)
     }
 
     /// To what it was upgraded was not said: by news since the last question, or by the answer. An
@@ -131,31 +130,30 @@ extension Timeline {
         if asked + Self.clockSkewMax < told { return told + period.patience }
         let isOfAnswer = asked <= told + Self.clockSkewMax
         return pause(
-            since: isOfAnswer ? period.from : told, after: asked, atLeast: period.patience)
+            since: isOfAnswer ? period.from : told, of: period, after: asked)
     }
 
-    private func afterEnd(
-        _ end: Instant, after asked: Instant, _ patience: Duration
-    ) -> Instant? {
-        if asked < end + patience { return end + patience }
-        return pause(since: end, after: asked, atLeast: patience)
+    private func afterEnd(of period: Period, _ end: Instant, after asked: Instant) -> Instant? {
+        if asked < end + period.patience { return end + period.patience }
+        return pause(since: end, of: period, after: asked)
     }
 
     /// What the store said at the end, or after it, may be its last word, or leave something open.
     private func nextQuestion(
-        of news: Attested<Renewal>, end: Instant, after asked: Instant, _ patience: Duration
+        of news: Attested<Renewal>, about period: Period, end: Instant, after asked: Instant
     ) -> Instant? {
+        let patience = period.patience
         let last = max(asked, news.at)
         guard news.value.willRenew || news.value.isRetrying else { return nil }
         if let grace = news.value.graceUntil, grace > last {
             return min(grace + patience, collecting(since: end, after: last, patience))
         }
         if news.value.isRetrying || (news.value.graceUntil ?? end) > end {
-            let over = end + Self.retryMax + patience
+            let over = end + period.retryMax + patience
             return last < over ? min(over, collecting(since: end, after: last, patience)) : nil
         }
         if news.value.ending != nil { return nil }
-        return pause(since: end, after: asked, atLeast: patience)
+        return pause(since: end, of: period, after: asked)
     }
 
     /// As long again as it has lasted, an hour at least (less where periods are short), three days
@@ -170,11 +168,12 @@ extension Timeline {
     /// As long again as it has lasted; after an hour, hourly; after eight hours, an eighth of what
     /// has passed. Nil after the time in which the store collects: then only the sweep is left.
     private func pause(
-        since start: Instant, after asked: Instant, atLeast least: Duration
+        since start: Instant, of period: Period, after asked: Instant
     ) -> Instant? {
+        let least = period.patience
         guard asked >= start + least else { return start + least }
         let passed = asked - start
-        guard passed < Self.retryMax else { return nil }
+        guard passed < period.retryMax else { return nil }
         return asked + max(least, min(passed, max(Self.hour, passed / 8)))
     }
 

@@ -18,9 +18,8 @@ extension Timeline {
             add(period.from - Self.clockSkewMax)
             add(period.from)
             if let revocation = period.payment.revocation { add(revocation.at) }
-            let retry = period.payment.commitment == nil ? Self.retryMax : Self.committedRetryMax
             for end in period.ends {
-                for wait in [.zero, period.patience, rules.unconfirmedHold, retry] {
+                for wait in [.zero, period.patience, rules.unconfirmedHold, period.retryMax] {
                     add(end + wait)
                 }
             }
