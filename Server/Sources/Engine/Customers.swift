@@ -14,6 +14,8 @@ package struct CustomerState: Hashable, Sendable {
     package var purchases: [PurchaseState]
     /// What was bought for a time and does not renew, of all purchases together.
     package var terms: [Term]
+    /// The same as the customer sees it.
+    package var shownTerms: [Term]
     /// The same of products whose length the configuration does not say.
     package var termsWithoutLength: [Payment]
     /// What was given by hand, also what is over.
@@ -121,7 +123,7 @@ extension StoreTransaction {
             purchases: timelines.map {
                 PurchaseState(timeline: $0, access: $0.access(at: now, rules: app.rules))
             },
-            terms: terms,
+            terms: terms, shownTerms: app.terms.shown(terms),
             termsWithoutLength: app.terms.paymentsWithoutLength(of: timelines), grants: grants,
             balances: balances)
     }

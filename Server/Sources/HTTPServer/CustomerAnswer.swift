@@ -15,7 +15,7 @@ extension Customer {
                     (entitlement.rawValue, PerennialContract.Entitlement(right))
                 }),
             subscriptions: state.purchases.compactMap { Subscription($0, at: state.asOf) },
-            nonRenewing: state.terms.map { NonRenewing($0, at: state.asOf) }
+            nonRenewing: state.shownTerms.map { NonRenewing($0, at: state.asOf) }
                 + state.termsWithoutLength.map { NonRenewing($0, at: state.asOf) },
             oneTime: state.purchases.flatMap { purchase in
                 purchase.timeline.payments { $0 == .nonConsumable || $0 == .consumable }
@@ -44,7 +44,7 @@ extension Subscription {
         guard let access = state.access, let period = state.timeline.period(at: now),
             period.payment.kind == .autoRenewable
         else { return nil }
-        let renewal = state.timeline.renewal?.value
+        let renewal = state.timeline.news(about: period)?.value
         let purchase = state.timeline.purchase
         self.init(
             purchaseID: purchase.description, productID: period.product.rawValue,

@@ -140,10 +140,7 @@ extension TermRules {
     package func used(
         of transaction: TransactionID, among timelines: [Timeline], at now: Instant
     ) -> Int64? {
-        var rules = self
-        // Each with a stretch of its own.
-        rules.overlap = .stack
-        let bought = rules.terms(of: timelines).first { $0.payment.transaction == transaction }
+        let bought = terms(of: timelines).first { $0.payment.transaction == transaction }
         guard let term = bought, term.from < term.until else { return nil }
         let length = term.until.milliseconds - term.from.milliseconds
         let passed = min(max(0, now.milliseconds - term.from.milliseconds), length)

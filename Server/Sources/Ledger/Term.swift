@@ -99,6 +99,27 @@ extension TermRules {
         return chains.flatMap { folded($1, as: $0) }.sorted(by: Self.precedes)
     }
 
+    /// Terms as the customer sees them: where the rules say so, each run without a gap as one, by
+    /// its last purchase. For the eye only: what a term gives follows from each by itself.
+    ///
+    /// - Parameter terms: as ``terms(of:)`` says them.
+    package func shown(_ terms: [Term]) -> [Term] {
+        guard overlap == .extend else { return terms }
+        var shown: [Term] = []
+        var last: [String: Int] = [:]
+        for term in terms {
+            if term.continues, let run = last[term.chain] {
+                shown[run].purchase = term.purchase
+                shown[run].payment = term.payment
+                shown[run].until = term.until
+            } else {
+                last[term.chain] = shown.count
+                shown.append(term)
+            }
+        }
+        return shown.sorted(by: Self.precedes)
+    }
+
     /// What was bought and does not renew, of products whose length nobody said.
     package func paymentsWithoutLength(of timelines: [Timeline]) -> [Payment] {
         timelines.flatMap { timeline in
@@ -115,15 +136,16 @@ extension TermRules {
         _ bought: [(purchase: PurchaseID, payment: Payment)], as name: String
     ) -> [Term] {
         let inOrder = bought.sorted {
-            ($0.payment.from, $0.payment.transaction) < ($1.payment.from, $1.payment.transaction)
-        }
+            ($0.payment.from, $0.payment.transaction, $0.purchase)
+                < ($1.payment.from, $1.payment.transaction, $1.purchase)
+        }.onePerTransaction(\.payment)
         var chain = Chain(name: name)
         for (purchase, payment) in inOrder.suffix(Self.termsMax) {
             guard let length = products[payment.product]?.length else { continue }
             let count = min(payment.quantity, Self.quantityMax)
             chain.add(payment, of: purchase, lasting: length * count, by: clock)
         }
-        return overlap == .extend ? chain.joined : chain.terms
+        return chain.terms
     }
 }
 
@@ -159,14 +181,5 @@ private struct Chain {
         }
         end = term.until
         terms.append(term)
-    }
-
-    /// Each run without a gap as one term, by its last purchase.
-    var joined: [Term] {
-        terms.reduce(into: []) { result, term in
-            guard term.continues, var last = result.popLast() else { return result.append(term) }
-            (last.purchase, last.payment, last.until) = (term.purchase, term.payment, term.until)
-            result.append(last)
-        }
     }
 }

@@ -107,7 +107,8 @@ package struct Wallet: Hashable, Sendable {
         rules: WalletRules
     ) {
         var movements = debits.map(Movement.init)
-        for payment in payments where payment.kind == .consumable {
+        for payment in payments.onePerTransaction({ $0 })
+        where payment.kind == .consumable {
             guard let credit = rules.credits[payment.product]?[currency] else { continue }
             movements += Movement.all(of: payment, crediting: credit)
         }
@@ -123,7 +124,8 @@ package struct Wallet: Hashable, Sendable {
     ) -> Int64? {
         let refunds = rules.currency(currency).refunds
         var balance = -spent
-        for payment in payments where payment.kind == .consumable {
+        for payment in payments.onePerTransaction({ $0 })
+        where payment.kind == .consumable {
             guard let credit = rules.credits[payment.product]?[currency] else { continue }
             if payment.revocation != nil && refunds == .toZero { return nil }
             for movement in Movement.all(of: payment, crediting: credit) {

@@ -24,7 +24,7 @@ import Testing
                 id: "anna", aliases: ["device-1"], environment: .production, asOf: now,
                 entitlements: access.map { ["pro": Right($0)] } ?? [:],
                 purchases: [PurchaseState(timeline: timeline, access: access)],
-                terms: rules.terms(of: [timeline]),
+                terms: rules.terms(of: [timeline]), shownTerms: rules.terms(of: [timeline]),
                 termsWithoutLength: rules.paymentsWithoutLength(of: [timeline]), grants: [],
                 balances: [:]))
     }

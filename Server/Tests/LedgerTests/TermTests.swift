@@ -6,8 +6,47 @@ import Testing
     @Test(arguments: try TermTable.rows("terms"))
     func `what is bought makes the terms of the table`(row: TermTable.Row) throws {
         let expected = try stretches(row)
-        #expect(try row.rules.terms(of: row.timelines).map(Stretch.init) == expected)
-        #expect(try row.rules.terms(of: row.timelines.reversed()).map(Stretch.init) == expected)
+        for timelines in [try row.timelines, try row.timelines.reversed()] {
+            let shown = row.rules.shown(row.rules.terms(of: timelines))
+            #expect(shown.map(Stretch.init) == expected)
+        }
+    }
+
+    @Test func `a term that is shown as one still gives what each of its products gives`() throws {
+        let start = Instant(milliseconds: 1_700_000_000_000)
+        let rules = TermRules(
+            products: [
+                "basic": .init(length: Term.Length(months: 1, days: 0), chain: "c"),
+                "plus": .init(length: Term.Length(months: 1, days: 0), chain: "c"),
+            ], overlap: .extend)
+        let timelines = [("1", "plus", 0), ("2", "basic", 5)].map { id, product, day in
+            let purchase = PurchaseID(TransactionID(rawValue: id), in: .production)
+            let payment = Payment(
+                transaction: TransactionID(rawValue: id), product: ProductID(rawValue: product),
+                kind: .nonRenewing, from: start + .days(day), until: nil)
+            return Timeline(
+                of: purchase, [Fact(about: purchase, attestedAt: payment.from, .payment(payment))])
+        }
+        let terms = rules.terms(of: timelines)
+        #expect(terms.count == 2)
+        #expect(rules.shown(terms).count == 1)
+        let plus = Entitlement.access(
+            through: ["plus"], of: timelines, terms, at: start + .days(6), rules: AccessRules())
+        #expect(plus?.isOpen == true)
+    }
+
+    @Test func `a transaction that stands in two purchases is one term`() {
+        let start = Instant(milliseconds: 1_700_000_000_000)
+        let rules = TermRules(
+            products: ["basic": .init(length: Term.Length(months: 1, days: 0), chain: "c")])
+        let payment = Payment(
+            transaction: "2", product: "basic", kind: .nonRenewing, from: start, until: nil)
+        let timelines = ["1", "2"].map { original in
+            let purchase = PurchaseID(TransactionID(rawValue: original), in: .sandbox)
+            return Timeline(
+                of: purchase, [Fact(about: purchase, attestedAt: start, .payment(payment))])
+        }
+        #expect(rules.terms(of: timelines).count == 1)
     }
 
     private func stretches(_ row: TermTable.Row) throws -> [Stretch] {

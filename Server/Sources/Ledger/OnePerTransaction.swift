@@ -1,0 +1,28 @@
+extension Sequence {
+    /// What belongs to each transaction once. A receipt of the sandbox can name a transaction's
+    /// purchase by another number than the signed transaction does: then one payment stands in two
+    /// purchases. What was taken back in one of them counts as taken back.
+    func onePerTransaction(_ payment: (Element) -> Payment) -> [Element] {
+        var places: [TransactionID: Int] = [:]
+        var kept: [Element] = []
+        for element in self {
+            let transaction = payment(element).transaction
+            guard let place = places[transaction] else {
+                places[transaction] = kept.count
+                kept.append(element)
+                continue
+            }
+            if payment(element).wasTakenBack(before: payment(kept[place])) {
+                kept[place] = element
+            }
+        }
+        return kept
+    }
+}
+
+extension Payment {
+    fileprivate func wasTakenBack(before other: Payment) -> Bool {
+        guard let mine = revocation?.at else { return false }
+        return other.revocation.map { mine < $0.at } ?? true
+    }
+}
