@@ -119,7 +119,11 @@ extension Engine {
         }
         let answer = try await reading { tx in try tx.answer(to: question, in: app, at: now) }
         guard let answer else {
-            let why = "The customer has not agreed to it."
+            let isTheirs = try await reading { tx in try tx.holder(of: question, in: app) != nil }
+            let why =
+                isTheirs
+                ? "The customer has not agreed to it."
+                : "It is no customer's, so that nobody can have agreed to it."
             return now < question.deadline
                 ? .later(question.deadline, why, isAttempt: false) : .withheld(why)
         }
@@ -162,9 +166,8 @@ extension StoreTransaction {
         to question: ConsumptionQuestion, in app: AppSettings, at now: Instant
     ) throws -> ConsumptionAnswer? {
         let environment = question.purchase.environment
-        guard let own = try timeline(of: question.purchase, in: app.id) else { return nil }
-        let owner = try link(of: question.purchase, in: app.id)?.customer
-        guard let owner = try holder(owner, token: own.accountToken, in: app.id),
+        guard let own = try timeline(of: question.purchase, in: app.id),
+            let owner = try holder(of: question, in: app),
             let known = try customer(known: owner, in: app.id),
             let consent = try consent(of: known.customer, in: app.id), consent.isGiven,
             let payment = own.periods.map(\.payment).first(where: {
@@ -184,6 +187,15 @@ extension StoreTransaction {
             used: spent ?? app.terms.used(of: payment.transaction, among: timelines, at: now),
             told: told.first { $0.transaction == payment.transaction },
             hadSample: consent.hadSample)
+    }
+
+    /// Who is known to have bought what is asked about.
+    fileprivate func holder(
+        of question: ConsumptionQuestion, in app: AppSettings
+    ) throws -> CustomerID? {
+        let own = try timeline(of: question.purchase, in: app.id)
+        let owner = try link(of: question.purchase, in: app.id)?.customer
+        return try holder(owner, token: own?.accountToken, in: app.id)
     }
 
     func consumption(

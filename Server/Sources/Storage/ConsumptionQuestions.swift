@@ -185,6 +185,16 @@ extension StoreTransaction {
             purchases.map { [.integer(now.milliseconds)] + Self.key(of: $0, in: app) })
     }
 
+    /// Lets questions about purchases that name an id be looked at anew.
+    func wakeQuestions(
+        named id: CustomerID, in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        for environment in Environment.allCases {
+            let named = try namedTimelines([id], in: app, environment: environment)
+            try wakeQuestions(about: named.map(\.purchase), in: app, at: now)
+        }
+    }
+
     // MARK: - Reading
 
     /// All questions about purchases, in the order in which they were asked.

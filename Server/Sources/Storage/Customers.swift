@@ -61,6 +61,7 @@ extension StoreTransaction {
             [.text(app.rawValue), .text(id.rawValue), .integer(now.milliseconds)])
         try insert(id, of: id, in: app, at: now)
         try tellWallets(named: id, by: id, in: app, at: now)
+        try wakeQuestions(named: id, in: app, at: now)
         return StoredCustomer(customer: id, ids: [id])
     }
 
@@ -72,6 +73,7 @@ extension StoreTransaction {
         try insert(id, of: customer, in: app, at: now)
         try tellIdentity(.aliasAdded, of: customer, other: id, in: app, at: now)
         try tellWallets(named: id, by: customer, in: app, at: now)
+        try wakeQuestions(named: id, in: app, at: now)
         // Purchases that name this id answer for the customer from now on.
         for environment in Environment.allCases {
             try watchTerms(of: customer, in: app, environment)
@@ -116,6 +118,7 @@ extension StoreTransaction {
                 [.text(app.rawValue), .text(other.rawValue)])
         }
         try adjustWallets(of: customer, in: app, from: .request, other: other, at: now)
+        try wakeQuestions(about: try purchases(of: customer, in: app), in: app, at: now)
     }
 
     /// Each share once, and none beside the link itself.
@@ -195,6 +198,7 @@ extension StoreTransaction {
                 .text(evidence.rawValue), .integer(now.milliseconds),
             ])
         try tellWallets(of: purchase, from: former, to: customer, in: app, at: now)
+        try wakeQuestions(about: [purchase], in: app, at: now)
     }
 
     /// The timelines of all purchases linked to a customer, in the order of their numbers.

@@ -1,10 +1,10 @@
 import Ledger
 
 extension StoreTransaction {
-    /// Forgets a person: their ids, links, shares, grants, debits, wallets and transfers, and what
-    /// was said of their consent. Their purchases are nobody's from then on; what Apple signed and
-    /// asked stays. In events that were told their ids are replaced, each by a name that means
-    /// nothing.
+    /// Forgets a person: their ids, links, blocks, shares, grants, debits, wallets and transfers,
+    /// and what was said of their consent. Their purchases are nobody's from then on; what Apple
+    /// signed and asked stays. In events that were told their ids are replaced, each by a name that
+    /// means nothing.
     ///
     /// - Parameters:
     ///   - names: for each of their ids the one that stands in earlier events from now on.
@@ -14,6 +14,7 @@ extension StoreTransaction {
         in app: AppID, at now: Instant
     ) throws(StorageFailure) {
         for purchase in try purchases(of: person.customer, in: app) {
+            try forgetBlock(of: purchase, in: app)
             _ = try forgetLink(of: purchase, in: app, at: now)
         }
         let counterparts = try transfers(of: person.customer, in: app)
@@ -58,20 +59,35 @@ extension StoreTransaction {
     private static let renameBatch = 500
 
     /// Puts other names in the place of ids: in the events of these customers, and where the events
-    /// of others mention them.
+    /// of others mention them, which are those whom these mention.
     private func rename(
         _ names: [CustomerID: CustomerID], in app: AppID, mentionedBy others: Set<CustomerID>
     ) throws(StorageFailure) {
-        let mentioning = others.subtracting(names.keys).sorted()
-        for customer in names.keys.sorted() + mentioning {
-            var last: Int64 = 0
-            while true {
-                let batch = try events(
-                    of: [customer], in: app, after: last, limit: Self.renameBatch)
-                guard let end = batch.last else { break }
-                try rewrite(batch.compactMap { $0.renamed(names) }, in: app)
-                last = end.sequence
-            }
+        var mentioning = others
+        for customer in names.keys.sorted() {
+            mentioning.formUnion(try rename(names, inEventsOf: customer, in: app))
+        }
+        // The events of one who was united with another stay under the id that they had then.
+        for customer in mentioning.sorted() {
+            mentioning.formUnion(try self.customer(known: customer, in: app)?.ids ?? [])
+        }
+        for customer in mentioning.subtracting(names.keys).subtracting(names.values).sorted() {
+            _ = try rename(names, inEventsOf: customer, in: app)
+        }
+    }
+
+    /// Returns whom the events mention.
+    private func rename(
+        _ names: [CustomerID: CustomerID], inEventsOf customer: CustomerID, in app: AppID
+    ) throws(StorageFailure) -> Set<CustomerID> {
+        var mentioned: Set<CustomerID> = []
+        var last: Int64 = 0
+        while true {
+            let batch = try events(of: [customer], in: app, after: last, limit: Self.renameBatch)
+            guard let end = batch.last else { return mentioned }
+            mentioned.formUnion(batch.compactMap(\.entry.other))
+            try rewrite(batch.compactMap { $0.renamed(names) }, in: app)
+            last = end.sequence
         }
     }
 

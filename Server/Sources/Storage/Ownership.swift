@@ -103,6 +103,7 @@ extension StoreTransaction {
                 .text(customer.rawValue), .text(evidence.rawValue), .integer(now.milliseconds),
             ] + Self.key(of: purchase, in: app))
         try tellWallets(of: purchase, from: former, to: customer, in: app, at: now)
+        try wakeQuestions(about: [purchase], in: app, at: now)
     }
 
     /// Makes a purchase nobody's, and tells it to whom it was.
@@ -160,6 +161,10 @@ extension StoreTransaction {
     ) throws(StorageFailure) {
         guard try blockReason(of: purchase, in: app) != nil else { return }
         try tellOwner(of: purchase, is: owner, in: app, .unblocked, at: now)
+        try forgetBlock(of: purchase, in: app)
+    }
+
+    func forgetBlock(of purchase: PurchaseID, in app: AppID) throws(StorageFailure) {
         try connection.run(
             "DELETE FROM blocks WHERE app = $1 AND environment = $2 AND purchase = $3",
             Self.key(of: purchase, in: app))

@@ -117,6 +117,29 @@ import Testing
         }
     }
 
+    @Test(arguments: StoryDatabase.allCases)
+    func `who had agreed before it was known whose the purchase is, has agreed`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database, app: Self.app(Self.consenting), questions: .due) { shop in
+            try await shop.addDevice("anna")
+            try await Self.consent("anna", in: shop)
+            let bought = try await shop.simulator.post(
+                "/_sim/devices/anna-1/purchases", ["product_id": "seeds.100"])
+            try await Self.askRefund(of: try bought.text("transaction_id"), in: shop)
+            #expect(try await Self.received(in: shop) == [])
+            try await shop.server.post(
+                "/v1/purchases",
+                [
+                    "customer_id": "anna",
+                    "signed_transactions": [.string(try bought.text("signed_transaction"))],
+                ])
+            try await Self.pass("PT1M", in: shop)
+            #expect(try await Self.received(in: shop).count == 1)
+            #expect(try await Self.asked("anna", in: shop).map(\.state) == [.answered])
+        }
+    }
+
     @Test func `without consent nothing is sent, and that is told when the time is over`()
         async throws
     {

@@ -94,6 +94,71 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
+    func `whoever is forgotten stays in nobody's events, nor does what was said of them`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database) { shop in
+            let support = Self.support(shop)
+            // Nobody's purchase that named anna goes to ben; carl's to dora, who is emma later.
+            try await shop.server.post(
+                "/v1/customers/anna-anderson/aliases", ["customer_id": .string(Self.token)])
+            try await shop.addDevice("a", ["app_account_token": .string(Self.token)])
+            let named = try await shop.simulator.post(
+                "/_sim/devices/a-1/purchases", ["product_id": "seeds.100"])
+            try await Self.move(named, to: "ben", support)
+            let carls = try await Self.buy("c", as: "carl-carlson", in: shop)
+            try await Self.move(carls, to: "dora", support)
+            try await support.post("/v1/customers/emma/aliases", ["customer_id": "dora"])
+            // What was said when fred's was blocked goes with fred.
+            let freds = try await Self.buy("f", as: "fred-fredson", in: shop)
+            try await support.post(
+                "/v1/customers/fred-fredson/blocks",
+                [
+                    "original_transaction_id": .string(try freds.text("original_transaction_id")),
+                    "reason": "fred-fredson divorced",
+                ])
+            for id in ["anna-anderson", "carl-carlson", "fred-fredson"] {
+                #expect(try await support.send("DELETE", "/v1/customers/\(id)").status == 200)
+            }
+            try await shop.server.post(
+                "/v1/purchases",
+                [
+                    "customer_id": "gina",
+                    "signed_transactions": [.string(try freds.text("signed_transaction"))],
+                ])
+            let log = try await support.send("GET", "/v1/events?limit=500")
+            let history = try await support.send("GET", "/v1/customers/gina/history")
+            let text = String(decoding: log.body + history.body, as: UTF8.self)
+            for name in ["anna-anderson", "carl-carlson", "fred-fredson"] {
+                #expect(!text.contains(name), "\(name)")
+            }
+            #expect(try await shop.engine.rebuild(verifyOnly: true).isClean)
+        }
+    }
+
+    private static func move(_ bought: JSON, to customer: String, _ support: Wire) async throws {
+        try await support.post(
+            "/v1/customers/\(customer)/transfers",
+            [
+                "original_transaction_id": .string(try bought.text("original_transaction_id")),
+                "reason": "ticket 7",
+            ])
+    }
+
+    @Test func `ids that only look alike are two, and both are forgotten`() async throws {
+        try await withShop(on: .sqlite) { shop in
+            for id in ["zo\u{EB}", "zoe\u{308}"] {
+                try await shop.server.post(
+                    "/v1/customers/zed/aliases", ["customer_id": .string(id)])
+            }
+            let customer = try await shop.server.get("/v1/customers/zed")
+            #expect(customer["aliases"]?.array?.count == 2)
+            let gone = try await Self.support(shop).send("DELETE", "/v1/customers/zed")
+            #expect(gone.status == 200)
+        }
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
     func `the order in a customer's mail finds them, also that of a renewal`(
         database: StoryDatabase
     ) async throws {
