@@ -22,7 +22,9 @@ extension Trial {
     /// of it twice, makes the same purchases, and the same answers.
     private func expectAnyOrderOfDocuments(_ lots: inout Lots) async throws {
         let kept = try await Store(database).reading { tx in
-            try tx.documents(after: .start, limit: Self.documentsMax)
+            try tx.appsWithDocuments().flatMap { app in
+                try tx.documents(of: app, after: .start, limit: Self.documentsMax)
+            }
         }
         let empty = try house.databases.take()
         let other = auditor(of: empty)

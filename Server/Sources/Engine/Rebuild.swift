@@ -21,69 +21,78 @@ extension Engine {
     /// Unusable documents that are named.
     private static let unusableMax = 20
 
+    /// Walks of what has arrived meanwhile, before all is walked again.
+    private static let shortWalksMax = 20
+
     /// Makes all derived rows again from the documents, or only compares.
     ///
     /// Every document is verified again, as of the moment it was received: a fact needs a verified
     /// document, also the second time. The rows in use stay until all new ones are there; then one
     /// transaction puts these in their place. Documents that arrive meanwhile are taken along.
+    ///
+    /// - Parameter withoutUnusable: also where documents that count now cannot be verified any
+    ///   more, as with another configuration: what they gave is taken away.
+    /// - Throws: ``EngineFailure``, `storage`: where they cannot, and that is not allowed, and
+    ///   where another rebuild is at work. Nothing is changed then.
     package func rebuild(
-        verifyOnly: Bool, progress: @Sendable (_ done: Int, _ of: Int) -> Void = { _, _ in }
+        verifyOnly: Bool, withoutUnusable: Bool = false,
+        progress: @Sendable (_ done: Int, _ of: Int) -> Void = { _, _ in }
     ) async throws(EngineFailure) -> RebuildReport {
         let dialect = store.database.dialect
         try await transaction { tx in try tx.beginRebuild(dialect) }
-        var report = RebuildReport(
-            documents: 0, differences: 0, firstDifferences: [], unusable: [])
-        var position = DocumentPosition.start
-        var isComplete = false
-        while !isComplete {
-            position = try await rebuildAll(after: position, into: &report, progress)
-            // A walk in order of signing misses what arrived meanwhile and was signed earlier: then
-            // it walks again.
-            let expected = report.documents
-            if let found = try await finishRebuild(ifDocumentsAre: expected, verifyOnly) {
-                (report.differences, report.firstDifferences) = (found.count, found.first)
-                isComplete = true
-            } else {
-                position = .start
-                (report.documents, report.unusable) = (0, [])
+        var walk = RebuildWalk()
+        while true {
+            try await rebuildAll(&walk, progress)
+            let seen = walk
+            let found = try await finishRebuild(
+                seen, verifyOnly: verifyOnly, withoutUnusable: withoutUnusable)
+            if let found {
+                walk.report.differences = found.count
+                walk.report.firstDifferences = found.first
+                return walk.report
             }
+            // What arrived meanwhile lies behind what was walked, where it was signed later too.
+            walk.shortWalks += 1
+            if walk.shortWalks > Self.shortWalksMax { walk.begin() }
         }
-        return report
     }
 
     private func rebuildAll(
-        after start: DocumentPosition, into report: inout RebuildReport,
-        _ progress: @Sendable (Int, Int) -> Void
-    ) async throws(EngineFailure) -> DocumentPosition {
-        var position = start
-        while true {
-            let from = position
-            let (documents, total) = try await reading { tx in
-                (try tx.documents(after: from, limit: Self.rebuildBatch), try tx.documentCount())
+        _ walk: inout RebuildWalk, _ progress: @Sendable (Int, Int) -> Void
+    ) async throws(EngineFailure) {
+        let (apps, total) = try await reading { tx in
+            (try tx.appsWithDocuments(), try tx.documentCount())
+        }
+        for app in apps {
+            while true {
+                let from = walk.positions[app] ?? .start
+                let documents = try await reading { tx in
+                    try tx.documents(of: app, after: from, limit: Self.rebuildBatch)
+                }
+                guard let last = documents.last else { break }
+                walk.positions[app] = DocumentPosition(after: last)
+                try await rebuild(documents, into: &walk)
+                progress(walk.report.documents, total)
             }
-            guard let last = documents.last else { return position }
-            position = DocumentPosition(after: last)
-            try await rebuild(documents, into: &report)
-            progress(report.documents, total)
         }
     }
 
     private func rebuild(
-        _ documents: [StoredDocument], into report: inout RebuildReport
+        _ documents: [StoredDocument], into walk: inout RebuildWalk
     ) async throws(EngineFailure) {
         var pairs: [(facts: [Fact], document: StoredDocument)] = []
         for document in documents {
-            report.documents += 1
+            walk.report.documents += 1
             do {
                 pairs.append((try await attestation(again: document).facts, document))
             } catch {
-                guard report.unusable.count < Self.unusableMax else { continue }
-                report.unusable.append("\(DocumentID(bytes: document.id)): \(error)")
+                guard walk.report.unusable.count < Self.unusableMax else { continue }
+                walk.report.unusable.append("\(DocumentID(bytes: document.id)): \(error)")
             }
         }
         let rebuilt = pairs
-        try await transaction { tx in
-            for (facts, document) in rebuilt { try tx.addRebuilt(facts, from: document) }
+        walk.facts += try await transaction { tx in
+            try rebuilt.reduce(0) { $0 + (try tx.addRebuilt($1.facts, from: $1.document)) }
         }
     }
 
@@ -98,16 +107,26 @@ extension Engine {
 
     /// Compares, or swaps, unless there are documents that the walk has not seen: then nil.
     private func finishRebuild(
-        ifDocumentsAre expected: Int, _ verifyOnly: Bool
+        _ walk: RebuildWalk, verifyOnly: Bool, withoutUnusable: Bool
     ) async throws(EngineFailure) -> Differences? {
         let dialect = store.database.dialect
         let now = now()
-        let found: Differences? = try await transaction { tx in
+        let found: Differences? = try await deciding { tx in
             try tx.holdWriters(dialect)
-            guard try tx.documentCount() == expected else { return nil }
+            guard try tx.documentCount() == walk.report.documents else { return .success(nil) }
+            guard try tx.rebuiltCount() == walk.facts else {
+                return .failure(.storage("another rebuild has been at work meanwhile"))
+            }
+            if !verifyOnly, !withoutUnusable, let first = walk.report.unusable.first {
+                let count = try tx.documentsLeftWithoutFacts()
+                guard count == 0 else {
+                    return .failure(
+                        .storage("\(count) documents that count cannot be verified now: \(first)"))
+                }
+            }
             let differences = try tx.rebuiltDifferences() + tx.logDifferences()
             if !verifyOnly { try tx.swapRebuilt(at: now) }
-            return differences
+            return .success(differences)
         }
         if found != nil { try await transaction { tx in try tx.endRebuild(dialect) } }
         return found
@@ -142,5 +161,19 @@ extension Engine {
             let store = document.environment.storeEnvironment
             return try await attest(answer: bytes, of: store, verifier, origin)
         }
+    }
+}
+
+/// How far a rebuild is.
+private struct RebuildWalk: Sendable {
+    var report = RebuildReport(documents: 0, differences: 0, firstDifferences: [], unusable: [])
+    var positions: [AppID: DocumentPosition] = [:]
+    /// That it has made, and no other.
+    var facts = 0
+    var shortWalks = 0
+
+    /// Walks all again; the facts are there already.
+    mutating func begin() {
+        self = RebuildWalk(facts: facts)
     }
 }

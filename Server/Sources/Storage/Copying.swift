@@ -157,6 +157,7 @@ extension Store {
         from other: Store, progress: @Sendable (CopyProgress) -> Void = { _ in }
     ) async throws -> Int {
         try await requireEmpty()
+        try await setCopying(true)
         for table in CopiedTable.all {
             var rows = 0
             try await other.eachBatch(of: table) { batch in
@@ -172,7 +173,17 @@ extension Store {
             progress(CopyProgress(table: table.name, rows: rows, isComparing: true))
             total += rows
         }
+        try await setCopying(false)
         return total
+    }
+
+    /// So that no server takes what is not whole for a database: see ``migrate(at:)``.
+    private func setCopying(_ isCopying: Bool) async throws {
+        let statement =
+            isCopying
+            ? "INSERT INTO schema_versions (version, applied_at_ms) VALUES ($1, 0)"
+            : "DELETE FROM schema_versions WHERE version = $1"
+        _ = try await database.write { try $0.run(statement, [.integer(Self.copyingVersion)]) }
     }
 
     private func requireEmpty() async throws {

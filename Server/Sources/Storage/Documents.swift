@@ -64,17 +64,15 @@ package struct StoredDocument: Hashable, Sendable {
 
 /// Where a walk over all documents stands.
 package struct DocumentPosition: Hashable, Sendable {
-    var app: String
     var signedAt: Int64
     var id: [UInt8]
 
     package init(after document: StoredDocument) {
-        app = document.app.rawValue
         signedAt = document.signedAt.milliseconds
         id = document.id
     }
 
-    init() { (app, signedAt, id) = ("", .min, []) }
+    init() { (signedAt, id) = (.min, []) }
 
     package static let start = DocumentPosition()
 }
@@ -138,15 +136,28 @@ extension StoreTransaction {
         Int(try connection.rows("SELECT count(*) FROM documents", [])[0].integer(0))
     }
 
-    /// The next documents of a walk over all of them, in the order of app, signing and id.
+    /// The apps that have documents, in the order of their names.
+    package func appsWithDocuments() throws(StorageFailure) -> [AppID] {
+        var apps: [AppID] = []
+        // One search for each, where `DISTINCT` would read all.
+        while let next = try connection.rows(
+            "SELECT min(app) FROM documents WHERE app > $1", [.text(apps.last?.rawValue ?? "")]
+        ).first?.optionalText(0) {
+            apps.append(AppID(rawValue: next))
+        }
+        return apps
+    }
+
+    /// The next documents of a walk over all of an app, in the order of signing and id.
     package func documents(
-        after position: DocumentPosition, limit: Int
+        of app: AppID, after position: DocumentPosition, limit: Int
     ) throws(StorageFailure) -> [StoredDocument] {
         let rows = try connection.rows(
-            Self.selectDocuments + "WHERE (app, signed_at_ms, id) > ($1, $2, $3) "
-                + "ORDER BY app, signed_at_ms, id LIMIT $4",
+            // The app by itself: PostgreSQL does not see in a comparison of three how few are left.
+            Self.selectDocuments + "WHERE app = $1 AND (signed_at_ms, id) > ($2, $3) "
+                + "ORDER BY signed_at_ms, id LIMIT $4",
             [
-                .text(position.app), .integer(position.signedAt), .bytes(position.id),
+                .text(app.rawValue), .integer(position.signedAt), .bytes(position.id),
                 .integer(Int64(limit)),
             ])
         var segments: [[UInt8]: [UInt8]] = [:]

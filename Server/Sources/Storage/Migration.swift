@@ -21,7 +21,26 @@ extension Store {
             }
             try Self.takeSteps(connection, dialect, at: now)
         }
-        try await prepareMonths(around: Instant(milliseconds: now))
+        do {
+            try await prepareMonths(around: Instant(milliseconds: now))
+        } catch let failure as StorageFailure where failure.kind == .busy {
+            // The table of all other months takes what comes; servers try again each day.
+        }
+    }
+
+    /// Stands among the versions while the database is being filled from another one.
+    static let copyingVersion: Int64 = -1
+
+    private static func requireNoUnfinishedCopy(
+        _ connection: any Connection
+    ) throws(StorageFailure) {
+        let copying = try connection.rows(
+            "SELECT version FROM schema_versions WHERE version = $1", [.integer(copyingVersion)])
+        guard copying.isEmpty else {
+            throw StorageFailure(
+                "the database is a copy that was never finished, and lacks what the original has: "
+                    + "run `perennial migrate` again, into an empty database")
+        }
     }
 
     private static func takeSteps(
@@ -30,6 +49,7 @@ extension Store {
         let versions = try connection.rows(
             "SELECT coalesce(max(version), 0) FROM schema_versions", [])
         let present = Int(try versions[0].integer(0))
+        try requireNoUnfinishedCopy(connection)
         guard present <= Schema.version else {
             throw StorageFailure(
                 "the database has schema version \(present), this program knows "

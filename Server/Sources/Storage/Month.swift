@@ -45,6 +45,7 @@ extension Store {
     /// notifications for days, and devices bring what they have.
     private static let monthsBehind = 3
     private static let monthsAhead = 3
+    private static let lockWait = "2s"
 
     /// Makes the tables for the documents of the months around a moment. Harmless to repeat, by
     /// several servers at once; to be repeated within three months. SQLite needs none.
@@ -63,12 +64,17 @@ extension Store {
         _ month: Month, _ connection: any Connection
     ) throws(StorageFailure) {
         let (from, until) = (month.start.milliseconds, month.adding(1).start.milliseconds)
-        let found = try connection.rows(
-            "SELECT (SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() "
-                + "AND tablename = $1) + (SELECT count(*) FROM (SELECT 1 FROM documents_other "
-                + "WHERE signed_at_ms >= $2 AND signed_at_ms < $3 LIMIT 1) AS earlier)",
-            [.text(month.tableName), .integer(from), .integer(until)])
-        guard try found[0].integer(0) == 0 else { return }
+        let present = try connection.rows(
+            "SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = $1",
+            [.text(month.tableName)])
+        guard present.isEmpty else { return }
+        // Who takes in documents waits behind it: rather no table for a day than a long wait, as
+        // beside a backup.
+        try connection.run("SET LOCAL lock_timeout = '\(lockWait)'", [])
+        let earlier = try connection.rows(
+            "SELECT 1 FROM documents_other WHERE signed_at_ms >= $1 AND signed_at_ms < $2 LIMIT 1",
+            [.integer(from), .integer(until)])
+        guard earlier.isEmpty else { return }
         try connection.run(
             "CREATE TABLE IF NOT EXISTS \(month.tableName) PARTITION OF documents "
                 + "FOR VALUES FROM (\(from)) TO (\(until))", [])

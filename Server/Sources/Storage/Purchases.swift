@@ -1,13 +1,18 @@
 import Ledger
 
 extension StoreTransaction {
-    func insert(_ attested: [AttestedDocument], into table: String) throws(StorageFailure) {
+    /// Returns how many were not there.
+    @discardableResult
+    func insert(
+        _ attested: [AttestedDocument], into table: String
+    ) throws(StorageFailure) -> Int {
         try connection.runEach(
             "INSERT INTO \(table) (app, environment, purchase, attested_at_ms, subject, document, "
                 + "document_signed_at_ms, statement) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) "
                 + "ON CONFLICT (app, environment, purchase, attested_at_ms, subject, document) "
                 + "DO NOTHING",
-            attested.flatMap { one in one.facts.map { Self.row(of: $0, from: one.document) } })
+            attested.flatMap { one in one.facts.map { Self.row(of: $0, from: one.document) } }
+        ).reduce(0, +)
     }
 
     private static func row(of fact: Fact, from document: StoredDocument) -> [Value] {

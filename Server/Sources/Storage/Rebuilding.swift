@@ -30,7 +30,8 @@ extension StoreTransaction {
     /// Lets no document in until this transaction ends, so that it cannot be overtaken again and
     /// again. To be called before anything else in it.
     package func holdWriters(_ dialect: Dialect) throws(StorageFailure) {
-        for statement in dialect.holding(["documents", "facts", "purchases", "logs"]) {
+        for statement in dialect.holding(["documents", "facts", Self.rebuilt, "purchases", "logs"])
+        {
             try connection.run(statement, [])
         }
     }
@@ -44,10 +45,25 @@ extension StoreTransaction {
         try connection.run(dialect.emptying(Self.rebuilt), [])
     }
 
+    /// Returns how many were not there.
+    @discardableResult
     package func addRebuilt(
         _ facts: [Fact], from document: StoredDocument
-    ) throws(StorageFailure) {
+    ) throws(StorageFailure) -> Int {
         try insert([AttestedDocument(document, facts)], into: Self.rebuilt)
+    }
+
+    /// How many facts a rebuild has made: others than it knows of are another rebuild's.
+    package func rebuiltCount() throws(StorageFailure) -> Int {
+        Int(try connection.rows("SELECT count(*) FROM \(Self.rebuilt)", [])[0].integer(0))
+    }
+
+    /// Documents of which facts are in use, and none would be after the swap.
+    package func documentsLeftWithoutFacts() throws(StorageFailure) -> Int {
+        Int(
+            try connection.rows(
+                "SELECT count(*) FROM (SELECT app, document FROM facts EXCEPT "
+                    + "SELECT app, document FROM \(Self.rebuilt)) AS lost", [])[0].integer(0))
     }
 
     /// Puts the rebuilt facts in the place of those in use, and folds every purchase again. The

@@ -135,10 +135,10 @@ private struct Way: CustomTestStringConvertible, Sendable {
                 #expect(told.3.map(\.question.reason) == ["UNINTENDED_PURCHASE"])
                 #expect(told.4 == ["gems": -3])
                 let documents = try await copy.reading {
-                    try $0.documents(after: .start, limit: 2_000)
+                    try $0.documents(of: app, after: .start, limit: 2_000)
                 }
                 let originals = try await source.reading {
-                    try $0.documents(after: .start, limit: 2_000)
+                    try $0.documents(of: app, after: .start, limit: 2_000)
                 }
                 #expect(documents == originals)
                 let link = try await copy.reading {
@@ -176,6 +176,11 @@ private struct Way: CustomTestStringConvertible, Sendable {
                     try await copy.copy(from: source)
                 }
                 #expect(failure?.what.contains("documents differs after row 0") == true)
+                // And no server takes it for a database.
+                let refused = await #expect(throws: StorageFailure.self) {
+                    try await copy.migrate(at: 0)
+                }
+                #expect(refused?.what.contains("never finished") == true)
             }
         }
     }

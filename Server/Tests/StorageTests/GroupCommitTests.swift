@@ -45,7 +45,9 @@ private struct Poisoned: Error {}
                     group.addTask { await Self.write(number, to: store) }
                 }
             }
-            let kept = try await store.reading { try $0.documents(after: .start, limit: 1000) }
+            let kept = try await store.reading {
+                try $0.documents(of: app, after: .start, limit: 1000)
+            }
             let expected = (0..<Self.writers).filter { $0 % 7 != 0 }.map { Self.document($0).id }
             #expect(Set(kept.map(\.id)) == Set(expected))
         }

@@ -134,7 +134,9 @@ import Testing
             _ = overs.next()
             try await group.waitForAll()
         }
-        let kept = try await store.reading { try $0.documents(after: .start, limit: 100_000) }
+        let kept = try await store.reading {
+            try $0.documents(of: app, after: .start, limit: 100_000)
+        }
         let found = kept.map { ($0.signedAt.milliseconds - now.milliseconds) / 1000 }
         #expect(Set(acknowledged.all.map(Int64.init)).isSubset(of: found))
         #expect(found.count == Set(found).count)

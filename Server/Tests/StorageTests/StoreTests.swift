@@ -12,7 +12,9 @@ private struct Interrupted: Error {}
             let first = try await store.transaction { try $0.add(document(1)) }
             let again = try await store.transaction { try $0.add(document(1)) }
             #expect(first && !again)
-            let kept = try await store.reading { try $0.documents(after: .start, limit: 10) }
+            let kept = try await store.reading {
+                try $0.documents(of: app, after: .start, limit: 10)
+            }
             #expect(kept == [document(1)])
         }
     }
@@ -74,7 +76,9 @@ private struct Interrupted: Error {}
             var position = DocumentPosition.start
             while true {
                 let from = position
-                let batch = try await store.reading { try $0.documents(after: from, limit: 2) }
+                let batch = try await store.reading {
+                    try $0.documents(of: app, after: from, limit: 2)
+                }
                 guard let last = batch.last else { break }
                 seen += batch
                 position = DocumentPosition(after: last)

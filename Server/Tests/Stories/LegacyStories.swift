@@ -174,6 +174,7 @@ extension Shop {
     /// What is kept of each document.
     fileprivate func documents() async throws -> [[UInt8]] {
         let store = Store(database)
-        return try await store.reading { try $0.documents(after: .start, limit: 500) }.map(\.parts)
+        return try await store.reading { try $0.documents(of: "birds", after: .start, limit: 500) }
+            .map(\.parts)
     }
 }

@@ -201,6 +201,44 @@ import Testing
         }
     }
 
+    @Test func `a rebuild whose facts another one takes away changes nothing`() async throws {
+        try await withShop(on: .sqlite) { shop in
+            let transaction = try await Self.buy("anna", in: shop)
+            _ = try await Self.post([transaction], as: "anna", in: shop)
+            try await shop.database.write {
+                _ = try $0.run(
+                    "CREATE TRIGGER taken AFTER INSERT ON facts_rebuilt BEGIN "
+                        + "DELETE FROM facts_rebuilt; END", [])
+            }
+            await #expect(throws: EngineFailure.self) {
+                _ = try await shop.engine.rebuild(verifyOnly: false)
+            }
+            try await shop.database.write { _ = try $0.run("DROP TRIGGER taken", []) }
+            #expect(try await shop.engine.rebuild(verifyOnly: true).isClean)
+            #expect(try await shop.entitlement("pro", of: "anna")?["state"] == "paid")
+        }
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `what documents gave that cannot be verified any more is taken away only when asked to`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database) { shop in
+            let transaction = try await Self.buy("anna", in: shop)
+            _ = try await Self.post([transaction], as: "anna", in: shop)
+            try await shop.database.write {
+                _ = try $0.run("UPDATE documents SET received_at_ms = 0", [])
+            }
+            #expect(try await !shop.engine.rebuild(verifyOnly: true).unusable.isEmpty)
+            await #expect(throws: EngineFailure.self) {
+                _ = try await shop.engine.rebuild(verifyOnly: false)
+            }
+            #expect(try await shop.entitlement("pro", of: "anna")?["state"] == "paid")
+            _ = try await shop.engine.rebuild(verifyOnly: false, withoutUnusable: true)
+            #expect(try await shop.entitlement("pro", of: "anna") == nil)
+        }
+    }
+
     @Test(arguments: StoryDatabase.allCases)
     func `derived rows that were lost or changed are found, and made again`(
         database: StoryDatabase

@@ -197,7 +197,9 @@ struct ServerProgram: Sendable {
         var position = DocumentPosition.start
         while true {
             let from = position
-            let documents = try await store.reading { try $0.documents(after: from, limit: 500) }
+            let documents = try await store.reading {
+                try $0.documents(of: "birds", after: from, limit: 500)
+            }
             guard let last = documents.last else { break }
             kept.formUnion(documents.map(\.id))
             position = DocumentPosition(after: last)

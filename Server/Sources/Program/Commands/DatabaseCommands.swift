@@ -14,7 +14,7 @@ struct ExplainCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await Outcome.reported {
-            let assembly = try await options.assembly()
+            let assembly = try await options.assembly(mayCreate: false)
             let app = try assembly.app(named: app)
             do {
                 print(
@@ -38,17 +38,33 @@ struct RebuildCommand: AsyncParsableCommand {
         commandName: "rebuild", abstract: "Make all derived rows again from the documents.")
 
     @Flag(help: "Only compare, and report differences.") var verify = false
+    @Flag(help: "Take away what documents gave that cannot be verified any more.")
+    var withoutUnusable = false
     @OptionGroup var options: DatabaseOptions
 
     func run() async throws {
         try await Outcome.reported {
-            let assembly = try await options.assembly()
-            let report = try await assembly.engine.rebuild(verifyOnly: verify) { done, total in
-                Outcome.toStandardError("\(done) of \(total) documents")
-            }
+            let assembly = try await options.assembly(mayCreate: false)
+            let report = try await report(of: assembly.engine)
             assembly.database.close()
             for line in Self.lines(of: report, verify: verify) { print(line) }
             if !report.isClean { throw ExitCode(1) }
+        }
+    }
+
+    private func report(of engine: Engine) async throws(StartFailure) -> RebuildReport {
+        do {
+            return try await engine.rebuild(
+                verifyOnly: verify, withoutUnusable: withoutUnusable
+            ) { done, total in
+                Outcome.toStandardError("\(done) of \(total) documents")
+            }
+        } catch {
+            throw StartFailure(
+                "Nothing was rebuilt: \(error).",
+                remedy: "Compare the configuration with the one that the documents came in by; "
+                    + "--verify lists what cannot be used, and --without-unusable takes it away. "
+                    + "Let another rebuild end before you begin one.")
         }
     }
 
