@@ -41,6 +41,7 @@ struct ReceiptAccount: Sendable {
                 let place = rows.firstIndex { $0.isOf(period) }
                 if let place {
                     if period.attestedAt > since { rows[place].update(from: period.payment) }
+                    rows[place].take(timeline.replacement(of: period))
                 } else if told == nil || period.attestedAt > since {
                     rows.append(VerifyReceiptRow(period, in: timeline))
                 }
@@ -113,6 +114,16 @@ extension Timeline.Period {
     fileprivate var isShown: Bool { !isVoid && payment.kind != .consumable }
 }
 
+extension Timeline {
+    /// When another product took a period's place before its own end; nil where none did. It is the
+    /// newer one that tells it.
+    fileprivate func replacement(of period: Period) -> Instant? {
+        guard period.isReplaced, let end = period.end else { return nil }
+        let next = periods.first { $0.from == end && !$0.isVoid && $0.product != period.product }
+        return next.map { _ in end }
+    }
+}
+
 extension VerifyReceiptRow {
     fileprivate func isOf(_ period: Timeline.Period) -> Bool {
         if let line = period.payment.line { return webOrderLineItemID == line }
@@ -125,9 +136,17 @@ extension VerifyReceiptRow {
     }
 
     fileprivate mutating func update(from payment: Payment) {
+        expires = payment.until.map { AppStoreDate($0) } ?? expires
         cancelled = payment.revocation.map { AppStoreDate($0.at) }
         if cancelled == nil { cancellationReason = nil }
         if payment.isUpgraded { isUpgraded = true }
+    }
+
+    /// Takes in when another product took its place.
+    fileprivate mutating func take(_ replacement: Instant?) {
+        guard let replacement, cancelled == nil else { return }
+        cancelled = AppStoreDate(replacement)
+        isUpgraded = true
     }
 
     fileprivate init(_ period: Timeline.Period, in timeline: Timeline) {
@@ -152,6 +171,7 @@ extension VerifyReceiptRow {
         subscriptionGroupID = payment.group
         appAccountToken = payment.accountToken
         update(from: payment)
+        take(timeline.replacement(of: period))
     }
 }
 
@@ -187,14 +207,19 @@ extension TransactionReceipt {
     /// Another transaction of the same subscription, on the same device.
     fileprivate init(_ payment: Payment, like receipt: TransactionReceipt) {
         self = receipt
+        expires = payment.until.map { AppStoreDate($0) }
+        cancelled = payment.revocation.map { AppStoreDate($0.at) }
+        if cancelled == nil { cancellationReason = nil }
         guard transactionID != payment.transaction.rawValue else { return }
+        // Why another was given back is not known.
+        cancellationReason = nil
         productID = payment.product.rawValue
         transactionID = payment.transaction.rawValue
         quantity = Int64(payment.quantity)
         purchased = AppStoreDate(payment.from)
-        expires = payment.until.map { AppStoreDate($0) }
         webOrderLineItemID = payment.line
         isTrial = payment.terms == .trial
-        cancelled = payment.revocation.map { AppStoreDate($0.at) }
+        isIntroductory = payment.terms == .offer && payment.offer?.kind == .introductory
+        appAccountToken = payment.accountToken
     }
 }

@@ -30,6 +30,43 @@ import Testing
         }
     }
 
+    private static let changes: [(verb: String, body: JSON)] = [
+        ("extend", ["days": 20, "reason": 0]),
+        ("change-product", ["product_id": "premium.monthly"]), ("refund", [:]),
+    ]
+
+    @Test(arguments: changes.indices)
+    func `what notifications have told since is in the rows of an older receipt`(
+        change: Int
+    ) async throws {
+        try await withShop(on: .sqlite) { shop in
+            try await shop.addDevice("anna")
+            let bought = try await shop.simulator.post(
+                "/_sim/devices/anna-1/purchases", ["product_id": "pro.monthly"])
+            let receipt = try await shop.simulator.get("/_sim/devices/anna-1/receipt")
+            try await shop.simulator.post("/_sim/clock", ["advance": "P3D"])
+            let chain = try bought.text("original_transaction_id")
+            let (verb, body) = Self.changes[change]
+            try await shop.simulator.post("/_sim/subscriptions/\(chain)/\(verb)", body)
+            let question: JSON = [
+                "receipt-data": .string(try receipt.text("app_receipt")),
+                "password": .string(SimulatorSettings.wellKnownSecret),
+            ]
+            let apple = try await shop.simulator.post("/verifyReceipt", question)
+            let ours = try await shop.server.post("/verifyReceipt", question)
+            #expect(try Self.rows(ours) == Self.rows(apple))
+        }
+    }
+
+    /// What each row says of when it ends.
+    private static func rows(_ answer: JSON) throws -> [String: [String?]] {
+        try (answer["latest_receipt_info"]?.array ?? []).reduce(into: [:]) { rows, row in
+            rows[try row.text("transaction_id")] = [
+                "expires_date_ms", "cancellation_date_ms", "is_upgraded",
+            ].map { row[$0]?.string }
+        }
+    }
+
     @Test func `the sandbox has an address of its own, and the other store is named`() async throws
     {
         try await withShop(on: .sqlite) { shop in
