@@ -87,7 +87,10 @@ extension World {
         var switchesOff = false
         if var subscription = subscriptions[transaction.originalID] {
             let isPresent = id == subscription.latest.id || transaction.covers(now)
-            switchesOff = isPresent && subscription.renews && !subscription.isOver
+            // While a payment is retried, renewal switched off would end it at once.
+            switchesOff =
+                isPresent && subscription.renews && !subscription.isOver
+                && !subscription.isRetrying
             if switchesOff {
                 subscription.renews = false
                 notices.append(

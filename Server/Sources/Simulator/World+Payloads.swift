@@ -76,7 +76,9 @@ extension StoreTransaction {
         payload.appTransactionId = letterhead.appTransactionID
         // Apple writes it only where it is true.
         payload.isUpgraded = isUpgraded ? true : nil
-        if !isUpgraded || settings.upgradeSetsRevocationDate { write(revocation, into: &payload) }
+        if !isUpgraded || settings.upgradeSetsRevocationDate || revocation?.type == .familyRevoke {
+            write(revocation, into: &payload)
+        }
         if let offer { write(offer, into: &payload) }
         if let month = commitment?.value { write(month, into: &payload) }
         if let advancedCommerce {

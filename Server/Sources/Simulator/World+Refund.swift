@@ -87,7 +87,8 @@ extension World {
     ) {
         guard subscription.isOver else { return }
         let isLatest = index == subscription.transactions.count - 1
-        if subscription.transactions[index].covers(now) {
+        // Also of a period that was charged ahead, and has not begun.
+        if subscription.transactions[index].expires.map({ now < $0 }) == true {
             let restored = subscription.transactions.remove(at: index)
             subscription.transactions.append(restored)
             subscription.phase = .active
