@@ -45,6 +45,8 @@ package enum EngineFailure: Error, Hashable, Sendable {
     /// The notification is kept, but these addresses, which the App Store's answer waits for, did
     /// not accept it.
     case notForwarded([String])
+    /// A place in the log behind its end.
+    case unknownCursor(Int64)
     /// So many writers wait for the database that one more is turned away.
     case busy
     case storage(String)
@@ -99,6 +101,7 @@ extension EngineFailure: CustomStringConvertible {
             "\(publication) may not be read: \(reason)"
         case .keyOfAnotherRequest: "the idempotency key belongs to another request"
         case .notForwarded(let targets): "not accepted by \(targets.joined(separator: ", "))"
+        case .unknownCursor(let sequence): "the log has no event \(sequence)"
         case .busy: "too many writers wait for the database"
         case .storage(let what): what
         }

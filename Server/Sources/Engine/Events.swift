@@ -14,6 +14,8 @@ extension Engine {
     /// A customer never heard of has none.
     ///
     /// - Parameter sequence: of the last event that is known already; 0 for the first.
+    /// - Throws: ``EngineFailure``: `unknownCursor` for one behind the last, as where the database
+    ///   is an earlier backup: whoever went on from it would miss what comes until then.
     package func events(
         of appID: AppID, customer id: CustomerID? = nil, after sequence: Int64, limit: Int
     ) async throws(EngineFailure) -> [LoggedEvent] {
@@ -21,11 +23,14 @@ extension Engine {
         guard limit <= Self.eventsMax else {
             throw .tooMuch(what: "events", limit: Self.eventsMax)
         }
-        return try await reading { tx in
+        let events: [LoggedEvent]? = try await reading { tx in
+            guard try sequence <= tx.lastSequence(of: appID) else { return nil }
             guard let id else { return try tx.events(of: appID, after: sequence, limit: limit) }
             let ids = try tx.customer(known: id, in: appID)?.ids ?? []
             return try tx.events(of: ids, in: appID, after: sequence, limit: limit)
         }
+        guard let events else { throw .unknownCursor(sequence) }
+        return events
     }
 
     /// Writes events for what time alone has done by now: periods that ended, grace that is over,

@@ -54,6 +54,11 @@ extension Request {
     /// refused anyway.
     func value<Value: Decodable>(_ type: Value.Type, max bytesMax: Int) async throws -> Value {
         let buffer = try await bytes(max: bytesMax)
+        guard !NULCharacter.isEscaped(in: buffer.readableBytesView) else {
+            throw Refused(
+                .bodyNotUnderstood, "The body holds the character U+0000.",
+                remedy: "Leave it out: no database keeps it as text.")
+        }
         do {
             return try JSONDecoder().decode(type, from: Data(buffer.readableBytesView))
         } catch let error as DecodingError {

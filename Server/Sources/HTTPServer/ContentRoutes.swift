@@ -77,6 +77,9 @@ extension PerennialServer {
             "/"
             + path.split(separator: "/").map { Paths.percentEncoded(String($0)) }
             .joined(separator: "/")
+        head.headerFields[.range] = head.headerFields[.range].flatMap {
+            ContentRange.understood($0, size: Self.size(of: "\(folder)/\(path)"))
+        }
         let found = Request(head: head, body: RequestBody(buffer: .init()))
         do {
             var response = try await files.handle(found, context: context) { _, _ in
@@ -89,6 +92,11 @@ extension PerennialServer {
                 .contentUnknown, "The file is not there.", remedy: "Tell whoever runs this server.",
                 operatorDetail: "\(folder)/\(path) cannot be read.")
         }
+    }
+
+    private static func size(of path: String) -> Int {
+        let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+        return (attributes?[.size] as? NSNumber)?.intValue ?? 0
     }
 
     private static func redirect(to file: ContentFile, below url: String) -> Response {

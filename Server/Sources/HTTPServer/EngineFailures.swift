@@ -59,8 +59,9 @@ extension Refused {
         case .keyOfAnotherRequest:
             self.init(
                 .idempotencyKeyReused, "The Idempotency-Key belongs to another request.",
-                remedy: "Use a new key for each debit, and the same one only to repeat it.")
+                remedy: "Use a new key for each debit or grant, and the same only to repeat it.")
         case .notForwarded(let targets): self = .notForwarded(targets)
+        case .unknownCursor: self = .unknownCursor
         case .busy:
             self.init(
                 .serverBusy, "Too many requests wait for the database.",

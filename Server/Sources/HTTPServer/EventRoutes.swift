@@ -33,9 +33,7 @@ extension PerennialServer {
     private static func sequence(_ cursor: String?) throws -> Int64 {
         guard let cursor, !cursor.isEmpty else { return 0 }
         guard let sequence = Int64(cursor), sequence >= 0, cursor.first != "+" else {
-            throw Refused(
-                .cursorUnknown, "There is no such cursor.",
-                remedy: "Send next_cursor of an answer as it is, or nothing to begin.")
+            throw Refused.unknownCursor
         }
         return sequence
     }
@@ -48,6 +46,15 @@ extension PerennialServer {
                 remedy: "Use a limit from 1 to \(most).")
         }
         return limit
+    }
+}
+
+extension Refused {
+    static var unknownCursor: Refused {
+        Refused(
+            .cursorUnknown, "There is no such cursor.",
+            remedy: "Send next_cursor of an answer as it is, or nothing to begin. Where the "
+                + "database is an older backup, read what it has from the beginning.")
     }
 }
 

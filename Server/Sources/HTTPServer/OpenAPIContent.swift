@@ -10,6 +10,7 @@ extension OpenAPI {
                 "security": [{ "key": [] }],
                 "parameters": [
                   { "$ref": "#/components/parameters/customer" },
+                  { "$ref": "#/components/parameters/proof" },
                   { "$ref": "#/components/parameters/environment" },
                   {
                     "name": "all", "in": "query", "description": "Also what they may not read.",

@@ -71,6 +71,7 @@ extension OpenAPI {
                 "description": "Answers with the customer, in the environment of the documents. \
         Harmless to repeat: a document that is known already changes nothing.",
                 "security": [{ "key": [] }],
+                "parameters": [{ "$ref": "#/components/parameters/proof" }],
                 "requestBody": {
                   "required": true,
                   "content": {
@@ -95,6 +96,7 @@ extension OpenAPI {
                 "security": [{ "key": [] }],
                 "parameters": [
                   { "$ref": "#/components/parameters/customer" },
+                  { "$ref": "#/components/parameters/proof" },
                   { "$ref": "#/components/parameters/environment" }
                 ],
                 "responses": {
@@ -112,6 +114,7 @@ extension OpenAPI {
                 "security": [{ "key": [] }],
                 "parameters": [
                   { "$ref": "#/components/parameters/customer" },
+                  { "$ref": "#/components/parameters/proof" },
                   { "$ref": "#/components/parameters/environment" }
                 ],
                 "requestBody": {

@@ -8,6 +8,7 @@ extension OpenAPI {
                 "security": [{ "key": [] }],
                 "parameters": [
                   { "$ref": "#/components/parameters/customer" },
+                  { "$ref": "#/components/parameters/proof" },
                   { "$ref": "#/components/parameters/currency" },
                   { "$ref": "#/components/parameters/environment" },
                   {

@@ -70,7 +70,7 @@ package struct PerennialServer: Sendable {
     private func refuseOtherMethods(
         than allowed: [HTTPRequest.Method], at path: String, of router: Router<ServerContext>
     ) {
-        let others: [HTTPRequest.Method] = [.get, .post, .put, .patch, .delete]
+        let others: [HTTPRequest.Method] = [.get, .post, .put, .patch, .delete, .options]
         for method in others where !allowed.contains(method) {
             router.on(RouterPath(path), method: method) { _, context -> Response in
                 context.coreContext.endpointPath.value = path

@@ -27,13 +27,18 @@ struct RequestFrame: RouterMiddleware {
         context.logger = logger
         var response: Response
         do {
+            guard !NULCharacter.isPercentEncoded(in: request.head.path ?? "") else {
+                throw Refused(
+                    .requestNotUnderstood, "The path holds the character U+0000.",
+                    remedy: "Leave %00 out.")
+            }
             response = try await next(request, context)
         } catch {
             response = Refused(anything: error).response(to: context)
         }
         response.headers[.requestID] = context.requestID
         response.headers[.xContentTypeOptions] = "nosniff"
-        response.headers[.cacheControl] = "no-store"
+        if response.headers[.cacheControl] == nil { response.headers[.cacheControl] = "no-store" }
         finish(request, response, context, took: ContinuousClock.now - start)
         return response
     }

@@ -41,6 +41,15 @@ import Testing
             path: Paths.purchases,
             body: #"{"customer_id": "null", "signed_transactions": ["secret"]}"#, status: 422,
             code: .customerIDMeaningless),
+        Row(
+            path: Paths.purchases, body: #"{"customer_id": "an\u0000na"}"#, status: 400,
+            code: .bodyNotUnderstood),
+        Row(
+            path: Paths.purchases, body: #"{"customer_id": "an\\u0000na"}"#, status: 400,
+            code: .purchasesMissing),
+        Row(
+            path: Paths.aliases(of: "an%00na"), body: "{}", status: 400,
+            code: .requestNotUnderstood),
         Row(path: Paths.notifications, body: "no", status: 400, code: .notificationNotUnderstood),
         Row(path: Paths.notifications, body: "{}", status: 400, code: .notificationNotUnderstood),
         Row(

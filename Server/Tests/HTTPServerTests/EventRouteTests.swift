@@ -57,7 +57,8 @@ import Testing
         try await TestServer.run { server in
             let wrong: [(String, ProblemCode)] = [
                 ("after=x", .cursorUnknown), ("after=-1", .cursorUnknown),
-                ("after=99999999999999999999", .cursorUnknown), ("limit=0", .limitOutOfRange),
+                ("after=99999999999999999999", .cursorUnknown), ("after=1", .cursorUnknown),
+                ("limit=0", .limitOutOfRange),
                 ("limit=501", .limitOutOfRange), ("limit=many", .limitOutOfRange),
             ]
             for (query, code) in wrong {

@@ -1,4 +1,5 @@
 import Engine
+import Foundation
 import Ledger
 import Testing
 
@@ -46,10 +47,21 @@ import Testing
         }
     }
 
+    @Test(arguments: ["", "mysql://anna:secret@db/perennial", "no/such/file.sqlite"])
+    func `what is no database is not made one by being looked at`(address: String) throws {
+        let failure = #expect(throws: StartFailure.self) {
+            _ = try DatabaseAddress.open(address, mayCreate: false)
+        }
+        #expect(failure.map { "\($0)".contains("secret") } == false)
+        #expect(!FileManager.default.fileExists(atPath: "no"))
+    }
+
     @Test(arguments: [
         ("postgres://anna:secret@db/perennial", "postgres://anna:***@db/perennial"),
         ("postgres://anna@db/perennial", "postgres://anna@db/perennial"),
         (".perennial/p.sqlite", ".perennial/p.sqlite"),
+        ("postgres://db/p?user=anna&password=secret", "postgres://db/p?user=anna&password=***"),
+        ("postgres://db/p?sslpassword=s&user=anna", "postgres://db/p?sslpassword=***&user=anna"),
     ])
     func `an address is shown without its password`(address: String, shown: String) {
         #expect(DatabaseAddress.withoutPassword(address) == shown)

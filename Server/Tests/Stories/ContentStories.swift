@@ -91,6 +91,16 @@ import Testing
             )
             let part = try await open.send("GET", url, headers: ["Range": "bytes=90-"])
             #expect(part.status == 206 && part.body.count == 10)
+            let ranges: [(asked: String, status: Int, count: Int)] = [
+                ("bytes=-3", 206, 3), ("bytes=10-19", 206, 10), ("bytes=90-500", 206, 10),
+                ("bytes=100-", 200, 100), ("bytes=99999-", 200, 100), ("bytes=5-2", 200, 100),
+                ("x", 200, 100),
+            ]
+            for range in ranges {
+                let answer = try await open.send("GET", url, headers: ["Range": range.asked])
+                #expect(answer.status == range.status, "\(range)")
+                #expect(answer.body.count == range.count, "\(range)")
+            }
 
             let altered = url.replacing("/a/", with: "/b/")
             #expect(try await open.send("GET", altered).json["code"] == "content_link_invalid")

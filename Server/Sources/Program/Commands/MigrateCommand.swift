@@ -34,7 +34,7 @@ struct Migration {
     func run(
         progress: @Sendable (CopyProgress) -> Void = { _ in }
     ) async throws(StartFailure) -> Int {
-        let source = Store(try DatabaseAddress.open(from))
+        let source = Store(try DatabaseAddress.open(from, mayCreate: false))
         let target = Store(try DatabaseAddress.open(to))
         let outcome: Result<Int, any Error>
         do {

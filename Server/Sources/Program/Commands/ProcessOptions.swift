@@ -31,12 +31,13 @@ struct DatabaseOptions: ParsableArguments {
     @OptionGroup var process: ProcessOptions
     @Option(help: "The folder of `perennial dev`, instead of a configuration.") var data: String?
 
-    func assembly() async throws -> Assembly {
+    func assembly(mayCreate: Bool = true) async throws -> Assembly {
         if let data { return try await development(in: DevShop(folder: data)) }
         let file = try Outcome.configuration(at: process.configPath)
         let settings = try process.settings(file)
         return try await Assembly(
-            apps: file.apps, databaseAddress: settings.database, now: { .machine },
+            apps: file.apps, databaseAddress: settings.database, mayCreate: mayCreate,
+            now: { .machine },
             logger: Log.start(settings.logLevel))
     }
 

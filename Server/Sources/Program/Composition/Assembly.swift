@@ -13,6 +13,7 @@ package struct Assembly: Sendable {
 
     /// Opens the database and brings it up to date.
     ///
+    /// - Parameter mayCreate: whether a file that is not there is made.
     /// - Parameter simulatorRoot: trusted beside the configured ones by simulated apps, and by no
     ///   other.
     /// - Parameter receiptRoot: the same for receipts, which the simulator signs under a root of
@@ -20,8 +21,8 @@ package struct Assembly: Sendable {
     /// - Parameter asking: how the App Store is asked.
     /// - Parameter forwarding: how notifications are sent on.
     package init(
-        apps: [AppConfiguration], databaseAddress: String, simulatorRoot: [UInt8]? = nil,
-        receiptRoot: [UInt8]? = nil,
+        apps: [AppConfiguration], databaseAddress: String, mayCreate: Bool = true,
+        simulatorRoot: [UInt8]? = nil, receiptRoot: [UInt8]? = nil,
         now: @escaping @Sendable () -> Instant, asking: Asking = .nobody,
         forwarding: Forwarding = .nobody, logger: Logger
     ) async throws {
@@ -36,7 +37,7 @@ package struct Assembly: Sendable {
                 xcode: try Self.xcode(app))
         }
         self.apps = apps.map(\.settings)
-        database = try DatabaseAddress.open(databaseAddress)
+        database = try DatabaseAddress.open(databaseAddress, mayCreate: mayCreate)
         engine = Engine(
             database: database, apps: self.apps, verifiers: verifiers, now: now, asking: asking,
             forwarding: forwarding,

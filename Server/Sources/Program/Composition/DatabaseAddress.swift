@@ -10,9 +10,26 @@ enum DatabaseAddress {
 
     static func isServer(_ address: String) -> Bool { schemes.contains { address.hasPrefix($0) } }
 
-    /// Opens a database. A file that is not there is made, and the folder it is in; a server is
-    /// connected to when there is something to do.
-    static func open(_ address: String) throws(StartFailure) -> any Database {
+    /// Opens a database. A server is connected to when there is something to do.
+    ///
+    /// - Parameter mayCreate: a file that is not there is made, and the folder it is in. Else it is
+    ///   refused: whoever wants to see what a database holds has mistyped its name.
+    static func open(
+        _ address: String, mayCreate: Bool = true
+    ) throws(StartFailure) -> any Database {
+        let isFile = !address.isEmpty && !address.contains("://")
+        guard isServer(address) || isFile else {
+            throw StartFailure(
+                "“\(withoutPassword(address))” is no database.",
+                remedy: "Name a file, or postgres://USER@HOST/NAME, with --database.")
+        }
+        guard isServer(address) || mayCreate || FileManager.default.fileExists(atPath: address)
+        else {
+            throw StartFailure(
+                "There is no database at \(address).",
+                remedy: "Name the one that the server uses, with --database or "
+                    + "PERENNIAL_DATABASE.")
+        }
         do {
             if isServer(address) { return try PostgresDatabase(url: address) }
             let folder = URL(fileURLWithPath: address).deletingLastPathComponent()
@@ -29,5 +46,6 @@ enum DatabaseAddress {
     /// The address as it may be shown and logged.
     static func withoutPassword(_ address: String) -> String {
         address.replacing(/(^\w+:\/\/[^:@\/]*):[^@]*@/) { "\($0.1):***@" }
+            .replacing(/([?&](?:ssl)?password=)[^&]*/) { "\($0.1)***" }
     }
 }
