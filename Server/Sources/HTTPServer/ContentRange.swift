@@ -5,9 +5,9 @@ import Foundation
 /// asked for may be answered with the whole file, and is.
 enum ContentRange {
     /// The header to go on with; nil for the whole file.
-    ///
-    /// - Parameter size: of the file, in bytes.
-    static func understood(_ header: String, size: Int) -> String? {
+    static func understood(_ header: String, of path: String) -> String? {
+        let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+        let size = (attributes?[.size] as? NSNumber)?.intValue ?? 0
         guard let match = header.wholeMatch(of: /bytes=(\d*)-(\d*)/) else { return nil }
         guard let first = Int(match.1) else {
             guard match.1.isEmpty, let count = Int(match.2), count > 0, size > 0 else { return nil }

@@ -78,7 +78,7 @@ extension PerennialServer {
             + path.split(separator: "/").map { Paths.percentEncoded(String($0)) }
             .joined(separator: "/")
         head.headerFields[.range] = head.headerFields[.range].flatMap {
-            ContentRange.understood($0, size: Self.size(of: "\(folder)/\(path)"))
+            ContentRange.understood($0, of: "\(folder)/\(path)")
         }
         let found = Request(head: head, body: RequestBody(buffer: .init()))
         do {
@@ -92,11 +92,6 @@ extension PerennialServer {
                 .contentUnknown, "The file is not there.", remedy: "Tell whoever runs this server.",
                 operatorDetail: "\(folder)/\(path) cannot be read.")
         }
-    }
-
-    private static func size(of path: String) -> Int {
-        let attributes = try? FileManager.default.attributesOfItem(atPath: path)
-        return (attributes?[.size] as? NSNumber)?.intValue ?? 0
     }
 
     private static func redirect(to file: ContentFile, below url: String) -> Response {
