@@ -23,8 +23,9 @@ extension Store {
         }
         do {
             try await prepareMonths(around: Instant(milliseconds: now))
-        } catch let failure as StorageFailure where failure.kind == .busy {
-            // The table of all other months takes what comes; servers try again each day.
+        } catch let failure as StorageFailure {
+            // Else the table of all other months takes what comes; servers try again each day.
+            guard failure.kind == .busy else { throw failure }
         }
     }
 

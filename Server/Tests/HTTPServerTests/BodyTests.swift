@@ -48,7 +48,7 @@ import Testing
             path: Paths.purchases, body: #"{"customer_id": "an\\u0000na"}"#, status: 400,
             code: .purchasesMissing),
         Row(
-            path: Paths.aliases(of: "an%00na"), body: "{}", status: 400,
+            path: "/v1/customers/an%00na/aliases", body: "{}", status: 400,
             code: .requestNotUnderstood),
         Row(path: Paths.notifications, body: "no", status: 400, code: .notificationNotUnderstood),
         Row(path: Paths.notifications, body: "{}", status: 400, code: .notificationNotUnderstood),
