@@ -17,12 +17,15 @@ enum NULCharacter {
 
     /// Whether a path, or its query, writes it.
     static func isPercentEncoded(in uri: String) -> Bool {
-        var rest = uri.utf8[...]
-        while let percent = rest.firstIndex(of: UInt8(ascii: "%")) {
-            rest = rest[percent...]
-            if rest.starts(with: percentEncoded) { return true }
-            rest = rest.dropFirst()
+        var uri = uri
+        return uri.withUTF8 { bytes in
+            var rest = bytes[...]
+            while let percent = rest.firstIndex(of: UInt8(ascii: "%")) {
+                rest = rest[percent...]
+                if rest.starts(with: percentEncoded) { return true }
+                rest = rest.dropFirst()
+            }
+            return false
         }
-        return false
     }
 }

@@ -12,7 +12,10 @@ extension TextIdentifier {
     package var description: String { rawValue }
 
     package static func == (one: Self, other: Self) -> Bool {
-        one.rawValue.utf8.elementsEqual(other.rawValue.utf8)
+        var (mine, others) = (one.rawValue, other.rawValue)
+        return mine.withUTF8 { mine in
+            others.withUTF8 { mine.count == $0.count && mine.elementsEqual($0) }
+        }
     }
 
     package static func < (one: Self, other: Self) -> Bool {

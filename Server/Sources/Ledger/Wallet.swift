@@ -143,21 +143,18 @@ package struct Wallet: Hashable, Sendable {
         payment.kind == .consumable && rules.credits[payment.product]?[currency] != nil
     }
 
-    /// What refunds have taken: where it was spent already, it is given back.
-    private var forgivable: Int64 = 0
-
     private mutating func take(_ movement: Movement, _ rules: WalletRules.Currency) {
         switch movement.cause {
         case .purchase: append(movement.at, movement.cause, movement.amount)
         case .debit:
-            if !rules.allowsDebt { giveBack(upTo: -(balance + movement.amount)) }
+            if rules.refunds == .toZero && !rules.allowsDebt {
+                giveBack(upTo: -(balance + movement.amount))
+            }
             append(movement.at, movement.cause, movement.amount)
         case .refund where rules.refunds == .nothing: break
         case .refund:
             append(movement.at, movement.cause, movement.amount)
-            guard rules.refunds == .toZero else { return }
-            forgivable -= movement.amount
-            giveBack(upTo: -balance)
+            if rules.refunds == .toZero { giveBack(upTo: -balance) }
         }
     }
 
@@ -170,8 +167,7 @@ package struct Wallet: Hashable, Sendable {
     /// left. A refund that we hear of late must not leave one either: what was spent since counts
     /// as if it had been spent before.
     private mutating func giveBack(upTo missing: Int64) {
-        var rest = max(0, min(forgivable, missing))
-        forgivable -= rest
+        var rest = max(0, missing)
         for index in entries.indices.reversed() where rest > 0 {
             guard case .refund = entries[index].cause else { continue }
             let given = min(rest, -entries[index].amount)

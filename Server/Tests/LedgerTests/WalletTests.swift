@@ -42,6 +42,41 @@ import Testing
         return rows
     }
 
+    private static let start = Instant(milliseconds: 1_700_000_000_000)
+
+    /// Of one product that puts in some gems, and of which a refund takes out all.
+    private static func wallet(_ credit: Int64, _ payments: [Payment]) -> Wallet {
+        let rules = WalletRules(
+            credits: ["gems": ["gems": credit]], currencies: ["gems": .init(refunds: .belowZero)])
+        return Wallet(of: "gems", payments, [], rules: rules)
+    }
+
+    private static func payment(quantity: Int = 1, back: Int64? = nil) -> Payment {
+        Payment(
+            transaction: "1", product: "gems", kind: .consumable, from: start, until: nil,
+            quantity: quantity,
+            revocation: back.map { Revocation(at: start, kind: .refund, percentage: $0) })
+    }
+
+    @Test func `no payment puts in more than an amount may be`() {
+        #expect(
+            Self.wallet(Wallet.amountMax, [Self.payment(quantity: 2)]).balance == Wallet.amountMax)
+        #expect(Self.wallet(1, [Self.payment(quantity: 1_000)]).balance == 100)
+    }
+
+    @Test(arguments: [(250_000, 0), (-5, 100), (25_000, 75)] as [(Int64, Int64)])
+    func `a refund takes back no more than all, and no less than nothing`(
+        share: Int64, left: Int64
+    ) {
+        #expect(Self.wallet(100, [Self.payment(back: share)]).balance == left)
+    }
+
+    @Test func `a transaction that stands in two purchases puts in once`() {
+        let payments = [Self.payment(), Self.payment()]
+        #expect(Self.wallet(100, payments).balance == 100)
+        #expect(Self.wallet(100, [Self.payment(), Self.payment(back: 100_000)]).balance == 0)
+    }
+
     private static func day(_ text: some StringProtocol) throws -> Instant {
         Instant(milliseconds: 1_700_000_000_000) + .days(try #require(Int(text)))
     }
