@@ -43,6 +43,7 @@ extension OpenAPI {
                     "schema": { "type": "string" }
                   },
                   { "name": "customer_id", "in": "query", "schema": { "type": "string" } },
+                  { "$ref": "#/components/parameters/proof" },
                   { "$ref": "#/components/parameters/environment" },
                   { "name": "app", "in": "query", "schema": { "type": "string" } },
                   { "name": "until", "in": "query", "schema": { "type": "integer" } },

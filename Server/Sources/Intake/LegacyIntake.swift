@@ -210,7 +210,7 @@ private struct Neighbours {
     private let rows: [String: [VerifyReceiptRow]]
 
     /// Apple gives an upgraded period back within seconds of the purchase that replaces it.
-    private static let replacementMillisecondsMax: Int64 = 60_000
+    private static let replacementMax = Duration.seconds(60)
 
     init(_ rows: [VerifyReceiptRow]) {
         self.rows = Dictionary(grouping: rows) { $0.originalTransactionID ?? "" }
@@ -234,7 +234,7 @@ private struct Neighbours {
                 return false
             }
             let distance = Intake.instant(purchased) - Intake.instant(cancelled)
-            return abs(distance.components.seconds) * 1000 <= Self.replacementMillisecondsMax
+            return max(distance, .zero - distance) <= Self.replacementMax
         }
     }
 }

@@ -88,9 +88,8 @@ extension Timeline {
     /// Nil where the store has not said it. That renewal was off before the period began says
     /// nothing: somebody has come back, or bought something else.
     private func willRenew(after period: Period) -> Bool? {
-        guard let renewal = news(about: period) ?? renewal else { return nil }
-        return renewal.value.willRenew || news(about: period) != nil
-            ? renewal.value.willRenew : nil
+        if let news = news(about: period) { return news.value.willRenew }
+        return renewal?.value.willRenew == true ? true : nil
     }
 
     /// What is over for good: nothing follows, whatever the store's switch says.
