@@ -265,14 +265,30 @@ struct Evidence: Sendable {
         }
     }
 
-    /// Whether nothing was told, nor may have been, of a purchase's not being renewed.
-    func mayGoOn(_ original: String) -> Bool {
-        guard !doubtfulRenewals.contains(original) else { return false }
+    /// Whether nothing was told, nor may have been, of a purchase's not being renewed after a period.
+    func mayGoOn(after last: TransactionPayload) -> Bool {
+        guard let original = last.originalTransactionId, !doubtfulRenewals.contains(original)
+        else { return false }
         let told = renewals[original].map { [$0] } ?? []
         return (told + (offeredRenewals[original] ?? [])).allSatisfy {
             $0.autoRenewStatus == .on && $0.expirationIntent == nil
+                || Self.isPast($0, for: last)
         }
     }
+
+    /// Whether it was said before a period was bought, or is of a payment that was refused before.
+    private static func isPast(_ told: RenewalPayload, for last: TransactionPayload) -> Bool {
+        guard let signed = told.signedDate?.milliseconds,
+            let from = last.purchaseDate?.milliseconds,
+            let end = last.expiresDate?.milliseconds
+        else { return false }
+        if signed < from { return true }
+        let charged = end - min(chargedAheadMax, (end - from) / 2)
+        return told.expirationIntent == .billingError && signed < charged
+    }
+
+    /// So long before a period ends the store begins to charge the next one; in milliseconds.
+    private static let chargedAheadMax: Int64 = 86_400_000
 
     /// When the server may have heard of a purchase last.
     func lastWord(of original: String) -> Int64? { lastWords[original] }

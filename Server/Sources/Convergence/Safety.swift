@@ -51,6 +51,6 @@ struct Safety: Sendable {
             let end = last.expiresDate?.milliseconds,
             let word = evidence.lastWord(of: original), word < end
         else { return false }
-        return evidence.mayGoOn(original) && end <= now && now < end + Self.hold
+        return evidence.mayGoOn(after: last) && end <= now && now < end + Self.hold
     }
 }

@@ -35,6 +35,8 @@ struct Subscription: Sendable {
     /// What the customer wants: within a commitment, for the time after it.
     var renews = true
     var phase = Phase.active
+    /// Why it ended last; also while what it ended with is refunded.
+    var endedBy: ExpirationIntent?
     /// Whether the bank refuses.
     var paymentFails = false
     var runningOffer: RunningOffer?
@@ -124,7 +126,9 @@ struct Subscription: Sendable {
         guard sharedBy == nil else { return nil }
         switch phase {
         case .active:
-            guard goesOn, !paymentFails, pendingRise == nil else { return paidUntil }
+            guard goesOn, !paymentFails, pendingRise(at: paidUntil) == nil else {
+                return paidUntil
+            }
             // Never before half of the period, or periods of sandbox minutes would be charged all
             // at once.
             let half = (paidUntil.milliseconds - latest.purchased.milliseconds) / 2
@@ -143,8 +147,10 @@ struct Subscription: Sendable {
         chain.account = member
         chain.id = id
         chain.transactions = transactions
-        if let last = transactions.indices.last {
-            chain.transactions[last].expires = latest.expires
+        if let last = transactions.indices.last,
+            let paid = self.transactions.last(where: { $0.id == transactions[last].sharedFrom })
+        {
+            chain.transactions[last].expires = paid.expires
         }
         return chain
     }

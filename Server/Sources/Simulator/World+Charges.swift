@@ -77,6 +77,7 @@ extension World {
         subscription.renewalCount = 0
         subscription.renews = true
         subscription.phase = .active
+        subscription.endedBy = nil
         subscription.paymentFails = settings.rules.renewalsFail
         subscription.isChargeUnderWay = false
         subscription.pendingOffer = nil

@@ -93,7 +93,7 @@ extension World {
             subscription.transactions.append(restored)
             subscription.phase = .active
         } else if isLatest, subscription.phase == .revoked {
-            subscription.phase = .ended(.cancelled)
+            subscription.phase = .ended(subscription.endedBy ?? .cancelled)
         }
     }
 

@@ -13,7 +13,7 @@ extension World {
         case .retry:
             subscription.renews = settings.has(.retryEndKeepsRenewalOn)
             subscription.commitment = nil
-            return expire(&subscription, .billingError, .billingRetry, at: now)
+            return expire(&subscription, .billingError, at: now)
         case .revoked:
             // Renewal stayed on after the refund.
             subscription.phase = .active
@@ -30,16 +30,23 @@ extension World {
             return [renewOnTime(&subscription, at: now)]
         }
         guard subscription.goesOn else {
-            return expire(&subscription, .cancelled, .voluntary, at: now)
+            return expire(&subscription, .cancelled, at: now)
         }
-        if withdrawnProducts.contains(subscription.upcomingProduct.value.id) {
-            return expire(&subscription, .productUnavailable, .productNotForSale, at: now)
-        }
-        if subscription.pendingRise != nil {
-            return expire(&subscription, .noConsentToPriceIncrease, .priceIncrease, at: now)
+        if let hindrance = hindrance(to: subscription, from: subscription.paidUntil) {
+            return expire(&subscription, hindrance, at: now)
         }
         if subscription.paymentFails { return [failToRenew(&subscription, at: now)] }
         return [renewOnTime(&subscription, at: now)]
+    }
+
+    /// Why nothing is charged, whatever the bank says.
+    private func hindrance(
+        to subscription: Subscription, from start: AppStoreDate
+    ) -> ExpirationIntent? {
+        if withdrawnProducts.contains(subscription.upcomingProduct.value.id) {
+            return .productUnavailable
+        }
+        return subscription.pendingRise(at: start).map { _ in .noConsentToPriceIncrease }
     }
 
     /// Also where the charge comes early: the period begins when the old one ends.
@@ -84,10 +91,10 @@ extension World {
     }
 
     private mutating func expire(
-        _ subscription: inout Subscription, _ intent: ExpirationIntent,
-        _ subtype: NotificationSubtype?, at now: AppStoreDate
+        _ subscription: inout Subscription, _ intent: ExpirationIntent, at now: AppStoreDate
     ) -> [Notice] {
         subscription.phase = .ended(intent)
+        subscription.endedBy = intent
         subscription.runningOffer = nil
         switch intent {
         case .billingError: break
@@ -95,7 +102,7 @@ extension World {
         }
         // What ends of no cause that anybody can know is told all the same.
         if settings.has(.expiredNeverSent), intent != .other { return [] }
-        return [notice(.expired, subtype, of: subscription, at: now)]
+        return [notice(.expired, intent.subtype, of: subscription, at: now)]
     }
 
     /// From now on the bank refuses. Nothing is notified before a renewal fails.
@@ -112,27 +119,30 @@ extension World {
     {
         var subscription = try running(id)
         subscription.paymentFails = false
-        var notices: [Notice] = []
-        if subscription.isRetrying {
-            var start = subscription.paidUntil
-            if case .retry = subscription.phase {
-                start = now
-                subscription.anchor = calendar.anchor(at: now)
-            }
-            subscription.phase = .active
-            renew(&subscription, from: start)
-            notices = [notice(.didRenew, .billingRecovery, of: subscription, at: now)]
-        }
+        let notices = subscription.isRetrying ? chargeOutstanding(&subscription, at: now) : []
         keep(subscription)
         return notices
+    }
+
+    private mutating func chargeOutstanding(
+        _ subscription: inout Subscription, at now: AppStoreDate
+    ) -> [Notice] {
+        let isLate = if case .retry = subscription.phase { true } else { false }
+        let start = isLate ? now : subscription.paidUntil
+        if let hindrance = hindrance(to: subscription, from: start) {
+            return expire(&subscription, hindrance, at: now)
+        }
+        if isLate { subscription.anchor = calendar.anchor(at: now) }
+        subscription.phase = .active
+        renew(&subscription, from: start)
+        return [notice(.didRenew, .billingRecovery, of: subscription, at: now)]
     }
 
     /// Charges the next period now; it begins when the present one ends.
     mutating func renewNow(_ id: String, at now: AppStoreDate) throws(StoreProblem) -> [Notice] {
         var subscription = try running(id)
         guard subscription.phase == .active, subscription.goesOn, !subscription.paymentFails,
-            subscription.pendingRise == nil,
-            !withdrawnProducts.contains(subscription.upcomingProduct.value.id)
+            hindrance(to: subscription, from: subscription.paidUntil) == nil
         else {
             throw .wrongState(
                 "The subscription \(id) would not renew.",
@@ -155,7 +165,7 @@ extension World {
             let expires = subscription.transactions[index].expires ?? now
             subscription.transactions[index].expires = min(expires, now)
         }
-        let notices = expire(&subscription, .other, nil, at: now)
+        let notices = expire(&subscription, .other, at: now)
         keep(subscription)
         return notices
     }
@@ -170,5 +180,18 @@ extension World {
                 remedy: "Buy it again: POST /_sim/devices/{id}/purchases.")
         }
         return subscription
+    }
+}
+
+extension ExpirationIntent {
+    /// The subtype of EXPIRED.
+    var subtype: NotificationSubtype? {
+        switch self {
+        case .cancelled: .voluntary
+        case .billingError: .billingRetry
+        case .noConsentToPriceIncrease: .priceIncrease
+        case .productUnavailable: .productNotForSale
+        default: nil
+        }
     }
 }

@@ -30,9 +30,9 @@ extension Subscription {
         return rise
     }
 
-    /// The rise that the next renewal waits for.
-    var pendingRise: PriceRise? {
-        guard let rise = announcedRise, rise.isPending, rise.from <= paidUntil else { return nil }
+    /// The rise that a renewal from a moment on waits for.
+    func pendingRise(at start: AppStoreDate) -> PriceRise? {
+        guard let rise = announcedRise, rise.isPending, rise.from <= start else { return nil }
         return rise
     }
 

@@ -1,8 +1,8 @@
 import AppStoreFormats
 
 /// A shop in which everything is sold that the App Store can sell: every kind of product, every
-/// period, every offer in every way to pay, levels, a group for each, a family's product, and
-/// twelve months' commitment. For random customers, who are to take every turn.
+/// period, every offer in every way to pay, levels, a group for each, what a family shares beside
+/// what it does not, and twelve months' commitment. For random customers, who take every turn.
 package enum FullShop {
     /// The shop as a value.
     package static func file() throws(StoreKitFileFailure) -> StoreKitFile {
@@ -36,8 +36,13 @@ package enum FullShop {
                         ("weeks.half", "29.99", "P6M", 1, intro: nil),
                     ]),
                 group(
-                    "30000003", "Family", [("family.monthly", "12.99", "P1M", 1, intro: nil)],
-                    isFamilyShareable: true),
+                    "30000003", "Family",
+                    [
+                        ("family.large", "19.99", "P1M", 1, intro: nil),
+                        ("family.monthly", "12.99", "P1M", 2, intro: nil),
+                        ("family.yearly", "119.99", "P1Y", 2, intro: nil),
+                        ("family.alone", "6.99", "P1M", 3, intro: nil),
+                    ], shared: ["family.large", "family.monthly", "family.yearly"]),
                 group(
                     "30000004", "Years", [("years.promised", "99.99", "P1Y", 1, intro: nil)],
                     monthlyPlan: ("9.99", "119.88")),
@@ -62,14 +67,14 @@ package enum FullShop {
     }
 
     private static func group(
-        _ id: String, _ name: String, _ tiers: [Tier], isFamilyShareable: Bool = false,
+        _ id: String, _ name: String, _ tiers: [Tier], shared: Set<String> = [],
         monthlyPlan: (price: String, commitment: String)? = nil
     ) -> JSON {
         let subscriptions = tiers.map { tier -> JSON in
             var members =
                 once(
                     tier.id, "RecurringSubscription", tier.price,
-                    isFamilyShareable: isFamilyShareable
+                    isFamilyShareable: shared.contains(tier.id)
                 ).members ?? []
             members += [
                 .init("adHocOffers", [offer("loyal", "payAsYouGo", tier.period, 1, "1.99")]),

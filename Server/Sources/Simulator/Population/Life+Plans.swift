@@ -51,7 +51,7 @@ extension Life {
             }
             return Plan(intent: .act(.resume), at: dice.edgyMoment(from: now, until: end))
         }
-        if subscription.pendingRise != nil, dice.happens(0.7) {
+        if subscription.pendingRise(at: subscription.paidUntil) != nil, dice.happens(0.7) {
             let answer: SubscriptionAct = dice.happens(0.7) ? .consent : .decline
             return Plan(intent: .act(answer), at: dice.edgyMoment(from: now, until: end))
         }

@@ -33,9 +33,12 @@ extension World {
             }
         }
         guard let source = subscriptions[purchase] else { return [] }
-        return everyone(concerned: purchase, by: source.account).flatMap {
-            follow(source, as: $0, at: now)
+        let members = everyone(concerned: purchase, by: source.account)
+        // What is paid ahead may be shared where the present is not, or the other way about.
+        if !members.isEmpty, source.latest.purchased > now {
+            plan(.sharing(purchase: purchase), at: source.latest.purchased)
         }
+        return members.flatMap { follow(source, as: $0, at: now) }
     }
 
     /// Who has a part now, or had one.

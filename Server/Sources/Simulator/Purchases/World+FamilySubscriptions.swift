@@ -8,9 +8,10 @@ extension World {
     mutating func follow(
         _ source: Subscription, as member: Account.Key, at now: AppStoreDate
     ) -> [Notice] {
-        let isGiven = !source.isOver && mayHave(member, source.latest)
-        // Nobody comes in while the purchaser has nothing but the hope of a payment.
+        // Nobody comes in while the purchaser has nothing but the hope of a payment. What is paid
+        // ahead counts when it begins.
         let present = source.transactions.last { $0.covers(now) }
+        let isGiven = !source.isOver && mayHave(member, present ?? source.latest)
         guard let id = sharings[source.id]?.shares[member], let own = subscriptions[id] else {
             guard isGiven, let present else { return [] }
             return beginSharing(source, from: present, with: member, at: now)
@@ -23,7 +24,7 @@ extension World {
         } else if isGiven {
             notices += keepUp(&chain, source, at: now)
         } else if !own.isOver {
-            notices.append(end(&chain, source, at: now))
+            notices += end(&chain, source, at: now)
         }
         keep(chain)
         return notices
@@ -36,8 +37,7 @@ extension World {
         let id = newID()
         let first = copy(present, id: id, of: id, for: member, from: now)
         chainOfTransaction[id] = id
-        var chain = source.followed(by: member, id: id, transactions: [first])
-        chain.transactions[0].expires = present.expires
+        let chain = source.followed(by: member, id: id, transactions: [first])
         keep(chain)
         accounts[member]?.sharedChains.append(id)
         sharings[source.id, default: Sharing()].shares[member] = id
@@ -51,7 +51,6 @@ extension World {
     ) -> Notice {
         append(present, to: &chain, from: now)
         chain = source.followed(by: chain.account, id: chain.id, transactions: chain.transactions)
-        chain.transactions[chain.transactions.count - 1].expires = present.expires
         shareRest(of: source, after: present)
         return notice(.subscribed, .resubscribe, of: chain, at: now)
     }
@@ -69,7 +68,8 @@ extension World {
         let last = source.transactions.lastIndex { $0.id == chain.latest.sharedFrom }
         let isReplaced = last.map { source.transactions[$0].isUpgraded } ?? false
         var notices: [Notice] = []
-        for period in source.transactions.dropFirst((last ?? -1) + 1) {
+        let unshared = source.transactions.dropFirst((last ?? -1) + 1)
+        for period in unshared where mayHave(chain.account, period) {
             append(period, to: &chain, from: period.purchased)
             chain = source.followed(
                 by: chain.account, id: chain.id, transactions: chain.transactions)
@@ -112,16 +112,31 @@ extension World {
 
     private mutating func end(
         _ chain: inout Subscription, _ source: Subscription, at now: AppStoreDate
-    ) -> Notice {
-        let transactions = chain.transactions
+    ) -> [Notice] {
         if case .ended(let intent) = source.phase, mayHave(chain.account, source.latest) {
-            chain = source.followed(by: chain.account, id: chain.id, transactions: transactions)
-            return notice(.expired, intent.subtype, of: chain, at: now)
+            chain = source.followed(
+                by: chain.account, id: chain.id, transactions: chain.transactions)
+            return [notice(.expired, intent.subtype, of: chain, at: now)]
         }
-        chain.transactions[transactions.count - 1].revocation = familyRevocation(at: now)
         chain.phase = .revoked
         chain.renews = false
-        return notice(.revoke, of: chain, at: now)
+        let last = chain.transactions.count - 1
+        let lost = chain.transactions.indices.filter { index in
+            index == last || isLost(chain.transactions[index], of: source, at: now)
+        }
+        for index in lost { chain.transactions[index].revocation = familyRevocation(at: now) }
+        return lost.map { index in
+            notice(.revoke, of: chain, transaction: chain.transactions[index], at: now)
+        }
+    }
+
+    /// Whether a member's period, which the next may be paid ahead of, is theirs no longer.
+    private func isLost(
+        _ own: StoreTransaction, of source: Subscription, at now: AppStoreDate
+    ) -> Bool {
+        let paid = source.transactions.last { $0.id == own.sharedFrom }
+        guard own.covers(now), let paid else { return false }
+        return !mayHave(own.account, paid)
     }
 
     /// What was refunded of earlier periods, replaced by an upgrade or moved in time.
@@ -150,18 +165,5 @@ extension World {
         chain.transactions.append(
             copy(period, id: id, of: chain.id, for: chain.account, from: start))
         chainOfTransaction[id] = chain.id
-    }
-}
-
-extension ExpirationIntent {
-    /// The subtype of EXPIRED.
-    fileprivate var subtype: NotificationSubtype? {
-        switch self {
-        case .cancelled: .voluntary
-        case .billingError: .billingRetry
-        case .noConsentToPriceIncrease: .priceIncrease
-        case .productUnavailable: .productNotForSale
-        default: nil
-        }
     }
 }
