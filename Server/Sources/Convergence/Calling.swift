@@ -94,6 +94,10 @@ extension Calling {
     ]
 
     private static let failures = [
+        // What the store said of the payment that failed is no word on the period after it.
+        Calling(
+            .recoveredInGrace, with: [.lostNotifications, .apiOutage],
+            [buy(weekly), act(.failBilling, 5 * day), act(.recoverBilling, 4 * day), wait(9)]),
         Calling(.retryExhausted, with: [.oddDevices], [buy(weekly), act(.failBilling), wait(78)]),
         Calling(.cancelledInRetry, [buy(weekly), act(.failBilling), act(.cancel, 9 * day)]),
     ]
@@ -162,8 +166,10 @@ extension Calling {
 
     private static let others = [
         Calling(.familySharingBegan, isShared: true, [buy("family.monthly")]),
+        // By a higher product that is for its buyer alone.
         Calling(
-            .familySharingEnded, isShared: true, [buy("family.monthly"), act(.refund(), 30)]),
+            .familySharingEnded, isShared: true,
+            [buy("family.monthly"), act(.changeProduct("family.alone"), 30)]),
         Calling(.productNotForSale, [buy(weekly), act(.removeFromSale), wait(8)]),
         Calling(.otherEnd, [buy(silver), act(.expire, 60)]),
         Calling(.familyOneTimePurchase, isShared: true, [take("atlas", nil)]),

@@ -265,7 +265,8 @@ struct Evidence: Sendable {
         }
     }
 
-    /// Whether nothing was told, nor may have been, of a purchase's not being renewed after a period.
+    /// Whether nothing was told, nor may have been, of a purchase's not being renewed after a
+    /// period.
     func mayGoOn(after last: TransactionPayload) -> Bool {
         guard let original = last.originalTransactionId, !doubtfulRenewals.contains(original)
         else { return false }

@@ -36,22 +36,33 @@ extension Engine {
     /// Writes events for what time alone has done by now: periods that ended, grace that is over,
     /// terms that will soon be. Returns how many purchases and customers were looked at; 0 where
     /// nothing is due. Harmless to repeat, and for several servers at once.
+    ///
+    /// - Throws: ``EngineFailure`` of the first app that failed, when nothing is due of the others:
+    ///   none waits for another.
     package func tellTurns() async throws(EngineFailure) -> Int {
+        var count = 0
+        var failure: EngineFailure?
+        for (_, settings) in apps.sorted(by: { $0.key < $1.key }) {
+            do { count += try await tellTurns(of: settings) } catch { failure = failure ?? error }
+        }
+        if count == 0, let failure { throw failure }
+        return count
+    }
+
+    private func tellTurns(of settings: AppSettings) async throws(EngineFailure) -> Int {
+        let app = settings.id
         let now = now()
         let dialect = store.database.dialect
-        var count = 0
-        for (app, settings) in apps.sorted(by: { $0.key < $1.key }) {
-            count += try await tellReminders(of: settings)
-            // A look that finds nothing must not wait for those who write.
-            let isDue = try await reading { tx in
-                try tx.hasTurns(of: app, dueBy: now) || tx.hasEndedGrants(of: app, dueBy: now)
-            }
-            guard isDue else { continue }
-            count += try await transaction { tx in
+        let reminded = try await tellReminders(of: settings)
+        // A look that finds nothing must not wait for those who write.
+        let isDue = try await reading { tx in
+            try tx.hasTurns(of: app, dueBy: now) || tx.hasEndedGrants(of: app, dueBy: now)
+        }
+        guard isDue else { return reminded }
+        return try await reminded
+            + transaction { tx in
                 try tx.tellTurns(of: app, dueBy: now, limit: Self.turnsMax, dialect)
                     + tx.tellEndedGrants(of: app, dueBy: now, limit: Self.turnsMax, dialect)
             }
-        }
-        return count
     }
 }

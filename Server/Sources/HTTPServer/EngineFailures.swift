@@ -45,7 +45,7 @@ extension Refused {
             self.init(
                 .customerIDMeaningless, "The customer id names nobody in particular.",
                 detail: "Found \(String(id.prefix(Self.shownCharactersMax)).debugDescription).",
-                remedy: "Send an id that only one person has, of printable characters.")
+                remedy: "Send one person's own id: printable, up to \(CustomerID.bytesMax) bytes.")
         case .belongsToAnotherCustomer(let purchase, let why):
             self = .belongsToAnother(purchase, why)
         case .unknownCurrency(let currency, let known):

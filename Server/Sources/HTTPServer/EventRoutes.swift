@@ -13,9 +13,8 @@ extension PerennialServer {
         _ request: Request, _ context: ServerContext, _ holder: KeyHolder
     ) async throws -> Response {
         let asked = request.uri.queryParameters
-        let after = try Self.sequence(asked["after"].map { String($0) })
-        let limit = try Self.limit(
-            asked["limit"].map { String($0) }, usual: Self.eventsUsual, most: Engine.eventsMax)
+        let after = Int64(try Self.numberedCursor(in: request))
+        let limit = try Self.limit(in: request, usual: Self.eventsUsual, most: Engine.eventsMax)
         let customer = asked["customer_id"].map { CustomerID(rawValue: String($0)) }
         do {
             let events = try await engine.events(
@@ -27,34 +26,6 @@ extension PerennialServer {
         } catch let failure as EngineFailure {
             throw Refused(failure, subject: .customer)
         }
-    }
-
-    /// A cursor is the place of the last event that is known.
-    private static func sequence(_ cursor: String?) throws -> Int64 {
-        guard let cursor, !cursor.isEmpty else { return 0 }
-        guard let sequence = Int64(cursor), sequence >= 0, cursor.first != "+" else {
-            throw Refused.unknownCursor
-        }
-        return sequence
-    }
-
-    static func limit(_ text: String?, usual: Int, most: Int) throws -> Int {
-        guard let text else { return usual }
-        guard let limit = Int(text), (1...most).contains(limit) else {
-            throw Refused(
-                .limitOutOfRange, "So many cannot be asked for.",
-                remedy: "Use a limit from 1 to \(most).")
-        }
-        return limit
-    }
-}
-
-extension Refused {
-    static var unknownCursor: Refused {
-        Refused(
-            .cursorUnknown, "There is no such cursor.",
-            remedy: "Send next_cursor of an answer as it is, or nothing to begin. Where the "
-                + "database is an older backup, read what it has from the beginning.")
     }
 }
 

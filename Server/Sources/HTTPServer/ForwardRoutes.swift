@@ -15,7 +15,7 @@ extension PerennialServer {
         let position = try Self.position(asked["after"].map { String($0) })
         let state = try Self.state(asked["state"].map { String($0) })
         let limit = try Self.limit(
-            asked["limit"].map { String($0) }, usual: Self.forwardsUsual, most: Engine.forwardsMax)
+            in: request, usual: Self.forwardsUsual, most: Engine.forwardsMax)
         do {
             let forwards = try await engine.forwards(
                 of: holder.app, in: state, after: position, limit: limit)

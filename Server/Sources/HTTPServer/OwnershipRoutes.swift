@@ -118,7 +118,7 @@ extension PerennialServer {
         let environment = try environment(in: request)
         let asked = try await request.value(OwnershipRequest.self, max: orderBytesMax)
         guard asked.reason.utf8.count <= OwnershipOrder.reasonBytesMax else {
-            throw Refused.bodyTooLarge(bytesMax: OwnershipOrder.reasonBytesMax)
+            throw Refused.reasonTooLong(bytesMax: OwnershipOrder.reasonBytesMax)
         }
         return OwnershipOrder(
             purchase: PurchaseID(

@@ -112,4 +112,10 @@ extension Refused {
             .bodyTooLarge, "The body is too large.", detail: "At most \(bytesMax) bytes are read.",
             remedy: "Send less at once.")
     }
+
+    static func reasonTooLong(bytesMax: Int) -> Refused {
+        Refused(
+            .bodyNotUnderstood, "The body is not what is expected here.",
+            detail: "reason is longer than \(bytesMax) bytes of UTF-8.", remedy: "Shorten it.")
+    }
 }

@@ -27,11 +27,7 @@ struct RequestFrame: RouterMiddleware {
         context.logger = logger
         var response: Response
         do {
-            guard !NULCharacter.isPercentEncoded(in: request.head.path ?? "") else {
-                throw Refused(
-                    .requestNotUnderstood, "The path holds the character U+0000.",
-                    remedy: "Leave %00 out.")
-            }
+            try Self.check(path: request.head.path ?? "")
             response = try await next(request, context)
         } catch {
             response = Refused(anything: error).response(to: context)
@@ -41,6 +37,30 @@ struct RequestFrame: RouterMiddleware {
         if response.headers[.cacheControl] == nil { response.headers[.cacheControl] = "no-store" }
         finish(request, response, context, took: ContinuousClock.now - start)
         return response
+    }
+
+    private static func check(path: String) throws {
+        guard !NULCharacter.isPercentEncoded(in: path) else {
+            throw Refused(
+                .requestNotUnderstood, "The path holds the character U+0000.",
+                remedy: "Leave %00 out.")
+        }
+        // The router passes over empty segments: what follows would be taken for a customer's id.
+        guard !hasEmptySegment(path) else {
+            throw Refused(
+                .requestNotUnderstood, "A segment of the path is empty.",
+                remedy: "Put the customer id, or what else is missing, between the slashes.")
+        }
+    }
+
+    private static func hasEmptySegment(_ path: String) -> Bool {
+        var last: UInt8 = 0
+        for byte in path.utf8 {
+            if byte == UInt8(ascii: "?") { return false }
+            if byte == UInt8(ascii: "/"), last == byte { return true }
+            last = byte
+        }
+        return false
     }
 
     private func finish(

@@ -9,7 +9,7 @@ private let grantBytesMax = 16_384
 extension PerennialServer {
     /// Lines of a history at once.
     static let historyLinesMax = 1_000
-    private static let historyLinesDefault = 200
+    private static let historyLinesUsual = 200
 
     @Sendable func grant(
         _ request: Request, _ context: ServerContext, _ holder: KeyHolder
@@ -18,7 +18,7 @@ extension PerennialServer {
         let environment = try Self.environment(in: request)
         let asked = try await request.value(GrantRequest.self, max: grantBytesMax)
         guard asked.reason.utf8.count <= GrantOrder.reasonBytesMax else {
-            throw Refused.bodyTooLarge(bytesMax: GrantOrder.reasonBytesMax)
+            throw Refused.reasonTooLong(bytesMax: GrantOrder.reasonBytesMax)
         }
         do {
             let order = GrantOrder(
@@ -57,10 +57,9 @@ extension PerennialServer {
     ) async throws -> Response {
         let id = try Self.customerID(in: context)
         let environment = try Self.environment(in: request)
-        let limit =
-            try Self.count("limit", in: request, from: 1, to: Self.historyLinesMax)
-            ?? Self.historyLinesDefault
-        let skipped = try Self.count("after", in: request, from: 0, to: .max) ?? 0
+        let limit = try Self.limit(
+            in: request, usual: Self.historyLinesUsual, most: Self.historyLinesMax)
+        let skipped = try Self.numberedCursor(in: request)
         do {
             let lines = try await engine.history(
                 of: id, app: holder.app, environment: environment)

@@ -14,7 +14,7 @@ extension HTTPField.Name {
 extension PerennialServer {
     /// Lines of a statement at once.
     static let statementItemsMax = 1_000
-    private static let statementItemsDefault = 100
+    private static let statementItemsUsual = 100
 
     @Sendable func wallet(
         _ request: Request, _ context: ServerContext, _ holder: KeyHolder
@@ -22,17 +22,15 @@ extension PerennialServer {
         let id = try Self.customerID(in: context)
         try requireProof(of: id, request, holder)
         let environment = try Self.environment(in: request)
-        let limit = try Self.count(
-            "limit", in: request, from: 1, to: Self.statementItemsMax)
-        let skipped = try Self.count("after", in: request, from: 0, to: .max)
+        let limit = try Self.limit(
+            in: request, usual: Self.statementItemsUsual, most: Self.statementItemsMax)
+        let skipped = try Self.numberedCursor(in: request)
         do {
             let currency = try Self.currency(in: context)
             let wallet = try await engine.wallet(
                 currency, of: id, app: holder.app, environment: environment)
             return try Answers.ok(
-                WalletStatement(
-                    wallet, of: currency, skipping: skipped ?? 0,
-                    limit: limit ?? Self.statementItemsDefault))
+                WalletStatement(wallet, of: currency, skipping: skipped, limit: limit))
         } catch let failure as EngineFailure {
             throw Refused(failure, subject: .customer)
         }
@@ -50,7 +48,7 @@ extension PerennialServer {
                 remedy: "Send a whole number from 1 to \(Ledger.Wallet.amountMax).")
         }
         guard asked.reason.utf8.count <= DebitOrder.reasonBytesMax else {
-            throw Refused.bodyTooLarge(bytesMax: DebitOrder.reasonBytesMax)
+            throw Refused.reasonTooLong(bytesMax: DebitOrder.reasonBytesMax)
         }
         do {
             let order = DebitOrder(
@@ -84,18 +82,6 @@ extension PerennialServer {
                 remedy: "Send 1 to \(idempotencyKeyMax) characters, such as a UUID.")
         }
         return key
-    }
-
-    static func count(
-        _ name: String, in request: Request, from least: Int, to most: Int
-    ) throws -> Int? {
-        guard let text = request.uri.queryParameters[Substring(name)] else { return nil }
-        guard let count = Int(text), count >= least, count <= most else {
-            throw Refused(
-                .requestNotUnderstood, "\(name) is no number that fits here.",
-                remedy: most == .max ? "Send what next_cursor said." : "Use \(least) to \(most).")
-        }
-        return count
     }
 }
 

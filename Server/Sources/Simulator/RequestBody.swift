@@ -39,6 +39,15 @@ struct RequestBody: Sendable {
         return text
     }
 
+    /// Where something can be posted.
+    func address(_ field: String) throws(StoreProblem) -> String? {
+        guard let text = try string(field) else { return nil }
+        guard SimulatorSettings.isAddress(text) else {
+            throw Self.wrong(field, "an address such as http://127.0.0.1:8080/apple/notifications")
+        }
+        return text
+    }
+
     func requiredString(_ field: String) throws(StoreProblem) -> String {
         guard let text = try string(field) else {
             throw .badRequest("The field \(field) is missing.", remedy: "Send it as a text.")

@@ -94,7 +94,7 @@ extension SimulatorRoute {
         if let seed = try body.integer("seed") { settings.seed = UInt64(bitPattern: seed) }
         settings.now = try body.time("now") ?? old.now
         try ShopBody.read(body, into: &settings)
-        if let url = try body.string("notification_url") { settings.notificationURL = url }
+        if let url = try body.address("notification_url") { settings.notificationURL = url }
         if body.isNull("notification_url") { settings.notificationURL = nil }
         if let app = body.value("app") {
             let app = try RequestBody(app, known: ["bundle_id", "app_apple_id"], place: "app")

@@ -1,4 +1,5 @@
 import AppStoreFormats
+import Foundation
 
 /// What a simulated world begins with. Where Apple says nothing, or has several ways, there is a
 /// switch here.
@@ -77,6 +78,12 @@ package struct SimulatorSettings: Sendable {
         self.appAppleID = appAppleID
         self.notificationURL = notificationURL
         take(shop.settings)
+    }
+
+    /// Whether notifications could be posted there.
+    package static func isAddress(_ text: String) -> Bool {
+        guard let url = URL(string: text) else { return false }
+        return ["http", "https"].contains(url.scheme) && url.host?.isEmpty == false
     }
 
     /// Lets a shop's own settings be those of the world.

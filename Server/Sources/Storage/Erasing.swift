@@ -4,7 +4,8 @@ extension StoreTransaction {
     /// Forgets a person: their ids, links, blocks, shares, grants, debits, wallets and transfers,
     /// and what was said of their consent. Their purchases are nobody's from then on; what Apple
     /// signed and asked stays. In events that were told their ids are replaced, each by a name that
-    /// means nothing.
+    /// means nothing, and theirs mention nobody else: who is forgotten later could not be found
+    /// there.
     ///
     /// - Parameters:
     ///   - names: for each of their ids the one that stands in earlier events from now on.
@@ -117,6 +118,7 @@ extension Event {
         event.entry.customer = entry.customer.map { names[$0] ?? $0 }
         event.entry.other = entry.other.map { names[$0] ?? $0 }
         if event.entry.customer != entry.customer {
+            event.entry.other = entry.other.flatMap { names[$0] }
             event.entry.change.grant?.reason = ""
             event.entry.change.wallet?.forgetWords()
         }

@@ -3,6 +3,7 @@ import Engine
 import Ledger
 import Logging
 import StorageSQLite
+import Synchronization
 import Testing
 
 private let now = Instant(milliseconds: 1_700_000_000_000)
@@ -17,6 +18,36 @@ private func engine() async throws -> Engine {
         logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     try await engine.prepare()
     return engine
+}
+
+/// Two apps on one database, and a clock that a test moves.
+private struct TwoApps {
+    let engine: Engine
+    let database: SQLiteDatabase
+    private let time = Time()
+
+    private final class Time: Sendable {
+        private let value = Mutex(now)
+        var instant: Instant { value.withLock { $0 } }
+        func pass(_ duration: Duration) { value.withLock { $0 = $0 + duration } }
+    }
+
+    init() async throws {
+        database = try SQLiteDatabase.inMemory()
+        let apps = ["birds", "cats"].map {
+            AppSettings(
+                id: AppID(rawValue: $0), bundleID: "com.example.\($0)",
+                entitlements: ["pro": ["pro.monthly"]])
+        }
+        engine = Engine(
+            database: database, apps: apps,
+            verifiers: ["birds": Verifier(roots: .apple), "cats": Verifier(roots: .apple)],
+            now: { [time] in time.instant },
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        try await engine.prepare()
+    }
+
+    func pass(_ duration: Duration) { time.pass(duration) }
 }
 
 private func failure<Value>(_ body: () async throws -> Value) async -> EngineFailure? {
@@ -84,6 +115,29 @@ private func failure<Value>(_ body: () async throws -> Value) async -> EngineFai
                 try await engine.record(
                     PurchaseEvidence(signedTransactions: ["x"]), of: id, app: "birds")
             } == expected)
+    }
+
+    @Test func `an app whose log cannot be gone on with keeps no other waiting`() async throws {
+        let two = try await TwoApps()
+        for app: AppID in ["birds", "cats"] {
+            let order = GrantOrder(entitlement: "pro", until: now + .days(1), reason: "", key: nil)
+            _ = try await two.engine.grant(
+                order, to: "anna", app: app, environment: .production)
+        }
+        two.pass(.days(2))
+        _ = try await two.database.write {
+            try $0.run(
+                "CREATE TRIGGER broken BEFORE INSERT ON events WHEN NEW.app = 'birds' "
+                    + "BEGIN SELECT RAISE(ABORT, 'broken'); END", [])
+        }
+        #expect(try await two.engine.tellTurns() == 1)
+        let told = try await two.engine.events(of: "cats", after: 0, limit: 10)
+        #expect(told.map(\.entry.change.kind) == [.granted, .grantEnded])
+        // What is wrong is still said, when there is nothing else to do.
+        guard case .storage? = await failure({ try await two.engine.tellTurns() }) else {
+            Issue.record("the failure was kept silent")
+            return
+        }
     }
 
     @Test func `a key opens for the app it was made for, and no other text does`() async throws {

@@ -100,6 +100,25 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        (Paths.grants(of: "anna"), #""entitlement": "pro""#),
+        (Paths.debits("gems", of: "anna"), #""amount": 1"#),
+        (Paths.transfers(of: "anna"), #""original_transaction_id": "1""#),
+    ])
+    func `a reason that is too long is what is said to be wrong`(
+        path: String, rest: String
+    ) async throws {
+        try await TestServer.run { server in
+            let reason = String(repeating: "ü", count: 251)
+            let answer = try await server.send(
+                .post, path, key: TestServer.secret, body: #"{"reason": "\#(reason)", \#(rest)}"#)
+            #expect(answer.status == 400)
+            let problem = try answer.problem
+            #expect(problem.code == .bodyNotUnderstood)
+            #expect(problem.detail == "reason is longer than 500 bytes of UTF-8.")
+        }
+    }
+
     @Test func `more documents than the limit are refused`() async throws {
         try await TestServer.run { server in
             let body = try Answers.json(

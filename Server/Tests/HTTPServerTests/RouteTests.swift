@@ -91,6 +91,42 @@ import Testing
         }
     }
 
+    @Test(arguments: ["/v1/customers//history", "/v1//customers/anna", "//v1/customers/anna"])
+    func `an id that is left out is not the word after it`(path: String) async throws {
+        try await TestServer.run { server in
+            let answer = try await server.send(.get, path, key: TestServer.secret)
+            #expect(answer.status == 400)
+            #expect(try answer.problem.code == .requestNotUnderstood)
+            let query = try await server.send(.get, "/v1/customers/anna?x=a//b")
+            #expect(query.status == 200)
+        }
+    }
+
+    private static func code(
+        _ query: String, of path: String, on server: TestServer
+    ) async throws -> ProblemCode? {
+        let answer = try await server.send(.get, "\(path)?\(query)", key: TestServer.secret)
+        return answer.status == 200 ? nil : try answer.problem.code
+    }
+
+    @Test(arguments: [
+        Paths.events, Paths.forwards, Paths.history(of: "anna"), Paths.wallet("gems", of: "anna"),
+    ])
+    func `all lists are asked for in pieces alike`(path: String) async throws {
+        try await TestServer.run { server in
+            let answered = try await Self.code("limit=1&after=", of: path, on: server)
+            #expect(answered == nil)
+            for limit in ["0", "-1", "x", "1001", "99999999999999999999"] {
+                let code = try await Self.code("limit=\(limit)", of: path, on: server)
+                #expect(code == .limitOutOfRange, "\(limit)")
+            }
+            for cursor in ["-1", "x", "%2B1", "99999999999999999999"] {
+                let code = try await Self.code("after=\(cursor)", of: path, on: server)
+                #expect(code == .cursorUnknown, "\(cursor)")
+            }
+        }
+    }
+
     @Test func `an unknown path and a wrong method are problems too`() async throws {
         try await TestServer.run { server in
             let unknown = try await server.send(.get, "/v2/everything")

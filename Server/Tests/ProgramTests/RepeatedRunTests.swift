@@ -4,28 +4,6 @@ import Testing
 /// Two processes with one seed. Swift hashes otherwise in each process, so that an order taken from
 /// a set or a dictionary shows here, and nowhere else.
 @Suite struct RepeatedRunTests {
-    /// The program, built beside the tests.
-    private static func program() throws -> String {
-        let folders = [
-            URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent(),
-            URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-                .appendingPathComponent("../../.build/debug"),
-        ]
-        let paths = folders.map { $0.appendingPathComponent("perennial").standardized.path }
-        return try #require(
-            paths.first { FileManager.default.isExecutableFile(atPath: $0) },
-            "the program perennial is not built: swift build")
-    }
-
-    /// What a script writes, `$perennial` being the program, in a folder of its own.
-    private static func output(of script: String) async throws -> String {
-        let program = try program()
-        return try await TemporaryFolder.with { folder in
-            try await Shell.output(
-                of: "set -euo pipefail; cd '\(folder)'; perennial='\(program)'\n\(script)")
-        }
-    }
-
     /// Books, and every signed document, of random customers.
     private static let population = """
         "$perennial" simulate --population 1010 --months 1 --seed 7 --deterministic --data . \\
@@ -39,9 +17,8 @@ import Testing
     @Test func `a population's books and signed documents are the same bytes in two processes`()
         async throws
     {
-        let (one, other) = (
-            try await Self.output(of: Self.population), try await Self.output(of: Self.population)
-        )
+        let one = try await BuiltProgram.output(of: Self.population)
+        let other = try await BuiltProgram.output(of: Self.population)
         #expect(one == other)
         let lines = one.split(separator: "\n").map(String.init)
         #expect(lines.count == 6 && lines[0].contains(#""accounts":1010"#))
@@ -92,9 +69,8 @@ import Testing
     @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: TourTests.curl)))
     func `books, log, receipts and every document are the same bytes over HTTP, too`() async throws
     {
-        let (one, other) = (
-            try await Self.output(of: Self.visit), try await Self.output(of: Self.visit)
-        )
+        let one = try await BuiltProgram.output(of: Self.visit)
+        let other = try await BuiltProgram.output(of: Self.visit)
         #expect(one.contains(#""state":"#) && one.utf8.count > 500_000)
         let differing = zip(one.split(separator: "\n"), other.split(separator: "\n"))
             .first { $0 != $1 }

@@ -136,6 +136,31 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
+    func `whose purchase somebody had a share in is forgotten after them, and stands nowhere`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore { store in
+            try await fill(store)
+            try await store.transaction { tx in
+                try tx.share(purchase, with: "ben", in: app, at: now)
+                for (person, name): (CustomerID, CustomerID) in [
+                    ("ben", "erased_1"), ("anna", "erased_2"),
+                ] {
+                    try tx.erase(
+                        StoredCustomer(customer: person, ids: [person]), names: [person: name],
+                        hashes: [[UInt8](repeating: name == "erased_1" ? 1 : 2, count: 32)],
+                        in: app, at: now)
+                }
+            }
+            let log = try await events(store)
+            let names = log.flatMap { [$0.entry.customer, $0.entry.other] }.compactMap(\.self)
+            #expect(Set(names) == ["erased_1", "erased_2"])
+            #expect(log.contains { $0.entry.change.kind == .shared })
+            #expect(try await store.reading { try $0.logDifferences() }.count == 0)
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
     func `of whoever is forgotten no consent is left, and what the store asked stays`(
         driver: Driver
     ) async throws {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Logging
+import Simulator
 
 /// How a command ends where it cannot do what was asked: a message that says what to do, and exit
 /// code 1.
@@ -8,6 +9,9 @@ enum Outcome {
     static func reported(_ body: () async throws -> Void) async throws {
         do { try await body() } catch let failure as StartFailure {
             toStandardError("error: \(failure)")
+            throw ExitCode(1)
+        } catch let problem as StoreProblem {
+            toStandardError("error: \(problem.message)\n  \(problem.remedy)")
             throw ExitCode(1)
         } catch let failure as ConfigurationFailure {
             for complaint in failure.complaints {

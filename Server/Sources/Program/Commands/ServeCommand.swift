@@ -72,7 +72,8 @@ struct ServeCommand: AsyncParsableCommand {
                 metadata: ["host": "\(settings.host)", "port": .stringConvertible(port)])
         }
         var services: [any Service] = [
-            Listening(app: app, port: settings.port, flag: "--port"),
+            Listening(
+                app: app, host: settings.host, port: settings.port, flag: "--port"),
             MonthsAhead(engine: assembly.engine, logger: logger),
             Reconciler(engine: assembly.engine, logger: logger),
             Teller(engine: assembly.engine, logger: logger),
@@ -109,7 +110,8 @@ enum ServeRules {
         for app in assembly.apps where try await !assembly.engine.hasKeys(app.id) {
             throw StartFailure(
                 "App \(app.id) has no key: nobody could ask anything.",
-                remedy: "Run `perennial keys create --app \(app.id) --kind app`.")
+                remedy: "Run `perennial keys create --app \(app.id) --kind app`, with the same "
+                    + "--config and --database.")
         }
     }
 }

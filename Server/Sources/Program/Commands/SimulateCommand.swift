@@ -40,7 +40,7 @@ struct SimulateCommand: AsyncParsableCommand {
             var settings = SimulatorSettings(
                 seed: seed, now: try beginning(), shop: try products(), bundleID: bundleID,
                 appAppleID: appAppleID)
-            settings.notificationURL = notificationURL
+            settings.notificationURL = try address(notificationURL)
             settings.isDeterministic = deterministic
             if let world { settings = try WorldFile(path: world).settings(over: settings) }
             let authority = try authority(of: settings)
@@ -75,6 +75,16 @@ struct SimulateCommand: AsyncParsableCommand {
         settings.isDeterministic
             ? try SigningAuthority(seed: settings.seed, ocspURL: ocspURL)
             : try DevShop(folder: data).authority(ocspURL: ocspURL)
+    }
+
+    private func address(_ url: String?) throws(StartFailure) -> String? {
+        guard let url else { return nil }
+        guard SimulatorSettings.isAddress(url) else {
+            throw StartFailure(
+                "“\(url)” is no address that notifications could be posted to.",
+                remedy: "Write it as http://127.0.0.1:8080/apple/notifications.")
+        }
+        return url
     }
 
     private func beginning() throws(StartFailure) -> AppStoreDate {

@@ -25,7 +25,7 @@ extension DevShop {
     /// The same with their files, which are written where they are missing.
     func content() throws -> ContentSettings {
         let home = folder.appending(path: "bulletins")
-        try FileManager.default.createDirectory(at: home, withIntermediateDirectories: true)
+        try Self.make(home)
         var content = Self.bulletins
         content.place = .folder(home.path)
         for item in content.items {

@@ -65,6 +65,18 @@ struct DevShop {
         }.mapValues { Set($0) }
     }
 
+    /// Makes a folder that can be written to, where there is none.
+    static func make(_ folder: URL) throws(StartFailure) {
+        let files = FileManager.default
+        let isThere: Void? = try? files.createDirectory(
+            at: folder, withIntermediateDirectories: true)
+        guard isThere != nil, files.isWritableFile(atPath: folder.path) else {
+            throw StartFailure(
+                "The folder \(folder.path) cannot be written to.",
+                remedy: "Name another with --data.")
+        }
+    }
+
     /// Forgets the database and how far time had come, and nothing else.
     func forget() throws {
         let names = ["dev.sqlite", "dev.sqlite-wal", "dev.sqlite-shm", "simulator-world"]
@@ -76,7 +88,7 @@ struct DevShop {
     /// The root of earlier runs, or a new one. An authority whose certificates name an OCSP
     /// responder is kept beside the one whose do not.
     func authority(ocspURL: String? = nil) throws -> SigningAuthority {
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        try Self.make(folder)
         let file = file(ocspURL == nil ? "simulator-authority" : "simulator-authority-ocsp")
         if let stored = FileManager.default.contents(atPath: file.path) {
             let authority = try SigningAuthority(stored: Array(stored))

@@ -3,18 +3,41 @@ import Hummingbird
 import NIOCore
 import ServiceLifecycle
 
-/// A web application that says clearly when its port is taken.
+/// A web application that says clearly why it cannot listen.
 struct Listening<App: ApplicationProtocol>: Service {
     var app: App
+    var host: String
     var port: Int
-    /// The flag that chooses another.
+    /// The flag that chooses another port.
     var flag: String
 
     func run() async throws {
-        do { try await app.run() } catch let error as IOError where error.errnoCode == EADDRINUSE {
-            throw StartFailure(
+        do { try await app.run() } catch let error as IOError {
+            throw failure(errno: error.errnoCode) ?? error
+        } catch is SocketAddressError {
+            throw addressUnknown
+        } catch is SocketAddressError.UnknownHost { throw addressUnknown }
+    }
+
+    private func failure(errno: CInt) -> StartFailure? {
+        switch errno {
+        case EADDRINUSE:
+            StartFailure(
                 "Port \(port) is in use.",
                 remedy: "Stop the other program, or choose another port with \(flag).")
+        case EACCES:
+            StartFailure(
+                "Port \(port) is for the machine's administrator.",
+                remedy: "Choose one above 1023 with \(flag), and put a proxy in front of it.")
+        case EADDRNOTAVAIL: addressUnknown
+        default: nil
         }
+    }
+
+    private var addressUnknown: StartFailure {
+        StartFailure(
+            "\(host) is no address of this machine.",
+            remedy: "Listen at 127.0.0.1 behind a proxy, or at 0.0.0.0 for all of its addresses: "
+                + "--host.")
     }
 }

@@ -38,7 +38,7 @@ struct LocalParts: Sendable {
                         .application(
                             host: settings.host, port: settings.port
                         ) { portSink.yield($0) },
-                    port: settings.port, flag: "--port"),
+                    host: settings.host, port: settings.port, flag: "--port"),
                 SimulatorInTurn(parts: self, ports: ports) { storeSink.yield($0) }, reconciler,
                 teller, forwarder,
             ], stopsOnSignals: stopsOnSignals, logger: settings.logger)

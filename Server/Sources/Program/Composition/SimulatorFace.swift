@@ -18,7 +18,9 @@ struct SimulatorFace: Service {
             configuration: ApplicationConfiguration(address: .hostname(host, port: port)),
             onServerRunning: { await onListening($0.localAddress?.port ?? port) }, logger: logger)
         try await withThrowingTaskGroup { tasks in
-            tasks.addTask { try await Listening(app: app, port: port, flag: flag).run() }
+            tasks.addTask {
+                try await Listening(app: app, host: host, port: port, flag: flag).run()
+            }
             tasks.addTask { await cancelWhenGracefulShutdown { await simulator.runClock() } }
             // Not waitForAll, which would wait for the clock although nobody can listen.
             while try await tasks.next() != nil {}

@@ -38,10 +38,10 @@ package enum FullShop {
                 group(
                     "30000003", "Family",
                     [
-                        ("family.large", "19.99", "P1M", 1, intro: nil),
-                        ("family.monthly", "12.99", "P1M", 2, intro: nil),
-                        ("family.yearly", "119.99", "P1Y", 2, intro: nil),
-                        ("family.alone", "6.99", "P1M", 3, intro: nil),
+                        ("family.alone", "24.99", "P1M", 1, intro: nil),
+                        ("family.large", "19.99", "P1M", 2, intro: nil),
+                        ("family.monthly", "12.99", "P1M", 3, intro: nil),
+                        ("family.yearly", "119.99", "P1Y", 3, intro: nil),
                     ], shared: ["family.large", "family.monthly", "family.yearly"]),
                 group(
                     "30000004", "Years", [("years.promised", "99.99", "P1Y", 1, intro: nil)],

@@ -14,7 +14,7 @@ extension SimulatorSettings {
 
     mutating func readLegacy(_ body: RequestBody) throws(StoreProblem) {
         sharedSecret = try body.string("shared_secret") ?? sharedSecret
-        if let url = try body.string("v1_notification_url") { v1NotificationURL = url }
+        if let url = try body.address("v1_notification_url") { v1NotificationURL = url }
         if body.isNull("v1_notification_url") { v1NotificationURL = nil }
         if let word = try body.string("v1_era") {
             guard let era = V1Era(rawValue: word) else {

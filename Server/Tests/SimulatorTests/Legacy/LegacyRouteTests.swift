@@ -98,7 +98,7 @@ import Testing
                 "/_sim/reset",
                 #"""
                 {"shared_secret":"geheim","receipt_digest":"sha1","v1_era":"2018",
-                 "v1_notification_url":"box","notification_url":null}
+                 "v1_notification_url":"http://box","notification_url":null}
                 """#)
             _ = try await client.json("/_sim/devices", #"{"account":"anna"}"#)
             _ = try await client.json(

@@ -1,0 +1,26 @@
+import Foundation
+import Testing
+
+/// The program itself, built beside the tests, in a process of its own.
+enum BuiltProgram {
+    static func path() throws -> String {
+        let folders = [
+            URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent(),
+            URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+                .appendingPathComponent("../../.build/debug"),
+        ]
+        let paths = folders.map { $0.appendingPathComponent("perennial").standardized.path }
+        return try #require(
+            paths.first { FileManager.default.isExecutableFile(atPath: $0) },
+            "the program perennial is not built: swift build")
+    }
+
+    /// What a script writes, `$perennial` being the program, in a folder of its own.
+    static func output(of script: String) async throws -> String {
+        let program = try path()
+        return try await TemporaryFolder.with { folder in
+            try await Shell.output(
+                of: "set -euo pipefail; cd '\(folder)'; perennial='\(program)'\n\(script)")
+        }
+    }
+}

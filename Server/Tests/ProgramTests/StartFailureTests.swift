@@ -1,0 +1,38 @@
+import Testing
+
+/// A start that cannot be: one sentence that says what is wrong, one that says what to do, and exit
+/// code 1.
+@Suite struct StartFailureTests {
+    struct Row: Sendable, CustomTestStringConvertible {
+        var command: String
+        var says: String
+        var testDescription: String { command }
+    }
+
+    private static let simulate = #""$perennial" simulate --port 0 --data ."#
+
+    @Test(arguments: [
+        Row(command: "--host 192.0.2.1", says: "192.0.2.1 is no address of this machine."),
+        Row(command: "--host no.such.invalid", says: "no.such.invalid is no address of this"),
+        Row(command: "--population 0", says: "The population is 0."),
+        Row(command: "--population 5 --months 0", says: "The months are 0."),
+        Row(command: "--data /proc/here", says: "The folder /proc/here cannot be written to."),
+        Row(command: "--notification-url localhost:8080", says: "“localhost:8080” is no address"),
+        Row(command: "--now yesterday", says: "“yesterday” is no time."),
+    ])
+    func `a simulator that cannot start says why, and what to do`(row: Row) async throws {
+        let said = try await BuiltProgram.output(
+            of: "\(Self.simulate) \(row.command) 2>&1 || echo \"exit code $?\"")
+        let lines = said.split(separator: "\n")
+        #expect(lines.first?.hasPrefix("error: \(row.says)") == true, "\(said)")
+        #expect(lines.count == 3 && lines[1].hasPrefix("  "), "\(said)")
+        #expect(lines.last == "exit code 1")
+    }
+
+    @Test func `development in a folder that cannot be written to says so`() async throws {
+        let said = try await BuiltProgram.output(
+            of: #""$perennial" dev --port 0 --simulator-port 0 --data /proc/x 2>&1 || true"#)
+        #expect(said.hasPrefix("error: The folder /proc/x"), "\(said)")
+        #expect(said.contains("--data"))
+    }
+}
