@@ -1,4 +1,4 @@
-/// A table as a copy sees it: in the order of its key.
+/// A table as a copy sees it: in the order of its key, which begins with the app.
 struct CopiedTable: Hashable, Sendable {
     var name: String
     var key: [String]
@@ -112,23 +112,32 @@ struct CopiedTable: Hashable, Sendable {
             ]),
     ]
 
-    /// Rows behind a key, as many as fit a batch; without one, the first.
-    fileprivate func select(isFirst: Bool, limit: Int) -> String {
-        let list = key.joined(separator: ", ")
-        let start = isFirst ? "" : "WHERE (\(list)) > (\(Self.parameters(key.count))) "
-        return "SELECT \(columns.joined(separator: ", ")) FROM \(name) \(start)"
-            + "ORDER BY \(list) LIMIT \(limit)"
+    /// The first app, or the one behind another.
+    func selectApp(isFirst: Bool) -> String {
+        "SELECT app FROM \(name) \(isFirst ? "" : "WHERE app > $1 ")ORDER BY app LIMIT 1"
+    }
+
+    /// An app's rows behind a key, as many as fit a batch; without one, its first.
+    ///
+    /// The app is named, and no part of what is compared: else PostgreSQL, where the table is made
+    /// of others, would read all that is left and sort it for each batch.
+    func select(isFirst: Bool, limit: Int) -> String {
+        let rest = key.dropFirst().joined(separator: ", ")
+        let start = isFirst ? "" : " AND (\(rest)) > (\(Self.parameters(2...key.count)))"
+        let order = rest.isEmpty ? "" : " ORDER BY \(rest)"
+        return "SELECT \(columns.joined(separator: ", ")) FROM \(name) WHERE app = $1"
+            + "\(start)\(order) LIMIT \(limit)"
     }
 
     /// A repeat changes nothing.
     fileprivate var insert: String {
         "INSERT INTO \(name) (\(columns.joined(separator: ", "))) "
-            + "VALUES (\(Self.parameters(columns.count))) "
+            + "VALUES (\(Self.parameters(1...columns.count))) "
             + "ON CONFLICT (\(key.joined(separator: ", "))) DO NOTHING"
     }
 
-    private static func parameters(_ count: Int) -> String {
-        (1...count).map { "$\($0)" }.joined(separator: ", ")
+    private static func parameters(_ numbers: ClosedRange<Int>) -> String {
+        numbers.map { "$\($0)" }.joined(separator: ", ")
     }
 }
 
@@ -160,8 +169,12 @@ extension Store {
         try await setCopying(true)
         for table in CopiedTable.all {
             var rows = 0
+            var months: Set<Month> = []
             try await other.eachBatch(of: table) { batch in
                 let values = batch.map(\.values)
+                if table.name == "documents" {
+                    try await prepareMonths(ofSigned: batch.map { try $0.integer(1) }, but: &months)
+                }
                 _ = try await database.write { try $0.runEach(table.insert, values) }
                 rows += batch.count
                 progress(CopyProgress(table: table.name, rows: rows, isComparing: false))
@@ -189,7 +202,7 @@ extension Store {
     private func requireEmpty() async throws {
         for table in CopiedTable.all {
             let rows = try await database.read {
-                try $0.rows(table.select(isFirst: true, limit: 1), [])
+                try $0.rows(table.selectApp(isFirst: true), [])
             }
             guard rows.isEmpty else {
                 throw StorageFailure(
@@ -235,9 +248,17 @@ extension Store {
 
     private func rows(of table: CopiedTable, after last: Row?) async throws -> [Row] {
         try await database.read { connection in
-            try connection.rows(
-                table.select(isFirst: last == nil, limit: Self.copyBatch),
-                last.map { Array($0.values.prefix(table.key.count)) } ?? [])
+            if let last, table.key.count > 1 {
+                let rest = try connection.rows(
+                    table.select(isFirst: false, limit: Self.copyBatch),
+                    Array(last.values.prefix(table.key.count)))
+                guard rest.isEmpty else { return rest }
+            }
+            let next = try connection.rows(
+                table.selectApp(isFirst: last == nil), last.map { [$0.values[0]] } ?? [])
+            guard let app = next.first else { return [] }
+            return try connection.rows(
+                table.select(isFirst: true, limit: Self.copyBatch), [app.values[0]])
         }
     }
 }

@@ -60,6 +60,27 @@ extension Store {
         }
     }
 
+    /// Months for which a copy makes tables: fifty years.
+    private static let copiedMonthsMax = 600
+    /// What is signed in no century of the App Store's lies in the table of all other months.
+    private static let copiedCenturies: ClosedRange<Int64> = 946_684_800_000...7_258_118_399_999
+
+    /// Makes the tables for documents that are about to be copied, by when they were signed.
+    ///
+    /// - Parameter present: the months that are there; the new ones are added.
+    func prepareMonths(
+        ofSigned moments: [Int64], but present: inout Set<Month>
+    ) async throws {
+        guard database.dialect == .postgres else { return }
+        let months = Set(
+            moments.filter(Self.copiedCenturies.contains)
+                .map { Month(containing: Instant(milliseconds: $0)) })
+        for month in months.subtracting(present).prefix(Self.copiedMonthsMax - present.count) {
+            try await database.write { try Self.prepare(month, $0) }
+            present.insert(month)
+        }
+    }
+
     private static func prepare(
         _ month: Month, _ connection: any Connection
     ) throws(StorageFailure) {

@@ -9,7 +9,17 @@ import Testing
         var testDescription: String { command }
     }
 
-    private static let simulate = #""$perennial" simulate --port 0 --data ."#
+    /// What the program says and how it ends; it is ended where it runs on, as it must not.
+    private static func said(by command: String) async throws -> [Substring] {
+        try await BuiltProgram.output(
+            of: """
+                "$perennial" \(command) 2>&1 & program=$!
+                (sleep 60; kill $program) >/dev/null 2>&1 & guard=$!
+                wait $program || echo "exit code $?"
+                kill $guard
+                """
+        ).split(separator: "\n")
+    }
 
     @Test(arguments: [
         Row(command: "--host 192.0.2.1", says: "192.0.2.1 is no address of this machine."),
@@ -21,18 +31,15 @@ import Testing
         Row(command: "--now yesterday", says: "“yesterday” is no time."),
     ])
     func `a simulator that cannot start says why, and what to do`(row: Row) async throws {
-        let said = try await BuiltProgram.output(
-            of: "\(Self.simulate) \(row.command) 2>&1 || echo \"exit code $?\"")
-        let lines = said.split(separator: "\n")
-        #expect(lines.first?.hasPrefix("error: \(row.says)") == true, "\(said)")
-        #expect(lines.count == 3 && lines[1].hasPrefix("  "), "\(said)")
+        let lines = try await Self.said(by: "simulate --port 0 --data . \(row.command)")
+        #expect(lines.first?.hasPrefix("error: \(row.says)") == true, "\(lines)")
+        #expect(lines.count == 3 && lines[1].hasPrefix("  "), "\(lines)")
         #expect(lines.last == "exit code 1")
     }
 
     @Test func `development in a folder that cannot be written to says so`() async throws {
-        let said = try await BuiltProgram.output(
-            of: #""$perennial" dev --port 0 --simulator-port 0 --data /proc/x 2>&1 || true"#)
-        #expect(said.hasPrefix("error: The folder /proc/x"), "\(said)")
-        #expect(said.contains("--data"))
+        let lines = try await Self.said(by: "dev --port 0 --simulator-port 0 --data /proc/x")
+        #expect(lines.first?.hasPrefix("error: The folder /proc/x") == true, "\(lines)")
+        #expect(lines.last == "exit code 1")
     }
 }

@@ -75,7 +75,7 @@ import Testing
 
 extension Store {
     /// The tables that hold documents.
-    fileprivate func tables() async throws -> [String] {
+    func tables() async throws -> [String] {
         let rows = try await database.read {
             try $0.rows(
                 "SELECT DISTINCT CAST(tableoid AS regclass)::TEXT FROM documents ORDER BY 1", [])
