@@ -42,7 +42,7 @@ extension Engine {
     package func tellTurns() async throws(EngineFailure) -> Int {
         var count = 0
         var failure: EngineFailure?
-        for (_, settings) in apps.sorted(by: { $0.key < $1.key }) {
+        for settings in apps.values.sorted(by: { $0.id < $1.id }) {
             do { count += try await tellTurns(of: settings) } catch { failure = failure ?? error }
         }
         if count == 0, let failure { throw failure }

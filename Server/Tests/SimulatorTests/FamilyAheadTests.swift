@@ -43,6 +43,17 @@ import Testing
         #expect(try await bensIsOpen(stage) == [false])
     }
 
+    @Test func `who leaves when the period to come was given back loses the present one`()
+        async throws
+    {
+        let stage = try await household()
+        let id = try await stage.truth().originalTransactionID
+        try await stage.simulator.change(id, .refund())
+        #expect(try await bensIsOpen(stage) == [true])
+        try await stage.simulator.changeFamily("cats", .leave, account: "ben", in: .production)
+        #expect(try await bensIsOpen(stage) == [false])
+    }
+
     @Test func `what is not shared ends sharing when it begins, not when it is charged`()
         async throws
     {

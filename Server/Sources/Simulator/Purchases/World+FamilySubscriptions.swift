@@ -23,7 +23,9 @@ extension World {
             notices.append(resume(&chain, source, from: present, at: now))
         } else if isGiven {
             notices += keepUp(&chain, source, at: now)
-        } else if !own.isOver {
+        } else if own.isOver {
+            notices += revokeLost(&chain, with: source, at: now)
+        } else {
             notices += end(&chain, source, at: now)
         }
         keep(chain)
@@ -120,23 +122,24 @@ extension World {
         }
         chain.phase = .revoked
         chain.renews = false
+        let notices = revokeLost(&chain, with: source, at: now)
         let last = chain.transactions.count - 1
-        let lost = chain.transactions.indices.filter { index in
-            index == last || isLost(chain.transactions[index], of: source, at: now)
-        }
-        for index in lost { chain.transactions[index].revocation = familyRevocation(at: now) }
-        return lost.map { index in
-            notice(.revoke, of: chain, transaction: chain.transactions[index], at: now)
-        }
+        guard chain.transactions[last].revocation == nil else { return notices }
+        chain.transactions[last].revocation = familyRevocation(at: now)
+        return notices + [notice(.revoke, of: chain, at: now)]
     }
 
-    /// Whether a member's period, which the next may be paid ahead of, is theirs no longer.
-    private func isLost(
-        _ own: StoreTransaction, of source: Subscription, at now: AppStoreDate
-    ) -> Bool {
-        let paid = source.transactions.last { $0.id == own.sharedFrom }
-        guard own.covers(now), let paid else { return false }
-        return !mayHave(own.account, paid)
+    /// The period in force, which the next may be paid ahead of, where it is theirs no longer.
+    private mutating func revokeLost(
+        _ chain: inout Subscription, with source: Subscription, at now: AppStoreDate
+    ) -> [Notice] {
+        guard let index = chain.transactions.lastIndex(where: { $0.covers(now) }),
+            let paid = source.transactions.last(where: {
+                $0.id == chain.transactions[index].sharedFrom
+            }), !mayHave(chain.account, paid)
+        else { return [] }
+        chain.transactions[index].revocation = familyRevocation(at: now)
+        return [notice(.revoke, of: chain, transaction: chain.transactions[index], at: now)]
     }
 
     /// What was refunded of earlier periods, replaced by an upgrade or moved in time.
