@@ -78,7 +78,9 @@ extension AppStoreFailure: CustomStringConvertible {
         switch self {
         case .unknownThere: "The App Store does not know this id."
         case .unauthorized(let reason): reason
-        case .tooMany(let until): "No call before \(until.milliseconds) ms since 1970."
+        case .tooMany(let until):
+            "The calls that Apple, or our own pace, allows are used up until "
+                + "\(until.milliseconds) ms since 1970."
         case .unavailable(let reason): "The App Store is not to be had: \(reason)."
         case .refused(let code, let message): "The App Store refuses with \(code): \(message)"
         case .unreadable(let what): "This is no answer of the App Store Server API: \(what)."

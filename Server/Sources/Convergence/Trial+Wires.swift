@@ -165,7 +165,7 @@ extension EngineFailure {
             .unknownCurrency, .walletHasTooLittle, .keyOfAnotherRequest, .unknownPurchase,
             .unknownTransfer, .transferSuperseded, .unknownEntitlement, .unknownGrant,
             .grantWithoutTime, .noProof, .noOffersKey, .unknownOffer, .offerNotForThem,
-            .unknownContent, .contentNotOpen, .unknownCursor:
+            .offerForUnknownTransaction, .unknownContent, .contentNotOpen, .unknownCursor:
             true
         case .cannotTellNow, .notForwarded, .busy, .storage: false
         }

@@ -21,6 +21,10 @@ extension Engine {
         }
     }
 
+    /// Whether lost notifications could not be asked for when that was last tried: then what is due
+    /// is asked first, so that one endpoint which does not answer stops no other.
+    package var isCatchingUpFailing: Bool { catchUpPauses.areAny }
+
     /// Asks the App Store for the notifications that did not reach us, where that is due, and keeps
     /// them. Returns how many were new. Harmless to repeat, and for several servers at once.
     @discardableResult
@@ -37,6 +41,8 @@ extension Engine {
     ) async throws(EngineFailure) -> Int {
         guard let client = asking.appStore(app) else { return 0 }
         let now = now()
+        let pause = CatchUpPauses.Key(app: app, environment: environment)
+        guard catchUpPauses.isOver(pause, at: now) else { return 0 }
         let dialect = store.database.dialect
         let worker = asking.worker
         let claim = try await transaction { tx in
@@ -53,13 +59,17 @@ extension Engine {
                 try tx.storeAnswered(app, in: environment, at: now)
                 try tx.endCatchUp(of: app, in: environment, upTo: now)
             }
+            catchUpPauses.end(pause)
             return count
         } catch let failure as AppStoreFailure {
             logger.warning(
                 "The App Store did not say which notifications were lost.",
                 metadata: ["app": "\(app)", "reason": "\(failure)"])
+            catchUpPauses.begin(pause, at: now, until: failure.namedMoment)
             try await transaction { tx in
-                try tx.noteFailure(of: app, in: environment, at: now)
+                if failure.concernsAllQuestions {
+                    try tx.noteFailure(of: app, in: environment, at: now)
+                }
                 try tx.endCatchUp(of: app, in: environment, upTo: nil)
             }
             return 0
@@ -74,12 +84,29 @@ extension Engine {
         var pages = client.notificationPages(
             from: AppStoreDate(from), to: AppStoreDate(now), onlyFailures: true,
             in: environment.storeEnvironment)
-        while let page = try await pages.next() {
+        while let page = try await next(of: &pages) {
             for payload in page.signedPayloads where try await keepLost(payload, of: app) {
                 count += 1
             }
         }
         return count
+    }
+
+    /// Pages that one list waits for, each for so long at most: the store, or our own budget, wants
+    /// some time between two.
+    private static let pageWaitsMax = 3
+    private static let pageWaitMax = Duration.seconds(5)
+
+    private func next(of pages: inout NotificationPages) async throws -> NotificationPage? {
+        for _ in 0..<Self.pageWaitsMax {
+            do throws(AppStoreFailure) { return try await pages.next() } catch {
+                guard case .tooMany(let until) = error else { throw error }
+                let wait = Instant(until) - now()
+                guard wait <= Self.pageWaitMax else { throw error }
+                try await Task.sleep(for: max(wait, .zero))
+            }
+        }
+        return try await pages.next()
     }
 
     /// True where it is new. One that is not trusted is told, and left out.
@@ -108,5 +135,20 @@ extension Engine {
                 metadata: ["app": "\(appID)", "reason": "\(error)"])
             return false
         }
+    }
+}
+
+extension AppStoreFailure {
+    /// Whether other questions will fare no better.
+    fileprivate var concernsAllQuestions: Bool {
+        switch self {
+        case .unauthorized, .unavailable: true
+        case .unknownThere, .tooMany, .refused, .unreadable: false
+        }
+    }
+
+    /// Before then nobody asks again.
+    fileprivate var namedMoment: Instant? {
+        if case .tooMany(let until) = self { Instant(until) } else { nil }
     }
 }

@@ -22,6 +22,8 @@ package struct Engine: Sendable {
     let forwardingStates = ForwardingStates()
     let mint = TokenMint()
     let reminding = Reminding()
+    let catchUpPauses = CatchUpPauses()
+    let askingTurn = AskingTurn()
     let signers: [AppID: OfferSigner]
 
     /// - Parameter verifiers: for each app the one that holds the roots it trusts.

@@ -35,6 +35,8 @@ package enum EngineFailure: Error, Hashable, Sendable {
     /// Nil: an introductory one.
     case unknownOffer(String?, ProductID?)
     case offerNotForThem(OfferAnswer.Why)
+    /// An offer is to be signed for a transaction that is not known as the customer's.
+    case offerForUnknownTransaction(String)
     case unknownCurrency(CurrencyID, known: [CurrencyID])
     case walletHasTooLittle(CurrencyID, balance: Int64)
     /// Not in the configuration; or in it, and without a file.
@@ -91,6 +93,8 @@ extension EngineFailure: CustomStringConvertible {
         case .unknownOffer(let offer, let product):
             "\(product?.rawValue ?? "the product") has no offer \(offer ?? "for new customers")"
         case .offerNotForThem(let why): "the offer is not for this customer: \(why.rawValue)"
+        case .offerForUnknownTransaction(let transaction):
+            "the transaction \(transaction.debugDescription) is not known as this customer's"
         case .noProof(let lack): "the request does not prove its customer: \(lack.rawValue)"
         case .unknownCurrency(let currency, let known):
             "no currency \(currency), there are \(known.map(\.rawValue).joined(separator: ", "))"

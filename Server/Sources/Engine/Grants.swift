@@ -38,7 +38,6 @@ extension Engine {
                 order.entitlement, known: app.entitlements.keys.sorted())
         }
         let now = now()
-        if let until = order.until, until <= now { throw .grantWithoutTime(until) }
         let name = order.grantID
         return try await deciding { tx in
             if let kept = try tx.grant(name, in: appID) {
@@ -48,6 +47,7 @@ extension Engine {
                     && kept.grant.isWhat(order)
                 return isSame ? .success(kept) : .failure(.keyOfAnotherRequest)
             }
+            if let until = order.until, until <= now { return .failure(.grantWithoutTime(until)) }
             let customer = try tx.customer(id, in: appID, at: now).customer
             let kept = KeptGrant(
                 Grant(

@@ -68,7 +68,7 @@ extension Engine {
             .keyOfAnotherRequest, .notForwarded, .busy, .storage, .unknownContent, .contentNotOpen,
             .unknownPurchase, .unknownTransfer, .transferSuperseded, .unknownEntitlement,
             .unknownGrant, .grantWithoutTime, .noProof, .noOffersKey, .unknownOffer,
-            .offerNotForThem, .unknownCursor:
+            .offerNotForThem, .offerForUnknownTransaction, .unknownCursor:
             throw failure
         }
     }

@@ -51,6 +51,13 @@ extension Engine {
     package func offers(
         for id: CustomerID, app appID: AppID, environment: Ledger.Environment
     ) async throws(EngineFailure) -> [OfferAnswer] {
+        try await past(of: id, app: appID, environment: environment).answers
+    }
+
+    /// What a customer may take, and the numbers of what they bought.
+    private func past(
+        of id: CustomerID, app appID: AppID, environment: Ledger.Environment
+    ) async throws(EngineFailure) -> (answers: [OfferAnswer], transactions: Set<String>) {
         let (app, _) = try app(appID)
         try id.requireMeaning()
         let now = now()
@@ -58,20 +65,29 @@ extension Engine {
             let known = try tx.customer(known: id, in: appID)
             let timelines = try tx.timelines(
                 of: known, known?.ids ?? [id], in: app, environment: environment)
-            return app.offers.answers(for: timelines, at: now, rules: app.rules)
+            let transactions = timelines.flatMap { timeline in
+                [timeline.purchase.original] + timeline.periods.map(\.payment.transaction)
+            }
+            return (
+                app.offers.answers(for: timelines, at: now, rules: app.rules),
+                Set(transactions.map(\.rawValue))
+            )
         }
     }
 
     /// Signs an offer for a customer who may take it. Each is signed anew, with a nonce of its own.
     ///
-    /// - Parameter whoeverItIs: also for those who may not, by what we know: a server may know
-    ///   better.
+    /// - Parameter whoeverItIs: also for those who may not, by what we know, and for transactions
+    ///   that we do not know: a server may know better. Anybody can read an app's key, and make up
+    ///   a customer who never bought anything.
     package func sign(
         _ order: OfferOrder, app appID: AppID, environment: Ledger.Environment, whoeverItIs: Bool
     ) async throws(EngineFailure) -> SignedOffer {
         guard let signer = signers[appID] else { throw .noOffersKey }
-        let answers = try await offers(for: order.customer, app: appID, environment: environment)
-            .filter { $0.product == order.product }
+        let past = try await past(of: order.customer, app: appID, environment: environment)
+        let answers = past.answers.filter { $0.product == order.product }
+        let isTheirs = order.transaction.map(past.transactions.contains) ?? true
+        let mayName = isTheirs || whoeverItIs
         let now = now()
         let (date, nonce) = (AppStoreDate(now), UUID().uuidString.lowercased())
         var signed = SignedOffer(
@@ -82,19 +98,20 @@ extension Engine {
             case .promotionalText(let offer):
                 try requireOffer(offer, among: answers, whoeverItIs: whoeverItIs)
                 signed.signature = try signer.promotionalText(
-                    product: product, offer: offer, token: order.accountToken ?? "",
-                    nonce: nonce, at: date)
+                    product: product, offer: offer, token: try order.uuid(), nonce: nonce, at: date)
             case .promotionalToken(let offer):
                 try requireOffer(offer, among: answers, whoeverItIs: whoeverItIs)
+                guard mayName else { throw order.transactionUnknown }
                 signed.signature = try signer.promotionalToken(
                     product: product, offer: offer, transaction: order.transaction, nonce: nonce,
                     at: date)
             case .introductory:
                 let answer = answers.first { $0.kind == .introductory }
                 guard let answer else { throw EngineFailure.unknownOffer(nil, order.product) }
-                guard let transaction = order.transaction else {
+                guard let transaction = order.transaction, !transaction.isEmpty else {
                     throw EngineFailure.unreadable("There is no transaction_id.")
                 }
+                guard mayName || !answer.why.isEligible else { throw order.transactionUnknown }
                 signed.isAllowed = answer.why.isEligible
                 signed.signature = try signer.introductoryToken(
                     product: product, isAllowed: answer.why.isEligible, transaction: transaction,
@@ -112,5 +129,20 @@ extension Engine {
         let answer = answers.first { $0.kind == .promotional && $0.id == offer }
         guard let answer else { throw .unknownOffer(offer, answers.first?.product) }
         guard answer.why.isEligible || whoeverItIs else { throw .offerNotForThem(answer.why) }
+    }
+}
+
+extension OfferOrder {
+    fileprivate var transactionUnknown: EngineFailure {
+        .offerForUnknownTransaction(transaction ?? "")
+    }
+
+    /// The account token, as purchases have it; empty where there is none.
+    fileprivate func uuid() throws(EngineFailure) -> String {
+        guard let accountToken, !accountToken.isEmpty else { return "" }
+        guard UUID(uuidString: accountToken) != nil else {
+            throw .unreadable("The app_account_token is no UUID.")
+        }
+        return accountToken
     }
 }

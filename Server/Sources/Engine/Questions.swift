@@ -181,9 +181,12 @@ extension StoreTransaction {
     func noteFailure(
         of app: AppID, in environment: Ledger.Environment, at now: Instant
     ) throws(StorageFailure) {
-        let failures = try standing(of: app, in: environment).failures + 1
+        let standing = try standing(of: app, in: environment)
+        // What was asked together with a question that failed says no more than that one did.
+        guard standing.pausedUntil <= now else { return }
         try storeFailed(
-            app, in: environment, pausedUntil: now + Engine.storePause(after: failures))
+            app, in: environment,
+            pausedUntil: now + Engine.storePause(after: standing.failures + 1))
     }
 }
 

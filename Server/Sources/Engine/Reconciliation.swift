@@ -2,6 +2,7 @@ import AppStoreClient
 import AppStoreFormats
 import Ledger
 import Storage
+import Synchronization
 
 extension Engine {
     /// Of these a purchase that somebody waits for is asked about once.
@@ -14,9 +15,12 @@ extension Engine {
     /// while. Where the store does not answer everything stays as it is.
     package func reconcileDue(limit: Int) async throws(EngineFailure) -> Int {
         var count = try await reconcileWishes()
-        for app in askableApps where count < limit {
+        let apps = askingTurn.turned(askableApps)
+        // However much is due of some, the others have their share of each batch.
+        let share = max(1, limit / max(1, apps.count))
+        for app in apps where count < limit {
             let taken = ContinuousClock.now
-            let claims = try await claimChecks(of: app, limit: limit - count)
+            let claims = try await claimChecks(of: app, limit: min(share, limit - count))
             try await carryOut(claims, taken: taken)
             count += claims.count
         }
@@ -138,5 +142,20 @@ extension Engine {
                 try await tasks.waitForAll()
             }
         } catch { throw EngineFailure(error) }
+    }
+}
+
+/// Whose turn it is: each batch begins with another app, so that the last ones come, too, where
+/// there are more than a batch holds.
+final class AskingTurn: Sendable {
+    private let batches = Mutex(0)
+
+    func turned(_ apps: [AppID]) -> [AppID] {
+        guard !apps.isEmpty else { return [] }
+        let first = batches.withLock { batches in
+            batches = (batches + 1) % apps.count
+            return batches
+        }
+        return Array(apps[first...] + apps[..<first])
     }
 }

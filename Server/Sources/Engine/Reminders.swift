@@ -25,10 +25,12 @@ extension Engine {
             let isDue = try standing.isSweeping || tx.hasDueTermWatches(of: app.id, dueBy: now)
             return (isDue, false)
         }
-        reminding.begin(app.id)
-        guard isDue else { return 0 }
+        guard isDue else {
+            reminding.begin(app.id)
+            return 0
+        }
         let dialect = store.database.dialect
-        return try await transaction { tx in
+        let count = try await transaction { tx in
             if begins {
                 try tx.beginReminders(by: rules, of: app.id)
                 return 1
@@ -41,6 +43,9 @@ extension Engine {
             for watch in watches { try tx.look(at: watch, in: app, at: now) }
             return swept + watches.count
         }
+        // Not before the rules are written: else nobody would try again.
+        reminding.begin(app.id)
+        return count
     }
 }
 

@@ -68,7 +68,7 @@ extension Refused {
                 remedy: "Send the same request again later.")
         case .unknownPurchase, .unknownTransfer, .transferSuperseded, .unknownEntitlement,
             .unknownGrant, .grantWithoutTime, .noProof, .noOffersKey, .unknownOffer,
-            .offerNotForThem:
+            .offerNotForThem, .offerForUnknownTransaction:
             self = .ofSupport(failure)
         case .storage(let detail):
             self.init(
@@ -141,6 +141,11 @@ extension Refused {
             return Refused(
                 .offerNotForCustomer, "The offer is not for this customer.", detail: why.sentence,
                 remedy: "GET /v1/customers/{id}/offers says which are.")
+        case .offerForUnknownTransaction:
+            return Refused(
+                .offerNotForCustomer, "Whose transaction this is, is not known.", detail: detail,
+                remedy: "Name a transaction that the customer has posted; or let your server sign, "
+                    + "with a secret key.")
         case .noProof(let lack) where lack == .missing:
             return Refused(
                 .customerProofMissing, "The request does not show for whom it speaks.",

@@ -94,9 +94,9 @@ extension Timeline {
 
     /// What is over for good: nothing follows, whatever the store's switch says.
     private func ended(
-        _ period: Period, at end: Instant, _ ending: Renewal.Ending?
+        _ period: Period, at end: Instant, _ ending: Renewal.Ending?, of due: Instant? = nil
     ) -> Access {
-        var access = answer(period, .expired, until: end, .ended(at: end, ending))
+        var access = answer(period, .expired, until: end, .ended(at: due ?? end, ending))
         access.willRenew = false
         return access
     }
@@ -207,9 +207,9 @@ extension Timeline {
         // It is due when the period ends that was paid, also where that was given back.
         let due = period.payment.revocation == nil ? period.openUntil : period.payment.until
         guard let due, now < due + period.retryMax else {
-            return ended(period, at: since, .billing)
+            return ended(period, at: since, .billing, of: due)
         }
-        return answer(period, .retry, until: since, .retrying(since: since))
+        return answer(period, .retry, until: since, .retrying(due: due))
     }
 
     /// Nothing was heard since the end. Missing news takes nothing away at once: it is held open

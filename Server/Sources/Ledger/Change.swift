@@ -23,6 +23,8 @@ package struct Change: Hashable, Sendable {
     package var why: Why?
     /// What was given by hand; it is about no purchase then.
     package var grant: Grant?
+    /// Where it was given by hand.
+    package var grantEnvironment: Environment?
     /// What will be over soon; for ``Kind/termEnding`` only.
     package var ending: TermEnding?
     /// What went into a wallet or out of it.

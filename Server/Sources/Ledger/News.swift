@@ -83,16 +83,29 @@ struct News {
             return payment.ownership == .familyShared ? .familyShared : .purchased
         }
         let previous = after.periods[..<index].last { !$0.isVoid }
+        if payment.ownership == .familyShared { return shared(period, after: previous) }
         if payment.isRenewal || previous?.payment.until == period.from {
             return previous.map { renewal(period, after: $0) } ?? .renewed
         }
-        if payment.ownership == .familyShared { return .familyShared }
         guard let previous else {
             let isFirst = payment.transaction == after.purchase.original
             return payment.terms == .trial ? .trialStarted : isFirst ? .purchased : .resubscribed
         }
         guard previous.isReplaced || previous.payment.isUpgraded else { return .resubscribed }
         return previous.product == period.product ? .renewed : .upgraded
+    }
+
+    /// Sharing begins, begins again, or goes on, whatever the buyer's payment was.
+    private func shared(
+        _ period: Timeline.Period, after previous: Timeline.Period?
+    ) -> Change.Kind {
+        guard let previous else { return .familyShared }
+        if previous.isReplaced || previous.payment.isUpgraded {
+            return previous.product == period.product ? .renewed : .upgraded
+        }
+        guard previous.payment.revocation == nil else { return .familyShared }
+        let goesOn = period.payment.isRenewal || previous.payment.until == period.from
+        return goesOn ? renewal(period, after: previous) : .familyShared
     }
 
     private func renewal(

@@ -108,10 +108,31 @@ extension OfferCatalogue {
     package func answers(
         for timelines: [Timeline], at now: Instant, rules: AccessRules
     ) -> [OfferAnswer] {
-        products.sorted { $0.key < $1.key }.flatMap { id, product in
-            let past = Past(timelines, in: product.group, of: self, at: now, rules: rules)
+        let names = groupNames(in: timelines.flatMap { $0.periods.map(\.payment) })
+        return products.sorted { $0.key < $1.key }.flatMap { id, product in
+            let past = Past(timelines, at: now, rules: rules) { payment in
+                group(of: payment, names) == product.group
+            }
             return past.answers(for: id, product)
         }
+    }
+
+    /// Our names of groups by the store's, which are others where the file was never synced: Xcode
+    /// makes up its own.
+    private func groupNames(in payments: [Payment]) -> [String: String] {
+        var names: [String: String] = [:]
+        for payment in payments {
+            guard let theirs = payment.group, let ours = products[payment.product]?.group else {
+                continue
+            }
+            names[theirs] = ours
+        }
+        return names
+    }
+
+    /// By the product where it is listed; else by what the store says.
+    private func group(of payment: Payment, _ names: [String: String]) -> String? {
+        products[payment.product]?.group ?? payment.group.map { names[$0] ?? $0 }
     }
 
     /// What a customer had in one group.
@@ -121,8 +142,8 @@ extension OfferCatalogue {
         var codes: Set<String>
 
         init(
-            _ timelines: [Timeline], in group: String, of catalogue: OfferCatalogue,
-            at now: Instant, rules: AccessRules
+            _ timelines: [Timeline], at now: Instant, rules: AccessRules,
+            counts: (Payment) -> Bool
         ) {
             var payments: [Payment] = []
             var isOver = true
@@ -130,7 +151,7 @@ extension OfferCatalogue {
                 // What the family shares was sold to somebody else.
                 let theirs = timeline.periods.map(\.payment).filter {
                     $0.kind == .autoRenewable && $0.ownership == .purchased
-                        && ($0.group ?? catalogue.products[$0.product]?.group) == group
+                        && counts($0)
                 }
                 guard !theirs.isEmpty else { continue }
                 payments += theirs

@@ -7,7 +7,9 @@ package enum Reason: Hashable, Sendable {
     case grace(until: Instant)
     case unconfirmed(since: Instant, until: Instant)
     case upgradedToUnknown(until: Instant)
-    case retrying(since: Instant)
+    /// The renewal that was due then.
+    case retrying(due: Instant)
+    /// Where the store could not collect: when the renewal was due.
     case ended(at: Instant, Renewal.Ending?)
     case neverConfirmed(end: Instant, held: Instant)
     /// In thousandths of a percent, where the store says how much.
@@ -37,9 +39,10 @@ package enum Reason: Hashable, Sendable {
         case .upgradedToUnknown(let until):
             "Upgraded to a product that the App Store has not named yet; held open until "
                 + "\(until.minute)."
-        case .retrying(let since):
-            "The App Store could not collect the renewal and goes on trying; shut since "
-                + "\(since.minute)."
+        case .retrying(let due):
+            "The App Store could not collect the renewal of \(due.minute) and goes on trying."
+        case .ended(let due, .billing):
+            "Ended because the App Store could not collect the renewal of \(due.minute)."
         case .ended(let at, let ending): "\(Self.cause(ending)) on \(at.minute)."
         case .neverConfirmed(let end, let held):
             "The period ended on \(end.minute), was held open until \(held.minute), and the App "
@@ -83,10 +86,9 @@ package enum Reason: Hashable, Sendable {
     private static func cause(_ ending: Renewal.Ending?) -> String {
         switch ending {
         case .cancelled: "Cancelled by the customer, and ended"
-        case .billing: "Ended because the App Store could not collect the renewal,"
         case .priceNotAgreed: "Ended because a higher price was not agreed to,"
         case .productUnavailable: "Ended because the product is no longer sold,"
-        case .other: "Ended"
+        case .other, .billing: "Ended"
         case nil: "Ended, as renewal was switched off,"
         }
     }

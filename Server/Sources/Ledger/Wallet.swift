@@ -154,7 +154,9 @@ package struct Wallet: Hashable, Sendable {
         case .refund where rules.refunds == .nothing: break
         case .refund:
             append(movement.at, movement.cause, movement.amount)
-            if rules.refunds == .toZero { giveBack(upTo: -balance) }
+            // What was owed before stays owed.
+            let most = rules.allowsDebt ? -movement.amount : .max
+            if rules.refunds == .toZero { giveBack(upTo: min(-balance, most)) }
         }
     }
 

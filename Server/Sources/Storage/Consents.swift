@@ -91,14 +91,17 @@ extension StoreTransaction {
 
     // MARK: - People
 
-    /// Of two customers who become one both must have agreed, where either has said anything.
+    /// Of two customers who become one both must have agreed, but for one who has bought nothing:
+    /// nothing of theirs could be told.
     func mergeConsents(
         of other: CustomerID, into customer: CustomerID, in app: AppID
     ) throws(StorageFailure) {
         let theirs = try consent(of: other, in: app)
-        if let theirs {
-            var both = try consent(of: customer, in: app) ?? theirs
-            both.isGiven = both.isGiven && theirs.isGiven
+        let ours = try consent(of: customer, in: app)
+        if var both = ours ?? theirs {
+            if ours == nil, try linkCount(of: customer, in: app) > 0 { both.isGiven = false }
+            if theirs == nil, try linkCount(of: other, in: app) > 0 { both.isGiven = false }
+            both.isGiven = both.isGiven && theirs?.isGiven != false
             try put(both, of: customer, in: app)
         }
         for environment in Environment.allCases {

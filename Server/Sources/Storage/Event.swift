@@ -67,9 +67,10 @@ package struct EventEntry: Hashable, Sendable {
 }
 
 extension EventEntry {
-    /// Where the purchase was made, or the wallet is; nil where it is about the customer alone.
+    /// Where the purchase was made, the wallet is, or something was given by hand; nil where it is
+    /// about the customer alone.
     package var environment: Environment? {
-        purchase?.environment ?? change.wallet?.environment
+        purchase?.environment ?? change.wallet?.environment ?? change.grantEnvironment
     }
 }
 

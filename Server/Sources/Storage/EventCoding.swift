@@ -5,8 +5,9 @@ import Ledger
 
 private let layout: Int64 = 1
 /// Of events: the second has also what was given by hand, at its end; the third behind that the
-/// term that will be over; the fourth what went into a wallet or out of it.
-private let entryLayout: Int64 = 4
+/// term that will be over; the fourth what went into a wallet or out of it; the fifth where
+/// something was given by hand.
+private let entryLayout: Int64 = 5
 
 extension EventEntry {
     /// What has no column of its own.
@@ -22,6 +23,7 @@ extension EventEntry {
         writer.write(change.grant) { $0.write($1) }
         writer.write(change.ending) { $0.write($1) }
         writer.write(change.wallet) { $0.write($1) }
+        writer.write(change.grantEnvironment?.rawValue) { $0.write($1) }
         return writer.bytes
     }
 
@@ -54,6 +56,9 @@ extension EventEntry {
         if found > 1 { change.grant = try reader.optionalGrant() }
         if found > 2 { change.ending = try reader.optionalEnding() }
         if found > 3 { change.wallet = try reader.optionalWalletChange() }
+        if found > 4 {
+            change.grantEnvironment = try reader.optionalText().map(Environment.stored)
+        }
     }
 }
 

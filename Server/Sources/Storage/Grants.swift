@@ -92,7 +92,7 @@ extension StoreTransaction {
         by cause: EventEntry.Cause, toldAt: Instant
     ) throws(StorageFailure) {
         var change = Change(kind, at: moment)
-        change.grant = kept.grant
+        (change.grant, change.grantEnvironment) = (kept.grant, kept.environment)
         try append([
             EventEntry(
                 app: app, customer: kept.customer, purchase: nil, change: change, toldAt: toldAt,

@@ -129,8 +129,10 @@ final class GroupCommit: Sendable {
         do {
             return try await database.write { try self.together(works, on: $0) }
         } catch {
-            // Alone there is nobody to be kept apart from.
-            guard works.count > 1 else { return [.failure(error)] }
+            // Alone there is nobody to be kept apart from; and where there is no database, nobody
+            // is spared by waiting for it once more.
+            let isAway = (error as? StorageFailure)?.kind == .unavailable
+            guard works.count > 1, !isAway else { return works.map { _ in .failure(error) } }
         }
         do {
             return try await database.write { connection in

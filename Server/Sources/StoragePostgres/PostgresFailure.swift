@@ -11,7 +11,8 @@ enum PostgresFailure {
         let constraint = field("n", of: answer).map { " (\($0))" } ?? ""
         return StorageFailure(
             "PostgreSQL: \(said)\(constraint)" + (state.map { " [\($0)]" } ?? ""),
-            kind: isLost ? .unavailable : kind(of: state), sqlState: state)
+            // Without a code it is libpq that speaks, of a connection that failed under it.
+            kind: isLost || state == nil ? .unavailable : kind(of: state), sqlState: state)
     }
 
     /// The failure of a connection itself: what libpq says, without an end of line.

@@ -6,7 +6,7 @@ enum Retry: Hashable, Sendable {
     case giveUp
 
     /// Runs of one transaction that others keep coming between.
-    static let conflictRunsMax = 40
+    static let conflictRunsMax = 60
     /// A row that is there already, or not there, may be the work of a transaction that committed a
     /// moment ago: PostgreSQL tells of it as a broken constraint where the statement ran into the
     /// row before the conflict was seen. Run again, the closure reads that row and decides anew.

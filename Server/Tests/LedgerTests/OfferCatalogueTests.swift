@@ -22,6 +22,7 @@ import Testing
         var ownership = Ledger.Ownership.purchased
         var isRefunded = false
         var group: String? = "G"
+        var product: ProductID = "pro.yearly"
     }
 
     private func why(_ bought: [Bought], _ name: String) -> OfferAnswer.Why? {
@@ -29,7 +30,7 @@ import Testing
             let id = TransactionID(rawValue: "\(index)")
             let from = Self.now - .days(one.daysAgo)
             let payment = Payment(
-                transaction: id, product: "pro.yearly", from: from, until: from + .days(30),
+                transaction: id, product: one.product, from: from, until: from + .days(30),
                 terms: one.terms, offer: one.offer, ownership: one.ownership,
                 revocation: one.isRefunded
                     ? Revocation(at: from + .days(1), kind: .refund) : nil, group: one.group)
@@ -49,6 +50,22 @@ import Testing
     private static let running = Bought()
     private static let over = Bought(daysAgo: 40)
 
+    @Test func `groups are told apart by their products where the store names them otherwise`() {
+        let running = Bought(group: "20500123")
+        #expect(why([running], "pro.monthly") == .isSubscribed)
+        #expect(why([running], "promo") == .isOrWasSubscribed)
+        #expect(why([running], "other.monthly") == .neverSubscribed)
+        // What is listed no longer is of the group that its store's name has with others.
+        let unlisted = Bought(daysAgo: 40, group: "20500123", product: "pro.ancient")
+        #expect(why([running, unlisted], "pro.monthly") == .isSubscribed)
+        #expect(why([Self.over, unlisted], "promo") == .isOrWasSubscribed)
+        let trial = Bought(
+            daysAgo: 80, terms: .trial, group: "20500123", product: "pro.ancient")
+        #expect(
+            why([Bought(daysAgo: 40, group: "20500123"), trial], "pro.monthly") == .hadIntroductory)
+        #expect(why([trial], "pro.monthly") == .neverSubscribed)
+    }
+
     @Test func `the introductory offer is for those who had none in the group, and have nothing`() {
         let name = "pro.monthly"
         #expect(why([], name) == .neverSubscribed)
@@ -64,7 +81,8 @@ import Testing
 
     @Test func `what was had in another group does not count`() {
         #expect(why([Bought(terms: .trial)], "other.monthly") == .neverSubscribed)
-        #expect(why([Bought(terms: .trial, group: "H")], "pro.monthly") == .neverSubscribed)
+        let elsewhere = Bought(terms: .trial, group: "H", product: "other.monthly")
+        #expect(why([elsewhere], "pro.monthly") == .neverSubscribed)
         // A receipt names no group: then the product does.
         #expect(why([Bought(group: nil)], "pro.monthly") == .isSubscribed)
     }

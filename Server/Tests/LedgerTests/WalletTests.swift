@@ -123,7 +123,7 @@ import Testing
     }
 
     @Test func `the table of wallets has the rows that it promises`() throws {
-        #expect(try Self.rows().count == 27)
+        #expect(try Self.rows().count == 28)
     }
 
     @Test func `a product credits only what it names, and only what is used up credits`() {

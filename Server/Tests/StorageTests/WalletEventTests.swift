@@ -133,6 +133,29 @@ extension Store {
     }
 
     @Test(arguments: Driver.allCases)
+    func `what a pack does to the refund of another is not said to be about the pack`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore(rules: rules) { store in
+            try await store.hear(document(1), pack(1))
+            try await store.link(1, to: "anna")
+            try await store.spend(30, leaving: 70)
+            try await store.hear(document(2), pack(1, refundedAt: now + .days(1)))
+            let count = try await store.walletEvents().count
+            // Bought before all that, and hers last: now the refund could take all.
+            try await store.hear(document(3), pack(2, at: now - .days(1)))
+            try await store.link(2, to: "anna")
+            let events = try await store.walletEvents().dropFirst(count).map(\.entry).filter {
+                $0.change.wallet?.currency == "gems"
+            }
+            #expect(events.map { $0.change.wallet?.amount } == [100, -30])
+            #expect(events.map(\.change.transaction) == ["2", "1"])
+            #expect(events.map(\.purchase) == [packID(2), nil])
+            try await store.expectWholeLog()
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
     func `documents that come together are told one after the other`(
         driver: Driver
     ) async throws {

@@ -133,7 +133,9 @@ import Testing
                 try await shop.simulator.post("/_sim/subscriptions/anna:pro.monthly/cancel")
                 try await shop.simulator.post("/_sim/clock", ["advance": "P40D"])
             }
-            let signed = try await shop.server.post(
+            // Only a server may speak for a store account that we know nothing of.
+            let server = Wire(base: shop.server.base, bearer: Shop.secretKey)
+            let signed = try await server.post(
                 "/v1/offers/signatures",
                 [
                     "customer_id": "anna", "product_id": "pro.monthly", "kind": "introductory",
@@ -149,6 +151,36 @@ import Testing
             let jws = try #require(CompactJWS(try bought.text("signed_transaction")))
             let payload = try JSON(parsing: try #require(jws.payload))
             #expect((payload["offerType"]?.integer == 1) == isNew)
+        }
+    }
+
+    @Test func `a customer who was made up gets no second trial for somebody's store account`()
+        async throws
+    {
+        try await withShop(on: .sqlite, app: try Self.app()) { shop in
+            let bought = try await Self.subscribe(in: shop)
+            let transaction = try bought.text("transaction_id")
+            func sign(_ customer: JSON, _ id: String) async throws -> Wire.Answer {
+                let order: JSON = [
+                    "customer_id": customer, "product_id": "pro.monthly", "kind": "introductory",
+                    "transaction_id": .string(id),
+                ]
+                return try await shop.server.send(
+                    "POST", "/v1/offers/signatures", body: order.bytes)
+            }
+            for id in [transaction, "704000000000001"] {
+                let refused = try await sign("nobody-yet", id)
+                #expect(refused.status == 409)
+                #expect(try refused.json["code"] == "offer_not_for_customer")
+            }
+            #expect(try await sign("anna", "").status == 400)
+            let own = try await sign("anna", transaction)
+            #expect(try own.json["allows_introductory"] == false)
+            // The one who was subscribed at the full price may still be introduced.
+            try await shop.simulator.post("/_sim/subscriptions/anna:pro.monthly/cancel")
+            try await shop.simulator.post("/_sim/clock", ["advance": "P40D"])
+            let later = try await sign("anna", transaction)
+            #expect(try later.json["allows_introductory"] == true)
         }
     }
 

@@ -41,7 +41,8 @@ actor Reconciler: Service {
         await takeTurn()
         defer { endTurn() }
         do {
-            if asksForLost { try await engine.catchUp() }
+            let isLate = engine.isCatchingUpFailing
+            if asksForLost, !isLate { try await engine.catchUp() }
             for _ in 0..<Self.batchesMax {
                 guard !Task.isCancelled, try await engine.reconcileDue(limit: Self.batch) > 0
                 else { break }
@@ -49,6 +50,7 @@ actor Reconciler: Service {
             for _ in 0..<Self.batchesMax {
                 guard !Task.isCancelled, try await engine.answerQuestions() > 0 else { break }
             }
+            if asksForLost, isLate { try await engine.catchUp() }
             try await engine.lookAtBacklog()
         } catch {
             logger.error("what is due was not asked", metadata: ["error": "\(error)"])

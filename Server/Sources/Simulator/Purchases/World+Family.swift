@@ -57,9 +57,10 @@ extension World {
         return !sharing.isStopped && !sharing.withheld.contains(member)
     }
 
+    /// - Parameter reason: a member's part begins as a purchase does, whatever the buyer's is.
     mutating func copy(
         _ transaction: StoreTransaction, id: String, of original: String, for member: Account.Key,
-        from start: AppStoreDate
+        from start: AppStoreDate, reason: TransactionReason = .purchase
     ) -> StoreTransaction {
         let origin = StoreTransaction.Origin(
             originalID: original, account: member, originallyPurchased: start,
@@ -68,7 +69,7 @@ extension World {
             id: id, origin: Shared(origin), product: transaction.sharedProduct,
             webOrderLineItemID: transaction.webOrderLineItemID.map { _ in newID() },
             purchased: start, expires: transaction.expires, quantity: transaction.quantity,
-            reason: transaction.reason,
+            reason: reason,
             price: settings.has(.familyTransactionsHidePrice) ? 0 : transaction.price,
             offer: transaction.sharedOffer)
         shared.sharedFrom = transaction.id

@@ -51,7 +51,7 @@ extension World {
         _ chain: inout Subscription, _ source: Subscription, from present: StoreTransaction,
         at now: AppStoreDate
     ) -> Notice {
-        append(present, to: &chain, from: now)
+        append(present, to: &chain, from: now, reason: .purchase)
         chain = source.followed(by: chain.account, id: chain.id, transactions: chain.transactions)
         shareRest(of: source, after: present)
         return notice(.subscribed, .resubscribe, of: chain, at: now)
@@ -72,7 +72,7 @@ extension World {
         var notices: [Notice] = []
         let unshared = source.transactions.dropFirst((last ?? -1) + 1)
         for period in unshared where mayHave(chain.account, period) {
-            append(period, to: &chain, from: period.purchased)
+            append(period, to: &chain, from: period.purchased, reason: period.reason)
             chain = source.followed(
                 by: chain.account, id: chain.id, transactions: chain.transactions)
             notices.append(
@@ -162,11 +162,13 @@ extension World {
     }
 
     private mutating func append(
-        _ period: StoreTransaction, to chain: inout Subscription, from start: AppStoreDate
+        _ period: StoreTransaction, to chain: inout Subscription, from start: AppStoreDate,
+        reason: TransactionReason
     ) {
         let id = newID()
         chain.transactions.append(
-            copy(period, id: id, of: chain.id, for: chain.account, from: start))
+            copy(
+                period, id: id, of: chain.id, for: chain.account, from: start, reason: reason))
         chainOfTransaction[id] = chain.id
     }
 }

@@ -1,0 +1,40 @@
+import Ledger
+import Synchronization
+
+/// Since when, and how often, an app's lost notifications could not be asked for: of this process,
+/// and apart from its other questions, which one failing endpoint must not stop.
+final class CatchUpPauses: Sendable {
+    struct Key: Hashable {
+        var app: AppID
+        var environment: Environment
+    }
+
+    private struct Pause {
+        var failures = 0
+        var until: Instant
+    }
+
+    private static let first = Duration.seconds(15)
+    private static let most = Duration.seconds(600)
+
+    private let pauses = Mutex<[Key: Pause]>([:])
+
+    func isOver(_ key: Key, at now: Instant) -> Bool {
+        pauses.withLock { $0[key].map { $0.until <= now } ?? true }
+    }
+
+    var areAny: Bool { pauses.withLock { !$0.isEmpty } }
+
+    func end(_ key: Key) { pauses.withLock { $0[key] = nil } }
+
+    /// Ever longer, or until a moment that the store has named.
+    func begin(_ key: Key, at now: Instant, until moment: Instant?) {
+        pauses.withLock { pauses in
+            var pause = pauses[key] ?? Pause(until: now)
+            pause.until =
+                moment ?? now + min(Self.first * (1 << min(pause.failures, 10)), Self.most)
+            pause.failures += 1
+            pauses[key] = pause
+        }
+    }
+}

@@ -1,0 +1,135 @@
+import AppStoreClient
+import AppStoreFormats
+import AppStoreTrust
+import Crypto
+import Ledger
+import Logging
+import StorageSQLite
+import Synchronization
+import Testing
+
+@testable import Engine
+
+/// How the App Store is asked where it does not answer as it should.
+@Suite struct AskingTests {
+    /// An app, a clock, and a store that answers as a test says.
+    private final class Scene: Sendable {
+        let engine: Engine
+        let database: SQLiteDatabase
+        private let time: Time
+        private let bodies: Bodies
+
+        private final class Time: Sendable {
+            private let value = Mutex(Instant(milliseconds: 1_767_268_800_000))
+            var instant: Instant { value.withLock { $0 } }
+            func pass(_ duration: Duration) { value.withLock { $0 = $0 + duration } }
+        }
+
+        private final class Bodies: Sendable {
+            let asked = Mutex<[AppStoreRequest]>([])
+        }
+
+        init(
+            _ answer: @escaping @Sendable (_ number: Int, AppStoreRequest) -> AppStoreResponse
+        ) async throws {
+            let (time, bodies) = (Time(), Bodies())
+            (self.time, self.bodies) = (time, bodies)
+            let credentials = try AppStoreCredentials(
+                keyID: "KEY1", issuerID: "ISSUER", bundleID: "com.example.birds",
+                privateKey: P256.Signing.PrivateKey().pemRepresentation)
+            let client = AppStoreClient(
+                credentials, now: { AppStoreDate(milliseconds: time.instant.milliseconds) },
+                send: { request in
+                    let number = bodies.asked.withLock { asked in
+                        asked.append(request)
+                        return asked.count
+                    }
+                    return answer(number, request)
+                })
+            database = try SQLiteDatabase.inMemory()
+            engine = Engine(
+                database: database,
+                apps: [AppSettings(id: "birds", bundleID: "com.example.birds", entitlements: [:])],
+                verifiers: ["birds": Verifier(roots: .apple)], now: { time.instant },
+                asking: Asking(
+                    worker: CheckWorker(holder: "test", lease: Asking.lease, checksPerSecond: 25)
+                ) { _ in client },
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            try await engine.prepare()
+        }
+
+        func pass(_ duration: Duration) { time.pass(duration) }
+
+        /// What was asked of production.
+        var asked: [AppStoreRequest] {
+            bodies.asked.withLock { $0 }.filter { $0.environment == .production }
+        }
+    }
+
+    @Test func `lost notifications that cannot be asked for keep no other question back`()
+        async throws
+    {
+        // As of a list that is longer than can be read: of no concern to others.
+        let refusal: JSON = ["errorCode": 4_000_006, "errorMessage": "Invalid request."]
+        let scene = try await Scene { _, _ in
+            AppStoreResponse(status: 400, body: refusal.bytes)
+        }
+        for _ in 1...5 {
+            for _ in 1...2 { try await scene.engine.catchUp() }
+            scene.pass(.hours(1))
+        }
+        #expect(scene.asked.count == 5, "once, and then not before a pause is over")
+        try await scene.engine.lookAtBacklog()
+        #expect(scene.engine.askingStates.map(\.failures) == [0, 0])
+        #expect(scene.engine.isCatchingUpFailing)
+        for environment in Environment.allCases {
+            let standing = try await scene.engine.store.reading {
+                try $0.standing(of: "birds", in: environment)
+            }
+            #expect(standing.pausedUntil.milliseconds == 0)
+        }
+    }
+
+    @Test func `a page that comes too soon is waited for, and its place kept`() async throws {
+        let now: Int64 = 1_767_268_800_000
+        let scene = try await Scene { number, request in
+            let isFirst = request.query.allSatisfy { $0.0 != "paginationToken" }
+            if isFirst {
+                let page: JSON = [
+                    "notificationHistory": [], "hasMore": true, "paginationToken": "two",
+                ]
+                return AppStoreResponse(status: 200, body: page.bytes)
+            }
+            guard number.isMultiple(of: 2) else {
+                let last: JSON = ["notificationHistory": [], "hasMore": false]
+                return AppStoreResponse(status: 200, body: last.bytes)
+            }
+            return AppStoreResponse(status: 429, retryAfter: "\(now + 100)")
+        }
+        try await scene.engine.catchUp()
+        #expect(scene.asked.count == 3)
+        try await scene.engine.catchUp()
+        #expect(scene.asked.count == 3, "done for an hour")
+    }
+
+    @Test func `of questions that fail together one counts`() async throws {
+        let scene = try await Scene { _, _ in AppStoreResponse(status: 500) }
+        let now = Instant(milliseconds: 1_767_268_800_000)
+        for (moment, failures) in [(now, 3), (now + .seconds(15), 4), (now + .seconds(20), 4)] {
+            let standing = try await scene.engine.store.transaction { tx in
+                for _ in 1...25 { try tx.noteFailure(of: "birds", in: .production, at: moment) }
+                return try tx.standing(of: "birds", in: .production)
+            }
+            #expect(standing.failures == failures)
+            #expect(standing.pausedUntil <= now + .seconds(45))
+        }
+    }
+
+    @Test func `each batch begins with another app`() {
+        let turn = AskingTurn()
+        let firsts = (1...3).map { _ in turn.turned(["a", "b", "c"]).first }
+        #expect(Set(firsts) == ["a", "b", "c"])
+        #expect(turn.turned(["a", "b", "c"]).sorted() == ["a", "b", "c"])
+        #expect(turn.turned([]).isEmpty)
+    }
+}
