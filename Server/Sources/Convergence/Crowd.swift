@@ -104,7 +104,7 @@ package actor Crowd {
         let worker = CheckWorker(
             holder: "crowd", lease: Asking.lease, checksPerSecond: 1_000_000)
         var asking = Asking(worker: worker) { _ in client }
-        asking.questionsAtOnce = 1
+        (asking.questionsAtOnce, asking.waits) = (1, false)
         engine = Engine(
             database: UnsteadyDatabase(
                 database: database, power: Power(odds: 0, Lots(seed: seed, part: "power")) {},

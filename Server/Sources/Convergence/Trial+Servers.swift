@@ -68,7 +68,7 @@ extension Trial {
         }
         let verification = verification(number, power, now)
         asking.verification = { _ in progress.isModern ? nil : verification }
-        asking.questionsAtOnce = 1
+        (asking.questionsAtOnce, asking.waits) = (1, false)
         let engine = Engine(
             database: UnsteadyDatabase(database: database, power: power, commits: commits) {
                 clock.milliseconds

@@ -16,6 +16,9 @@ package struct Asking: Sendable {
     package var rules: CheckRules
     /// Purchases asked about at once by one server. One at a time, everything happens in one order.
     package var questionsAtOnce = 8
+    /// Whether waiting is of any use: not where the clock is a simulator's, which stands still
+    /// meanwhile.
+    package var waits = true
 
     package init(
         worker: CheckWorker, rules: CheckRules = CheckRules(),

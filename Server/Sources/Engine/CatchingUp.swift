@@ -92,13 +92,13 @@ extension Engine {
         return count
     }
 
-    /// Pages that one list waits for, each for so long at most: the store, or our own budget, wants
-    /// some time between two.
+    /// How often a page is waited for, and how long at most: the store, or our own pace, wants some
+    /// time between two.
     private static let pageWaitsMax = 3
     private static let pageWaitMax = Duration.seconds(5)
 
     private func next(of pages: inout NotificationPages) async throws -> NotificationPage? {
-        for _ in 0..<Self.pageWaitsMax {
+        for _ in 0..<Self.pageWaitsMax where asking.waits {
             do throws(AppStoreFailure) { return try await pages.next() } catch {
                 guard case .tooMany(let until) = error else { throw error }
                 let wait = Instant(until) - now()

@@ -129,14 +129,15 @@ extension LocalStore {
         _ questions: Settings.Questions, _ appStore: LateAppStore
     ) -> Asking {
         let worker = CheckWorker.ofThisProcess(checksPerSecond: checksPerSecond)
-        switch questions {
-        case .none: return Asking(worker: worker) { _ in nil }
-        case .due, .all: return Asking(worker: worker) { _ in appStore.client }
-        case .receipts:
-            var asking = Asking(worker: worker) { _ in nil }
-            asking.verification = { _ in appStore.verification }
-            return asking
+        var asking = Asking(worker: worker) { _ in
+            switch questions {
+            case .none, .receipts: nil
+            case .due, .all: appStore.client
+            }
         }
+        if questions == .receipts { asking.verification = { _ in appStore.verification } }
+        asking.waits = false
+        return asking
     }
 }
 
