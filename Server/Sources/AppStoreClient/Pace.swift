@@ -15,11 +15,19 @@ package struct Pace: Hashable, Sendable {
     /// Takes one call out of the bucket. Returns nil where it may go; else nothing is taken, and
     /// it says when to try again.
     package mutating func take(_ budget: CallBudget, at now: AppStoreDate) -> AppStoreDate? {
+        let before = fullAt
+        let next = reserve(budget, at: now)
+        guard next > now else { return nil }
+        fullAt = before
+        return next
+    }
+
+    /// Takes the next call that there will be. Returns when it may go.
+    package mutating func reserve(_ budget: CallBudget, at now: AppStoreDate) -> AppStoreDate {
         let start = max(believed(budget, at: now), now.milliseconds)
-        let next = start - (budget.burst - 1) * budget.millisecondsPerCall
-        guard next <= now.milliseconds else { return AppStoreDate(milliseconds: next) }
         fullAt = AppStoreDate(milliseconds: start + budget.millisecondsPerCall)
-        return nil
+        let next = start - (budget.burst - 1) * budget.millisecondsPerCall
+        return AppStoreDate(milliseconds: max(next, now.milliseconds))
     }
 
     /// Nothing goes before then, and after it one call at a time.

@@ -28,6 +28,22 @@ package struct Pacing: Sendable {
         let paces = Paces()
         return Self(turn: paces.take, rest: paces.rest)
     }
+
+    /// The same for whoever has time, and nothing else to do meanwhile: each call waits for its
+    /// turn, in the order in which they come.
+    package static func patient(
+        sleep: @escaping @Sendable (Duration) async throws -> Void = {
+            try await Task.sleep(for: $0)
+        }
+    ) -> Self {
+        let paces = Paces()
+        return Self(
+            turn: { endpoint, environment, now in
+                let turn = paces.reserve(endpoint, environment, now)
+                try await sleep(.milliseconds(turn.milliseconds - now.milliseconds))
+                return nil
+            }, rest: paces.rest)
+    }
 }
 
 /// The budgets of one app in this process.
@@ -45,6 +61,15 @@ private final class Paces: Sendable {
         let place = Place(endpoint: endpoint, environment: environment)
         return paces.withLock {
             $0[place, default: Pace()].take(endpoint.budget(in: environment), at: now)
+        }
+    }
+
+    func reserve(
+        _ endpoint: Endpoint, _ environment: StoreEnvironment, _ now: AppStoreDate
+    ) -> AppStoreDate {
+        let place = Place(endpoint: endpoint, environment: environment)
+        return paces.withLock {
+            $0[place, default: Pace()].reserve(endpoint.budget(in: environment), at: now)
         }
     }
 

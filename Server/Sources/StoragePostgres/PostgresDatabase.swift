@@ -1,5 +1,6 @@
 import Foundation
 import Storage
+import Synchronization
 
 /// A PostgreSQL server, or several of which one takes writes.
 ///
@@ -34,10 +35,10 @@ package final class PostgresDatabase: Database {
         url: String, limits: Limits = Limits(),
         random: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
     ) throws(StorageFailure) {
-        let address = try PostgresAddress(url)
+        let server = Server(address: try PostgresAddress(url))
         func threads(_ count: Int, for purpose: PostgresSession.Purpose) -> WorkerThreads<Worker> {
             WorkerThreads(threadsMax: count, queueMax: limits.waiting) {
-                Worker(address: address, purpose: purpose, random: random)
+                Worker(server: server, purpose: purpose, random: random)
             }
         }
         writers = threads(limits.writers, for: .writing)
@@ -78,18 +79,44 @@ package final class PostgresDatabase: Database {
     }
 }
 
+/// The way to a server, and what is known of its being away.
+private final class Server: Sendable {
+    private let address: PostgresAddress
+    private let outage = Mutex(Outage())
+
+    init(address: PostgresAddress) { self.address = address }
+
+    /// Seconds of a clock that only goes forward.
+    static var now: Double { (ContinuousClock.now - epoch) / .seconds(1) }
+    private static let epoch = ContinuousClock.now
+
+    /// How long the server has been away.
+    var secondsAway: Double { outage.withLock { $0.seconds(at: Self.now) } }
+
+    func connect(for purpose: PostgresSession.Purpose) throws(StorageFailure) -> PostgresSession {
+        if let refusal = outage.withLock({ $0.refusal(at: Self.now) }) { throw refusal }
+        do {
+            let session = try PostgresSession(address, for: purpose)
+            outage.withLock { $0.noteConnected() }
+            return session
+        } catch {
+            outage.withLock { $0.note(error, at: Self.now) }
+            throw error
+        }
+    }
+}
+
 /// What a thread owns: its connection, and the way to a new one.
 private final class Worker {
-    private let address: PostgresAddress
+    private let server: Server
     private let purpose: PostgresSession.Purpose
     private let random: @Sendable () -> Double
     private var session: PostgresSession?
 
     init(
-        address: PostgresAddress, purpose: PostgresSession.Purpose,
-        random: @escaping @Sendable () -> Double
+        server: Server, purpose: PostgresSession.Purpose, random: @escaping @Sendable () -> Double
     ) {
-        self.address = address
+        self.server = server
         self.purpose = purpose
         self.random = random
     }
@@ -99,8 +126,7 @@ private final class Worker {
         _ body: (any Connection) throws -> Value, isEnding: () -> Bool
     ) throws -> Value {
         var runs = 0
-        let clock = ContinuousClock()
-        let start = clock.now
+        let start = Server.now
         while true {
             runs += 1
             do {
@@ -112,8 +138,8 @@ private final class Worker {
                 if failure?.kind == .unavailable || session?.isLost == true { session = nil }
                 guard let failure, !isEnding(),
                     case .again(let seconds) = Retry.step(
-                        after: failure, runs: runs, seconds: (clock.now - start) / .seconds(1),
-                        jitter: random())
+                        after: failure, runs: runs,
+                        seconds: max(Server.now - start, server.secondsAway), jitter: random())
                 else { throw error }
                 Thread.sleep(forTimeInterval: seconds)
             }
@@ -122,7 +148,7 @@ private final class Worker {
 
     private func openSession() throws(StorageFailure) -> PostgresSession {
         if let session { return session }
-        let opened = try PostgresSession(address, for: purpose)
+        let opened = try server.connect(for: purpose)
         session = opened
         return opened
     }

@@ -1,4 +1,5 @@
 import AppStoreFormats
+import Synchronization
 import Testing
 
 @testable import AppStoreClient
@@ -29,6 +30,29 @@ import Testing
             #expect(pace.take(Self.budget, at: now) == nil)
         }
         #expect(now == date(20 * 100))
+    }
+
+    @Test func `whoever has time is given the next call, in turn`() {
+        var pace = Pace()
+        let turns = (0..<5).map { _ in pace.reserve(Self.budget, at: date(0)) }
+        #expect(turns == [date(0), date(0), date(0), date(100), date(200)])
+        #expect(pace.take(Self.budget, at: date(250)) == date(300))
+        pace.rest(Self.budget, until: date(5000))
+        #expect(pace.reserve(Self.budget, at: date(300)) == date(5000))
+        #expect(pace.reserve(Self.budget, at: date(300)) == date(5100))
+    }
+
+    @Test func `a patient one waits until its turn, and is refused nothing`() async throws {
+        let waits = Mutex<[Duration]>([])
+        let pacing = Pacing.patient { wait in waits.withLock { $0.append(wait) } }
+        let budget = Endpoint.order.budget(in: .sandbox)
+        for _ in 0..<budget.burst + 2 {
+            #expect(try await pacing.turn(.order, .sandbox, date(0)) == nil)
+        }
+        let waited = waits.withLock { $0 }
+        #expect(waited.dropLast(2).allSatisfy { $0 == .zero })
+        let call = Duration.milliseconds(budget.millisecondsPerCall)
+        #expect(waited.suffix(2) == [call, call * 2])
     }
 
     @Test func `what is stored goes on where it was`() {

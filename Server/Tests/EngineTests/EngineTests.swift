@@ -117,6 +117,23 @@ private func failure<Value>(_ body: () async throws -> Value) async -> EngineFai
             } == expected)
     }
 
+    @Test func `a grant repeated by its key after its end is what it was`() async throws {
+        let two = try await TwoApps()
+        var order = GrantOrder(entitlement: "pro", until: now + .days(1), reason: "", key: "k")
+        let given = try await two.engine.grant(
+            order, to: "anna", app: "birds", environment: .production)
+        two.pass(.days(2))
+        let again = try await two.engine.grant(
+            order, to: "anna", app: "birds", environment: .production)
+        #expect(again == given)
+        order.key = nil
+        let late = order
+        let refused = await failure {
+            try await two.engine.grant(late, to: "anna", app: "birds", environment: .production)
+        }
+        #expect(refused == .grantWithoutTime(now + .days(1)))
+    }
+
     @Test func `an app whose log cannot be gone on with keeps no other waiting`() async throws {
         let two = try await TwoApps()
         for app: AppID in ["birds", "cats"] {

@@ -44,6 +44,7 @@ import Testing
             let events: EventList = try log.decoded()
             #expect(events.items.map(\.type) == [.granted, .grantEnded])
             #expect(events.items.allSatisfy { $0.grant?.entitlement == "pro" })
+            #expect(events.items.allSatisfy { $0.environment == .production })
         }
     }
 

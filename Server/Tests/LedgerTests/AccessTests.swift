@@ -278,6 +278,18 @@ private let grace = Renewal(
         #expect(sentences.allSatisfy { $0.hasPrefix("On a") && $0.hasSuffix(" UTC.") })
     }
 
+    @Test func `what could not be collected names the renewal that was due, after grace as well`() {
+        for renewal in [retrying, grace] {
+            let sentence = timeline(renewal: (renewal, end)).access(at: end + .days(20))?.reason
+                .sentence
+            #expect(sentence?.contains(end.minute) == true, "\(sentence ?? "none")")
+            #expect(sentence?.contains((end + .days(16)).minute) == false)
+        }
+        let ended = Renewal(willRenew: false, graceUntil: end + .days(16), ending: .billing)
+        let over = timeline(renewal: (ended, end + .days(60))).access(at: end + .days(61))
+        #expect(over?.state == .expired && over?.reason == .ended(at: end, .billing))
+    }
+
     @Test func `every reason is one sentence`() throws {
         for row in Self.rows {
             let sentence = try #require(row.timeline.access(at: row.now)).reason.sentence

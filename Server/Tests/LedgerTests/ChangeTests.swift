@@ -179,6 +179,30 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         ben.check("family")
     }
 
+    @Test func `sharing that begins again is told as sharing, one that goes on as it goes`() {
+        func kind(_ fact: Fact, after first: Fact? = nil) -> Change.Kind? {
+            var ben = Chronicle()
+            if let first { ben.hear([first], at: first.attestedAt) }
+            ben.hear([fact], at: fact.attestedAt)
+            ben.check("\(fact)")
+            return ben.changes.last?.kind
+        }
+        func next(_ product: ProductID = "pro.monthly", from: Instant, _ renews: Bool) -> Fact {
+            payment(2, product, from: from, isRenewal: renews, ownership: .familyShared)
+        }
+        let first = payment(1, ownership: .familyShared)
+        let replaced = payment(1, isUpgraded: true, ownership: .familyShared)
+        let over = Revocation(at: start + .days(3), kind: .sharingEnded)
+        let ended = payment(1, ownership: .familyShared, revocation: over, at: start + .days(3))
+        #expect(kind(next(from: start, true)) == .familyShared)
+        #expect(kind(next(from: end, true), after: first) == .renewed)
+        #expect(kind(next(from: end, false), after: first) == .renewed)
+        #expect(kind(next(from: end + .days(9), false), after: first) == .familyShared)
+        #expect(kind(next(from: end, true), after: ended) == .familyShared)
+        let larger = next("pro.yearly", from: start + .days(3), false)
+        #expect(kind(larger, after: replaced) == .upgraded)
+    }
+
     @Test func `of a past heard of at once the first change says what is so now`() {
         var anna = Chronicle()
         anna.hear(

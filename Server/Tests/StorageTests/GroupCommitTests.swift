@@ -1,4 +1,5 @@
 import Dispatch
+import Foundation
 import Ledger
 import Storage
 import Testing
@@ -174,4 +175,75 @@ private struct Poisoned: Error {}
     }
 
     private static let waitingMax = 4096
+
+    @Test(.timeLimit(.minutes(45)))
+    func `a group that finds no database does not ask again for each of its writers`() async {
+        let database = AbsentDatabase()
+        let store = Store(database)
+        let starts = Tally()
+        await withTaskGroup { group in
+            for number in 0..<20 {
+                group.addTask {
+                    _ = starts.next()
+                    let failure = await #expect(throws: StorageFailure.self) {
+                        try await store.transaction { try $0.add(Self.document(number)) }
+                    }
+                    #expect(failure?.kind == .unavailable)
+                }
+            }
+            while starts.count < 20 { await Task.yield() }
+            try? await Task.sleep(for: .milliseconds(50))
+            database.gate.signal()
+        }
+        #expect(database.writes.count < 20, "none waited while the first was told")
+        #expect(!database.statements.all.isEmpty)
+        #expect(!database.statements.all.contains { $0.hasPrefix("SAVEPOINT") })
+    }
+}
+
+/// None. The first who writes is told so when the gate opens, the others at once.
+private final class AbsentDatabase: Database, Connection {
+    let gate = DispatchSemaphore(value: 0)
+    let writes = Tally()
+    let statements = Tally.List<String>()
+    let dialect = Dialect.sqlite
+
+    func write<Value: Sendable>(
+        _ body: @escaping @Sendable (any Connection) throws -> Value
+    ) async throws -> Value {
+        if writes.next() == 1 {
+            await withCheckedContinuation { continuation in
+                Thread.detachNewThread { [gate] in
+                    gate.wait()
+                    continuation.resume()
+                }
+            }
+        }
+        return try body(self)
+    }
+
+    func read<Value: Sendable>(
+        _ body: @escaping @Sendable (any Connection) throws -> Value
+    ) async throws -> Value { try body(self) }
+
+    func close() {}
+
+    func rows(_ sql: String, _ values: [Value]) throws(StorageFailure) -> [Row] {
+        throw away(sql)
+    }
+
+    func run(_ sql: String, _ values: [Value]) throws(StorageFailure) -> Int { throw away(sql) }
+
+    func rowsEach(_ sql: String, _ sets: [[Value]]) throws(StorageFailure) -> [[Row]] {
+        throw away(sql)
+    }
+
+    func runEach(_ sql: String, _ sets: [[Value]]) throws(StorageFailure) -> [Int] {
+        throw away(sql)
+    }
+
+    private func away(_ sql: String) -> StorageFailure {
+        statements.add(sql)
+        return StorageFailure("away", kind: .unavailable)
+    }
 }

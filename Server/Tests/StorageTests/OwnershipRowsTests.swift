@@ -161,6 +161,25 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
+    func `who bought something must have agreed themselves, who bought nothing takes none away`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore { store in
+            try await fill(store)
+            let given = Consent(isGiven: true, hadSample: nil, at: now)
+            try await store.transaction { tx in
+                try tx.put(given, of: "cleo", in: app)
+                try tx.merge("cleo", into: "ben", in: app, at: now)
+            }
+            // Ben bought nothing, and Anna did: Cleo agreed for Ben, and not for her.
+            #expect(try await store.reading { try $0.consent(of: "ben", in: app) } == given)
+            try await store.transaction { try $0.merge("ben", into: "anna", in: app, at: now) }
+            let annas = try await store.reading { try $0.consent(of: "anna", in: app) }
+            #expect(annas?.isGiven == false)
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
     func `of whoever is forgotten no consent is left, and what the store asked stays`(
         driver: Driver
     ) async throws {

@@ -1,9 +1,11 @@
+import Foundation
 import Ledger
 import PostgresCluster
 import Storage
-import StoragePostgres
 import Synchronization
 import Testing
+
+@testable import StoragePostgres
 
 /// The server, or the connection to it, goes away at the worst moments.
 @Suite struct PostgresOutageTests {
@@ -94,6 +96,67 @@ import Testing
         try await server.remove()
     }
 
+    /// PostgreSQL then ends every other of its processes as well, and starts anew.
+    @Test(.timeLimit(.minutes(45)))
+    func `a connection whose process is killed while statements travel together costs nothing`()
+        async throws
+    {
+        let server = try PostgresServer()
+        try await server.start()
+        let database = try PostgresDatabase(url: server.url(of: "postgres"))
+        let store = Store(database)
+        try await store.migrate(at: now.milliseconds)
+        let runs = Tally()
+        let answers = try await database.write { connection in
+            let process = try connection.rows("SELECT pg_backend_pid()", [])[0].integer(0)
+            if runs.next() == 1 { kill(Int32(process), SIGKILL) }
+            return try connection.rowsEach("SELECT $1::BIGINT", (1...50).map { [.integer($0)] })
+        }
+        #expect(answers.count == 50 && runs.count == 2)
+        database.close()
+        try await server.remove()
+    }
+
+    @Test(.timeLimit(.minutes(45)))
+    func `of many who ask a server that stays away, none waits for the others`() async throws {
+        let server = try PostgresServer()
+        try await server.start()
+        var limits = PostgresDatabase.Limits()
+        limits.readers = 1
+        let database = try PostgresDatabase(url: server.url(of: "postgres"), limits: limits)
+        _ = try await database.read { try $0.rows("SELECT 1", []) }
+        try await server.stop(.immediate)
+        let start = ContinuousClock.now
+        let kinds = await withTaskGroup(of: StorageFailure.Kind?.self) { group in
+            for _ in 0..<30 {
+                group.addTask {
+                    do {
+                        _ = try await database.read { try $0.rows("SELECT 1", []) }
+                        return nil
+                    } catch { return (error as? StorageFailure)?.kind }
+                }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        // One after the other they would wait for two hundred seconds and more.
+        #expect(ContinuousClock.now - start < .seconds(6 * Retry.outageSecondsMax))
+        #expect(kinds.count == 30 && kinds.allSatisfy { $0 == .unavailable })
+        try await server.start()
+        let answer = try await eventual { try await database.read { try $0.rows("SELECT 1", []) } }
+        #expect(answer.count == 1)
+        database.close()
+        try await server.remove()
+    }
+
+    /// What comes of it when it first succeeds.
+    private func eventual<Value>(_ body: () async throws -> Value) async throws -> Value {
+        for _ in 0..<600 {
+            if let value = try? await body() { return value }
+            try await Task.sleep(for: .milliseconds(100))
+        }
+        return try await body()
+    }
+
     @Test(.timeLimit(.minutes(45)))
     func `whatever was acknowledged survives a server that drops dead`() async throws {
         let server = try PostgresServer()
@@ -104,7 +167,7 @@ import Testing
         try await store.migrate(at: now.milliseconds)
         let overs = Tally()
         let numbers = Tally()
-        let acknowledged = Tally.List()
+        let acknowledged = Tally.List<Int>()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<8 {
                 group.addTask {

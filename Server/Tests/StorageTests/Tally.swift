@@ -9,11 +9,11 @@ final class Tally: Sendable {
     /// The number after this one more.
     func next() -> Int { value.add(1, ordering: .relaxed).newValue }
 
-    /// Numbers that several tasks put together.
-    final class List: Sendable {
-        private let numbers = Mutex<[Int]>([])
+    /// What several tasks put together.
+    final class List<Item: Sendable>: Sendable {
+        private let items = Mutex<[Item]>([])
 
-        var all: [Int] { numbers.withLock { $0 } }
-        func add(_ number: Int) { numbers.withLock { $0.append(number) } }
+        var all: [Item] { items.withLock { $0 } }
+        func add(_ item: Item) { items.withLock { $0.append(item) } }
     }
 }

@@ -68,6 +68,32 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(45)))
+    func `a server whose PostgreSQL is gone says so, and ends when it is told to`() async throws {
+        try await withShop(on: .sqlite, notifies: false) { shop in
+            let folder = try TemporaryFolder()
+            defer { folder.remove() }
+            let postgres = try PostgresServer()
+            try await postgres.start()
+            let program = try await ServerProgram(
+                folder: folder, simulator: shop.simulator, on: .postgres,
+                postgres.url(of: "postgres"))
+            let server = try await program.start()
+            try await postgres.stop(.immediate)
+            // One after the other they would wait for minutes.
+            async let statuses = withTaskGroup { group in
+                for _ in 0..<200 {
+                    group.addTask { try? await server.wire.send("GET", "/ready").status }
+                }
+                return await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(try await server.wire.send("GET", "/ready").status == 503)
+            #expect(try await server.stop(within: .seconds(60)) == 0)
+            #expect(await statuses == Array(repeating: 503, count: 200))
+            try await postgres.remove()
+        }
+    }
+
+    @Test(.timeLimit(.minutes(45)))
     func `a standby takes over while notifications stream in, and nothing is lost`() async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in
             let folder = try TemporaryFolder()

@@ -154,6 +154,26 @@ import Testing
         }
     }
 
+    @Test func `an import that is told to slow down, however often, does, and misses nothing`()
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        try await withShop(on: .sqlite, notifies: false, questions: .due) { shop in
+            var lines: [String] = []
+            for number in 1...5 {
+                lines.append("c\(number),\(try await shop.buy("c\(number)"))")
+            }
+            let pauses = Pauses()
+            try await shop.simulator.post("/_sim/faults", ["api": ["rate_limit": .decimal("0.9")]])
+            let found = try await Self.run(
+                .originalTransactionIDs, lines, with: shop.engine, in: folder,
+                sleep: { pauses.add($0) })
+            #expect(found.position.used == 5 && found.position.refused == 0)
+            #expect(pauses.all.count > 5 * ImportRun.attemptsMax)
+        }
+    }
+
     private static let rows = 900
 
     @Test(.timeLimit(.minutes(45)))

@@ -18,7 +18,6 @@ final class Receiver: Sendable {
 
     private struct State {
         var listener: Int32 = -1
-        var port: UInt16 = 0
         var replies: [Reply]
         var arrivals: [Arrival] = []
     }
@@ -26,41 +25,57 @@ final class Receiver: Sendable {
     struct Unusable: Error {}
 
     private let state: Mutex<State>
+    private let port: UInt16
+    /// Bound and never listening: while nobody listens, no other process is given the port.
+    private let keeper: Int32
 
     /// - Parameter replies: in turn; the last one from then on.
     init(_ replies: Reply...) throws {
         state = Mutex(State(replies: replies.isEmpty ? [.status(200)] : replies))
+        (keeper, port) = try Self.bound(to: 0)
         try listen()
     }
 
-    deinit { stop() }
+    deinit {
+        stop()
+        close(keeper)
+    }
 
-    var url: String { "http://127.0.0.1:\(state.withLock { $0.port })/apple" }
+    var url: String { "http://127.0.0.1:\(port)/apple" }
     var arrivals: [Arrival] { state.withLock { $0.arrivals } }
 
     func reply(_ replies: Reply...) { state.withLock { $0.replies = replies } }
 
-    /// Begins to listen, at the port that it had.
-    func listen() throws {
-        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    /// A socket of this machine, and its port: the wished one, or any where that is 0.
+    private static func bound(to port: UInt16) throws -> (socket: Int32, port: UInt16) {
+        let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var yes: Int32 = 1
-        setsockopt(
-            listener, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
+        setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = inet_addr("127.0.0.1")
-        address.sin_port = state.withLock { $0.port }.bigEndian
+        address.sin_port = port.bigEndian
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let isBound = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(listener, $0, length) == 0 && getsockname(listener, $0, &length) == 0
+                bind(socket, $0, length) == 0 && getsockname(socket, $0, &length) == 0
             }
         }
-        guard isBound, Foundation.listen(listener, 128) == 0 else { throw Unusable() }
-        state.withLock { state in
-            state.listener = listener
-            state.port = UInt16(bigEndian: address.sin_port)
+        guard isBound else {
+            close(socket)
+            throw Unusable()
         }
+        return (socket, UInt16(bigEndian: address.sin_port))
+    }
+
+    /// Begins to listen, at the port that it had.
+    func listen() throws {
+        let listener = try Self.bound(to: port).socket
+        guard Foundation.listen(listener, 128) == 0 else {
+            close(listener)
+            throw Unusable()
+        }
+        state.withLock { $0.listener = listener }
         Thread.detachNewThread { [weak self] in
             while true {
                 let connection = accept(listener, nil, nil)

@@ -113,6 +113,21 @@ struct ServerProgram: Sendable {
             throw Missing(description: "the program did not become ready")
         }
 
+        /// As an operator ends it. Returns how it ended; nil where it had to be killed.
+        func stop(within limit: Duration) async throws -> Int32? {
+            Foundation.kill(process, SIGTERM)
+            let start = ContinuousClock.now
+            var status: Int32 = 0
+            while waitpid(process, &status, WNOHANG) == 0 {
+                guard ContinuousClock.now - start < limit else {
+                    kill()
+                    return nil
+                }
+                try await Task.sleep(for: .milliseconds(50))
+            }
+            return status
+        }
+
         /// As the power would go: no signal that could be heard.
         func kill() {
             Foundation.kill(process, SIGKILL)

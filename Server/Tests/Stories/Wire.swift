@@ -23,6 +23,7 @@ struct Wire: Sendable {
     private static let client: HTTPClient = {
         var configuration = HTTPClient.Configuration()
         configuration.connectionPool.retryConnectionEstablishment = false
+        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 256
         return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }()
 

@@ -57,7 +57,7 @@ struct ImportCommand: AsyncParsableCommand {
         // A simulator's time stands still for an import.
         let start = clock?.now
         let now: @Sendable () -> Instant = { start ?? .machine }
-        let stores = AppStores(file.apps, http: http, now: now)
+        let stores = AppStores(file.apps, http: http, now: now, pacing: { .patient() })
         let assembly = try await Assembly(
             apps: file.apps, databaseAddress: settings.database,
             simulatorRoot: try await clock?.root(), receiptRoot: try await clock?.receiptRoot(),

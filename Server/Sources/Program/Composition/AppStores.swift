@@ -12,8 +12,10 @@ package struct AppStores: Sendable {
     private let verifications: [AppID: ReceiptVerification]
 
     /// - Parameter http: of the configuration `.appStore`; whoever made it shuts it down.
+    /// - Parameter pacing: of each app that is not simulated.
     package init(
-        _ apps: [AppConfiguration], http: HTTPClient, now: @escaping @Sendable () -> Instant
+        _ apps: [AppConfiguration], http: HTTPClient, now: @escaping @Sendable () -> Instant,
+        pacing: () -> Pacing = Pacing.inProcess
     ) {
         var clients: [AppID: AppStoreClient] = [:]
         verifications = Self.verifications(of: apps, http: http, now: now)
@@ -21,7 +23,7 @@ package struct AppStores: Sendable {
             guard let access = app.appStore else { continue }
             clients[app.settings.id] = AppStoreClient(
                 access.credentials, now: { AppStoreDate(milliseconds: now().milliseconds) },
-                pacing: app.settings.isSimulated ? .unlimited : .inProcess(),
+                pacing: app.settings.isSimulated ? .unlimited : pacing(),
                 send: httpSender(http, hosts: access.hosts))
         }
         self.clients = clients

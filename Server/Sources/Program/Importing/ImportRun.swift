@@ -18,6 +18,8 @@ struct ImportRun {
     static let chunkBytes = 65_536
     /// Attempts to have an answer about one row; after them the import stops, and can go on.
     static let attemptsMax = 10
+    /// How often Apple may ask for a rest instead, about one row: others spend the same budget.
+    static let restsMax = 200
     private static let pauseFirst = Duration.seconds(1)
     private static let pauseMax = Duration.seconds(60)
     /// Of each end of a file, to tell it from others.
@@ -142,24 +144,30 @@ struct ImportRun {
 
     private func outcome(of row: ImportRow) async throws -> Outcome {
         let customer = row.customer?.rawValue
-        for attempt in 0..<Self.attemptsMax {
+        var (attempts, rests) = (0, 0)
+        while true {
             switch try await bring(row) {
             case .used: return Outcome(customer: customer, reason: nil)
             case .unusable(let reason): return Outcome(customer: customer, reason: reason)
             case .refusedAltogether(let reason):
                 throw StartFailure(
                     "\(reason)", remedy: "Then run the same command again: it goes on from here.")
-            case .notNow(let until, let reason):
-                guard attempt + 1 < Self.attemptsMax else {
-                    throw StartFailure(
-                        "The App Store has not answered \(Self.attemptsMax) times: \(reason)",
-                        remedy: "Run the same command again later: it goes on from here.")
-                }
-                let pause = min(Self.pauseFirst * (1 << min(attempt, 10)), Self.pauseMax)
-                try await sleep(max(pause, until.map { $0 - engine.moment } ?? .zero))
+            case .notNow(let until?, let reason):
+                rests += 1
+                if rests >= Self.restsMax { throw Self.noAnswer(rests, reason) }
+                try await sleep(max(until - engine.moment, .zero))
+            case .notNow(nil, let reason):
+                attempts += 1
+                if attempts >= Self.attemptsMax { throw Self.noAnswer(attempts, reason) }
+                try await sleep(min(Self.pauseFirst * (1 << min(attempts - 1, 10)), Self.pauseMax))
             }
         }
-        return Outcome(customer: customer, reason: "no answer")
+    }
+
+    private static func noAnswer(_ times: Int, _ reason: String) -> StartFailure {
+        StartFailure(
+            "The App Store has not answered \(times) times: \(reason)",
+            remedy: "Run the same command again later: it goes on from here.")
     }
 
     private func bring(_ row: ImportRow) async throws -> ImportOutcome {
