@@ -160,22 +160,31 @@ import Testing
         }
     }
 
-    @Test(arguments: Driver.allCases)
+    @Test(arguments: Driver.allCases, [("cleo", "ben"), ("ben", "cleo")])
     func `who bought something must have agreed themselves, who bought nothing takes none away`(
-        driver: Driver
+        driver: Driver, merged: (other: CustomerID, one: CustomerID)
     ) async throws {
         try await driver.withStore { store in
             try await fill(store)
+            // Ben bought nothing, and Anna did: Cleo agrees for him, and not for her.
             let given = Consent(isGiven: true, hadSample: nil, at: now)
             try await store.transaction { tx in
                 try tx.put(given, of: "cleo", in: app)
-                try tx.merge("cleo", into: "ben", in: app, at: now)
+                try tx.merge(merged.other, into: merged.one, in: app, at: now)
             }
-            // Ben bought nothing, and Anna did: Cleo agreed for Ben, and not for her.
-            #expect(try await store.reading { try $0.consent(of: "ben", in: app) } == given)
-            try await store.transaction { try $0.merge("ben", into: "anna", in: app, at: now) }
-            let annas = try await store.reading { try $0.consent(of: "anna", in: app) }
-            #expect(annas?.isGiven == false)
+            let both = try await store.reading { try $0.consent(of: merged.one, in: app) }
+            #expect(both == given)
+            let isAnnaLast = merged.one == "ben"
+            try await store.transaction { tx in
+                if isAnnaLast {
+                    try tx.merge(merged.one, into: "anna", in: app, at: now)
+                } else {
+                    try tx.merge("anna", into: merged.one, in: app, at: now)
+                }
+            }
+            let last: CustomerID = isAnnaLast ? "anna" : merged.one
+            let all = try await store.reading { try $0.consent(of: last, in: app) }
+            #expect(all?.isGiven == false)
         }
     }
 

@@ -97,10 +97,10 @@ import Testing
     }
 
     /// PostgreSQL then ends every other of its processes as well, and starts anew.
-    @Test(.timeLimit(.minutes(45)))
-    func `a connection whose process is killed while statements travel together costs nothing`()
-        async throws
-    {
+    @Test(.timeLimit(.minutes(45)), arguments: [0, 0.2])
+    func `a connection whose process is killed before statements travel together costs nothing`(
+        pause: Double
+    ) async throws {
         let server = try PostgresServer()
         try await server.start()
         let database = try PostgresDatabase(url: server.url(of: "postgres"))
@@ -109,7 +109,10 @@ import Testing
         let runs = Tally()
         let answers = try await database.write { connection in
             let process = try connection.rows("SELECT pg_backend_pid()", [])[0].integer(0)
-            if runs.next() == 1 { kill(Int32(process), SIGKILL) }
+            if runs.next() == 1 {
+                kill(Int32(process), SIGKILL)
+                Thread.sleep(forTimeInterval: pause)
+            }
             return try connection.rowsEach("SELECT $1::BIGINT", (1...50).map { [.integer($0)] })
         }
         #expect(answers.count == 50 && runs.count == 2)
