@@ -159,12 +159,7 @@ extension Engine {
             return nil
         }
         if found.isSubscription {
-            let statuses = try await client.statuses(
-                of: found.purchase.original.rawValue, in: asked.storeEnvironment)
-            for status in statuses {
-                await take(transaction: status.signedTransactionInfo, of: claim, &findings)
-                await take(renewal: status.signedRenewalInfo, of: claim, &findings)
-            }
+            try await askState(of: found.purchase, for: claim, from: client, into: &findings)
         }
         let whole = CheckClaim(
             app: appID, timeline: Timeline(of: found.purchase, []), history: claim.history,

@@ -38,16 +38,17 @@ extension Engine {
         let asked = now()
         do {
             var findings = Findings()
-            if claim.needsHistory(at: asked) {
-                try await readHistory(of: claim, from: client, into: &findings)
-            }
+            let readsHistory = claim.needsHistory(at: asked, rules: asking.rules)
+            if readsHistory { try await readHistory(of: claim, from: client, into: &findings) }
             if claim.isSubscription {
-                let statuses = try await client.statuses(
-                    of: claim.purchase.original.rawValue, in: claim.purchase.storeEnvironment)
-                for status in statuses {
-                    await take(transaction: status.signedTransactionInfo, of: claim, &findings)
-                    await take(renewal: status.signedRenewalInfo, of: claim, &findings)
+                try await askState(of: claim.purchase, for: claim, from: client, into: &findings)
+            }
+            if !readsHistory, claim.isUpgraded(by: findings) {
+                let state = findings.attestations
+                try await transaction { tx in
+                    for attestation in state { _ = try tx.keep(attestation.kept) }
                 }
+                try await readHistory(of: claim, from: client, into: &findings)
             }
             return try await end(claim, findings, asked: asked)
         } catch let failure as AppStoreFailure {
@@ -78,6 +79,19 @@ extension Engine {
             }
             findings.attestations += kept
             findings.refused = findings.refused ?? found.refused
+        }
+    }
+
+    /// The state of a subscription's whole group.
+    func askState(
+        of purchase: PurchaseID, for claim: CheckClaim, from client: AppStoreClient,
+        into findings: inout Findings
+    ) async throws(AppStoreFailure) {
+        let statuses = try await client.statuses(
+            of: purchase.original.rawValue, in: purchase.storeEnvironment)
+        for status in statuses {
+            await take(transaction: status.signedTransactionInfo, of: claim, &findings)
+            await take(renewal: status.signedRenewalInfo, of: claim, &findings)
         }
     }
 
@@ -203,13 +217,23 @@ extension CheckClaim {
         timeline.periods.isEmpty || timeline.periods.contains { $0.payment.kind == .autoRenewable }
     }
 
-    /// A chain that goes on is told by its state; refunds of its past change nothing that may be
-    /// used now. What was never asked about, or has ended, or is no chain, is asked about whole.
-    func needsHistory(at now: Instant) -> Bool {
-        guard history.askedAt != nil, isSubscription else { return true }
-        let isUpgraded = timeline.periods.last?.isUpgradedToUnknown
+    /// A chain that goes on is told by its state. What was given back of its past changes nothing
+    /// that may be used now, and is read once in a while, and after an upgrade. What was never asked
+    /// about, or has ended, or is no chain, is asked about whole.
+    func needsHistory(at now: Instant, rules: CheckRules) -> Bool {
+        guard let asked = history.askedAt, isSubscription else { return true }
+        let isUpgradedToUnknown = timeline.periods.last?.isUpgradedToUnknown
         let isOver = timeline.access(at: now).map { !$0.isOpen && $0.state != .retry }
-        return isUpgraded ?? true || isOver ?? true
+        return isUpgradedToUnknown ?? true || isOver ?? true
+            || timeline.unreadUpgrade(after: asked) != nil
+            || history.isFirst(at: now, inEach: rules.sweep)
+    }
+
+    /// Whether the state tells of an upgrade that was not known.
+    func isUpgraded(by findings: Findings) -> Bool {
+        guard let asked = history.askedAt else { return false }
+        let told = timeline.adding(findings.attestations.flatMap(\.facts))
+        return told.unreadUpgrade(after: asked) != nil
     }
 }
 

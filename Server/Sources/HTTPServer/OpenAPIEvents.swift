@@ -51,7 +51,8 @@ extension OpenAPI {
                   "environment": {
                     "anyOf": [
                       { "$ref": "#/components/schemas/StoreEnvironment" }, { "type": "null" }
-                    ]
+                    ],
+                    "description": "Null where it is about the customer's ids alone."
                   },
                   "product_id": { "type": ["string", "null"] },
                   "transaction_id": { "type": ["string", "null"] },

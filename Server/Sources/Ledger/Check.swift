@@ -24,6 +24,13 @@ package struct CheckHistory: Hashable, Sendable {
         CheckHistory(knownAt: knownAt, askedAt: max(askedAt ?? now, now))
     }
 
+    /// Whether a question now is the first in its stretch of time, where stretches begin when we
+    /// first heard of the purchase.
+    package func isFirst(at now: Instant, inEach stretch: Duration) -> Bool {
+        guard let askedAt else { return true }
+        return Int64((now - knownAt) / stretch) != Int64((askedAt - knownAt) / stretch)
+    }
+
     /// The history after no answer.
     package func failed(at now: Instant) -> CheckHistory {
         CheckHistory(knownAt: knownAt, askedAt: askedAt, failedAt: now, failures: failures + 1)
@@ -87,7 +94,10 @@ extension Timeline {
         if let asked = history.askedAt {
             let sweep = nextSweep(after: asked, rules)
             // A question that comes a little later will do for the sweep.
-            let question = nextQuestion(after: asked)
+            let question = [
+                nextQuestion(after: asked),
+                unreadUpgrade(after: asked).map { $0 + Self.upgradePatience },
+            ].compactMap(\.self).min()
             wanted = question.flatMap { $0 <= sweep + rules.sweep / 10 ? $0 : nil } ?? sweep
         } else {
             wanted = history.knownAt
@@ -175,6 +185,22 @@ extension Timeline {
         let passed = asked - start
         guard passed < period.retryMax else { return nil }
         return asked + max(least, min(passed, max(Self.hour, passed / 8)))
+    }
+
+    // MARK: - Upgrades
+
+    /// After an upgrade, so long is waited before its list is read.
+    private static let upgradePatience = Duration.hours(1)
+
+    /// When another product took the place of a paid period, where the store's list of transactions
+    /// was not read since: it alone says what that gave back. Nil where there is nothing to read.
+    package func unreadUpgrade(after asked: Instant) -> Instant? {
+        let replaced = periods.last {
+            $0.isReplaced && $0.payment.kind == .autoRenewable
+                && $0.payment.ownership != .familyShared
+        }
+        guard let replaced, !replaced.payment.isUpgraded, let end = replaced.end else { return nil }
+        return asked < end + Self.clockSkewMax ? end : nil
     }
 
     // MARK: - Sweep

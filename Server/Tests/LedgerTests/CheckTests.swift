@@ -111,6 +111,18 @@ private struct Row: CustomTestStringConvertible, Sendable {
             [month(attested: start + .days(3), isUpgraded: true), news(at: start)],
             asked: start, next: start + .days(3) + .seconds(60)),
         Row(
+            "an upgrade whose list was not read since: an hour after it",
+            [month(), instead(at: start + .days(3)), news(at: start + .days(3))], asked: start,
+            next: start + .days(3) + .hours(1)),
+        Row(
+            "an upgrade whose list was read, and which is not marked: as any month",
+            [month(), instead(at: start + .days(3)), news(at: start + .days(3))],
+            asked: start + .days(3) + .hours(1), next: start + .days(33) + .seconds(60)),
+        Row(
+            "an upgrade that is marked: only the sweep",
+            [month(isUpgraded: true), instead(at: start + .days(3)), news(at: start + .days(3))],
+            asked: start, next: start + .days(30)),
+        Row(
             "an answer that does not name it either: later, the longer the period lasts",
             [month(attested: start + .days(4), isUpgraded: true), news(at: start)],
             asked: start + .days(4), next: start + .days(4) + .hours(12)),
@@ -195,6 +207,17 @@ private struct Row: CustomTestStringConvertible, Sendable {
             count += 1
         }
         #expect(count <= 110, "seed \(seed)")
+    }
+
+    @Test func `in each stretch the first question is told from the others`() {
+        let days = [0, 3, 29, 30, 31, 59, 95, 100]
+        var history = CheckHistory(knownAt: start)
+        let first = days.map { day in
+            let now = start + .days(day)
+            defer { history = history.answered(at: now) }
+            return history.isFirst(at: now, inEach: .days(30))
+        }
+        #expect(first == [true, false, false, true, false, false, true, false])
     }
 
     @Test func `where notifications arrive a month is asked about once, a week and a year as well`()

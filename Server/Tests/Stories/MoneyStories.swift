@@ -1,0 +1,47 @@
+import AppStoreFormats
+import Engine
+import Ledger
+import Testing
+
+/// The money of the event log is the money of the simulator's books, whoever tells of it.
+@Suite(.serialized) struct MoneyStories {
+    enum Way: CaseIterable {
+        /// By notifications, which do not say what an upgrade gives back.
+        case told
+        /// By answers alone: every notification is lost, and no history shows it.
+        case asked
+    }
+
+    @Test(arguments: Life.all, Way.allCases)
+    func `all events together are what the seller has, though no device posts again`(
+        life: Life, way: Way
+    ) async throws {
+        let isTold = way == .told
+        try await withShop(on: .sqlite, notifies: isTold, questions: isTold ? .all : .due) { shop in
+            try await shop.addDevice(Stage.account)
+            var stage = Stage(simulator: shop.simulator, server: shop.server)
+            for act in life.acts { try await stage.play(act) { _ in } }
+            // What has ended is asked about every three months.
+            try await stage.set(clock: try await stage.now() + .days(200))
+            let books = try await shop.simulator.get("/_sim/truth/\(Stage.account)")
+            #expect(try await Self.told(by: shop.engine) == Self.booked(books), "\(books.text)")
+        }
+    }
+
+    private static let eventsMax = 500
+
+    /// In thousandths of the currency's unit.
+    private static func told(by engine: Engine) async throws -> Int64 {
+        let events = try await engine.events(of: "birds", after: 0, limit: eventsMax)
+        #expect(events.count < eventsMax)
+        return events.reduce(0) { $0 + ($1.entry.change.money?.milliunits ?? 0) }
+    }
+
+    private static func booked(_ books: JSON) throws -> Int64 {
+        let charges = (books["purchases"]?.array ?? []).flatMap { $0["charges"]?.array ?? [] }
+        return try charges.reduce(0) { sum, charge in
+            let amount = try #require(charge["amount_milliunits"]?.integer)
+            return sum + amount - (charge["refunded_milliunits"]?.integer ?? 0)
+        }
+    }
+}
