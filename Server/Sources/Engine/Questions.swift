@@ -38,17 +38,11 @@ extension Engine {
         let asked = now()
         do {
             var findings = Findings()
-            let readsHistory = claim.needsHistory(at: asked, rules: asking.rules)
-            if readsHistory { try await readHistory(of: claim, from: client, into: &findings) }
+            if claim.needsHistory(at: asked, rules: asking.rules) {
+                try await readHistory(of: claim, from: client, into: &findings)
+            }
             if claim.isSubscription {
                 try await askState(of: claim.purchase, for: claim, from: client, into: &findings)
-            }
-            if !readsHistory, claim.isUpgraded(by: findings) {
-                let state = findings.attestations
-                try await transaction { tx in
-                    for attestation in state { _ = try tx.keep(attestation.kept) }
-                }
-                try await readHistory(of: claim, from: client, into: &findings)
             }
             return try await end(claim, findings, asked: asked)
         } catch let failure as AppStoreFailure {
@@ -226,14 +220,7 @@ extension CheckClaim {
         let isOver = timeline.access(at: now).map { !$0.isOpen && $0.state != .retry }
         return isUpgradedToUnknown ?? true || isOver ?? true
             || timeline.unreadUpgrade(after: asked) != nil
-            || history.isFirst(at: now, inEach: rules.sweep)
-    }
-
-    /// Whether the state tells of an upgrade that was not known.
-    func isUpgraded(by findings: Findings) -> Bool {
-        guard let asked = history.askedAt else { return false }
-        let told = timeline.adding(findings.attestations.flatMap(\.facts))
-        return told.unreadUpgrade(after: asked) != nil
+            || history.isFirst(at: now, inEach: rules.sweep / 2)
     }
 }
 

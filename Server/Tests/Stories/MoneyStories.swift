@@ -28,6 +28,31 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        Life(
+            "a past period is refunded, and the chain goes on",
+            [.buy("pro.monthly"), .pass("P40D"), .onTransaction(0, "refund")]),
+        Life(
+            "another product takes the place of a month",
+            [.buy("pro.monthly"), .pass("P9D"), .changeProduct("premium.monthly")]),
+    ])
+    func `of a chain that goes on, what nobody told is known within a month and a half`(
+        life: Life
+    ) async throws {
+        try await withShop(on: .sqlite, notifies: false, questions: .due) { shop in
+            try await shop.addDevice(Stage.account)
+            var stage = Stage(simulator: shop.simulator, server: shop.server)
+            for act in life.acts { try await stage.play(act) { _ in } }
+            // In small steps: to whoever comes days late the chain would seem to have ended.
+            for _ in 0..<90 {
+                try await stage.set(clock: try await stage.now() + .hours(12))
+            }
+            try await stage.compare("a month and a half later")
+            let books = try await shop.simulator.get("/_sim/truth/\(Stage.account)")
+            #expect(try await Self.told(by: shop.engine) == Self.booked(books), "\(books.text)")
+        }
+    }
+
     private static let eventsMax = 500
 
     /// In thousandths of the currency's unit.
