@@ -33,6 +33,29 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
+    func `of what was spent the sum is known, and when that was last`(
+        driver: Driver
+    ) async throws {
+        let wallets = StoreRules(wallets: [app: WalletRules(credits: ["pack": ["gems": 100]])])
+        try await driver.withStore(rules: wallets) { store in
+            for (amount, days) in [(30, 2), (7, 1)] as [(Int64, Int)] {
+                try await store.transaction { tx in
+                    _ = try tx.customer("anna", in: app, at: now)
+                    let debit = Debit(
+                        id: DebitID(rawValue: "d\(amount)"), currency: "gems", amount: amount,
+                        reason: "", at: now + .days(days))
+                    let kept = KeptDebit(debit, of: "anna", in: .production, balance: 0)
+                    try tx.spend(kept, key: nil, in: app, at: now)
+                }
+            }
+            let spent = try await store.reading {
+                try $0.spendings(of: "anna", in: app, environment: .production)
+            }
+            #expect(spent["gems"]?.amount == 37 && spent["gems"]?.lastAt == now + .days(2))
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
     func `a purchase belongs to one customer at most`(driver: Driver) async throws {
         try await driver.withStore { store in
             try await store.transaction { tx in

@@ -189,10 +189,33 @@ extension Store {
         try await driver.withStore { store in
             _ = try await store.keep(attested(1, to: [old]))
             let claim = try #require(try await store.claims().first)
+            var others = claim
+            others.holder = "b"
+            let notTheirs = others
+            try await store.transaction { try $0.release(notTheirs, of: app) }
             #expect(try await store.claims(by: "b").isEmpty)
             try await store.transaction { try $0.release(claim, of: app) }
             let again = try #require(try await store.claims(by: "b").first)
             #expect(again.attempts == 0)
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `of one document all is taken that nobody is trying, due or not`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore { store in
+            _ = try await store.keep(attested(1, leftOut: ["third"], dueAt: now + .days(1)))
+            func takeAll() async throws -> [String] {
+                let dialect = store.database.dialect
+                return try await store.transaction { tx in
+                    try tx.claimForwards(
+                        of: document(1).id, in: app, for: "b", lease: .seconds(60), dialect)
+                }.map(\.target)
+            }
+            #expect(try await store.claims(to: staging, at: now + .days(1)).count == 1)
+            #expect(try await takeAll() == [old, "third"])
+            #expect(try await takeAll().isEmpty)
         }
     }
 

@@ -282,6 +282,23 @@ extension Store {
     }
 
     @Test(arguments: Driver.allCases)
+    func `what was bought in the sandbox alone is told as well`(driver: Driver) async throws {
+        try await driver.withStore(rules: rules) { store in
+            let pack = inSandbox(pack(1))
+            try await store.hear(document(1), pack)
+            try await store.transaction { tx in
+                for name: CustomerID in ["anna", "phone"] {
+                    _ = try tx.customer(name, in: app, at: now)
+                }
+                try tx.link(pack.purchase, to: "phone", by: .device, in: app, at: now)
+                try tx.merge("phone", into: "anna", in: app, at: now)
+            }
+            #expect(try await store.told().last == "anna wallet_adjusted 100: 0 → 100")
+            try await store.expectWholeLog()
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
     func `of whoever is forgotten no word about a wallet is left`(driver: Driver) async throws {
         try await driver.withStore(rules: rules) { store in
             try await store.hear(document(1), pack(1, token: token))
@@ -302,6 +319,22 @@ extension Store {
             try await store.hear(document(2), pack(2, token: token))
             #expect(try await store.walletEvents().count == count)
             try await store.expectWholeLog()
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `where another configuration leads to what was told, nothing is`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore(rules: rules) { store in
+            try await store.hear(document(1), pack(1))
+            try await store.link(1, to: "anna")
+            let halved = WalletRules(credits: ["gems.100": ["gems": 50, "coins": 5]])
+            let later = Store(store.database, rules: StoreRules(wallets: [app: halved]))
+            try await later.hear(document(2), pack(2))
+            try await later.link(2, to: "anna")
+            #expect(try await later.told() == ["anna wallet_credited 100: 0 → 100"])
+            try await later.expectWholeLog()
         }
     }
 

@@ -102,6 +102,21 @@ import Testing
         }
     }
 
+    @Test func `what is gone is given up at once, not after a week`() async throws {
+        let receiver = try Receiver(.status(500))
+        try await withShop(
+            on: .sqlite, notifies: false, forwards: Self.rules([receiver])
+        ) { shop in
+            try await shop.buy()
+            #expect(try await shop.tellAll() == [200])
+            try await shop.settle()
+            _ = try await shop.database.write { try $0.run("DELETE FROM forward_bodies", []) }
+            try await shop.simulator.post("/_sim/clock", ["advance": "PT1H"])
+            let lost = try #require(try await shop.forwards("?state=given_up").first)
+            #expect(lost["attempts"] == 2 && receiver.arrivals.count == 1)
+        }
+    }
+
     @Test(arguments: StoryDatabase.allCases)
     func `what was given up is sent again by hand, as it came, and once`(
         database: StoryDatabase
@@ -378,14 +393,4 @@ extension Shop {
     fileprivate func forwards(_ query: String = "") async throws -> [JSON] {
         try await secretServer.get("/v1/forwards\(query)")["items"]?.array ?? []
     }
-}
-
-/// Waits for what others do in their own time; what does not come is told.
-func eventually(within seconds: Double = 600, _ isSo: () async throws -> Bool) async throws {
-    let end = ContinuousClock.now + .seconds(seconds)
-    while ContinuousClock.now < end {
-        if try await isSo() { return }
-        try await Task.sleep(for: .milliseconds(20))
-    }
-    #expect(try await isSo(), "within \(seconds) seconds")
 }
