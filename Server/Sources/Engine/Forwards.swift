@@ -87,7 +87,8 @@ extension Engine {
         _ claim: ForwardClaim, of app: AppID, _ answer: ForwardAnswer, isStopping: Bool
     ) async throws {
         let now = now()
-        let pause = Forwarding.pause(after: claim.attempts + 1)
+        // Of what is not kept there is nothing to try again.
+        let pause = claim.arrived.flatMap { _ in Forwarding.pause(after: claim.attempts + 1) }
         try await transaction { tx in
             // A server that stops has not been refused.
             if isStopping, !answer.isAccepted { return try tx.release(claim, of: app) }
