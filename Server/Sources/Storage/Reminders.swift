@@ -14,7 +14,7 @@ package struct ReminderStanding: Hashable, Sendable {
 }
 
 extension StoreTransaction {
-    /// Customers that are put on watch at a time where the rules have changed.
+    /// Customers, and account tokens, that are put on watch at a time where the rules have changed.
     private static let sweptAtOnce = 1_000
 
     // MARK: - Watching
@@ -184,27 +184,43 @@ extension StoreTransaction {
             [.text(app.rawValue), .text(rules)])
     }
 
-    /// Puts some more of an app's customers on watch. Returns how many were passed; 0 at the end,
-    /// or where another server is at it.
+    /// Puts some more of an app's customers on watch, and of the account tokens that its purchases
+    /// carry, in the order of their names. Returns how many were passed; 0 at the end, or where
+    /// another server is at it.
     package func sweepTerms(of app: AppID, _ dialect: Dialect) throws(StorageFailure) -> Int {
         let rows = try connection.rows(
             "SELECT swept_to FROM reminder_rules WHERE app = $1 AND swept_to IS NOT NULL "
                 + dialect.takingFreeRows, [.text(app.rawValue)])
         guard let sweptTo = try rows.first?.text(0) else { return 0 }
-        let passed = try customers(
-            of: app, after: CustomerID(rawValue: sweptTo), limit: Self.sweptAtOnce)
+        let subjects = try subjects(of: app, after: CustomerID(rawValue: sweptTo))
         try connection.run(
             "UPDATE reminder_rules SET swept_to = $1 WHERE app = $2",
-            [.text(passed.last?.rawValue), .text(app.rawValue)])
-        guard let last = passed.last else { return 0 }
-        for table in ["links", "shares"] {
+            [.text(subjects.last?.rawValue), .text(app.rawValue)])
+        guard let last = subjects.last else { return 0 }
+        let places = [
+            ("links", "customer"), ("shares", "customer"), ("purchases", "account_token"),
+        ]
+        for (table, subject) in places {
             try connection.run(
                 "INSERT INTO term_watches (app, subject, environment, due_at_ms) "
-                    + "SELECT DISTINCT app, customer, environment, 0 FROM \(table) "
-                    + "WHERE app = $1 AND customer > $2 AND customer <= $3 "
+                    + "SELECT DISTINCT app, \(subject), environment, 0 FROM \(table) "
+                    + "WHERE app = $1 AND \(subject) > $2 AND \(subject) <= $3 "
                     + "ON CONFLICT (app, subject, environment) DO UPDATE SET due_at_ms = 0",
                 [.text(app.rawValue), .text(sweptTo), .text(last.rawValue)])
         }
-        return passed.count
+        return subjects.count
+    }
+
+    /// The names that come next, of customers and as account tokens.
+    private func subjects(
+        of app: AppID, after name: CustomerID
+    ) throws(StorageFailure) -> [CustomerID] {
+        var subjects = Set(try customers(of: app, after: name, limit: Self.sweptAtOnce))
+        let tokens = try connection.rows(
+            "SELECT DISTINCT account_token FROM purchases WHERE app = $1 AND account_token > $2 "
+                + "ORDER BY account_token LIMIT $3",
+            [.text(app.rawValue), .text(name.rawValue), .integer(Int64(Self.sweptAtOnce))])
+        for row in tokens { subjects.insert(CustomerID(rawValue: try row.text(0))) }
+        return Array(subjects.sorted().prefix(Self.sweptAtOnce))
     }
 }
