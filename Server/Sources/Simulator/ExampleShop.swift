@@ -1,7 +1,8 @@
 import AppStoreFormats
 
 /// The shop of the first steps: an app about birds with three tiers, a season that does not renew,
-/// a guide to keep, and seeds to use up.
+/// a guide to keep, and seeds to use up. Families share
+/// the year and the guide.
 package enum ExampleShop {
     package static let bundleID = "com.example.birds"
     package static let appAppleID: Int64 = 1_234_567_890
@@ -16,7 +17,8 @@ package enum ExampleShop {
         let products = [
             subscription("pro.monthly", "Birds Pro, monthly", "9.99", "P1M", level: 2),
             subscription(
-                "pro.yearly", "Birds Pro, yearly", "59.99", "P1Y", level: 2, intro: weekFree),
+                "pro.yearly", "Birds Pro, yearly", "59.99", "P1Y", level: 2, intro: weekFree,
+                isShared: true),
             subscription("plus.monthly", "Birds Plus, monthly", "4.99", "P1M", level: 3),
             subscription("premium.monthly", "Birds Premium, monthly", "19.99", "P1M", level: 1),
         ]
@@ -27,7 +29,7 @@ package enum ExampleShop {
                 \(oneTime("season.spring", "Spring season", "14.99", "NonRenewingSubscription"))
               ],
               "products" : [
-                \(oneTime("guide", "Field guide", "24.99", "NonConsumable")),
+                \(oneTime("guide", "Field guide", "24.99", "NonConsumable", isShared: true)),
                 \(oneTime("seeds.100", "100 seeds", "1.99", "Consumable"))
               ],
               "settings" : { "_locale" : "en_US", "_storefront" : "USA" },
@@ -45,11 +47,11 @@ package enum ExampleShop {
     }
 
     private static func oneTime(
-        _ id: String, _ name: String, _ price: String, _ type: String
+        _ id: String, _ name: String, _ price: String, _ type: String, isShared: Bool = false
     ) -> String {
         """
         {
-          "displayPrice" : "\(price)", "familyShareable" : false, "internalID" : "\(id)",
+          "displayPrice" : "\(price)", "familyShareable" : \(isShared), "internalID" : "\(id)",
           "localizations" : [
             { "description" : "", "displayName" : "\(name)", "locale" : "en_US" }
           ],
@@ -66,12 +68,12 @@ package enum ExampleShop {
 
     private static func subscription(
         _ id: String, _ name: String, _ price: String, _ period: String, level: Int,
-        intro: String = "null"
+        intro: String = "null", isShared: Bool = false
     ) -> String {
         """
         {
           "adHocOffers" : [], "codeOffers" : [], "winbackOffers" : [],
-          "displayPrice" : "\(price)", "familyShareable" : false, "groupNumber" : \(level),
+          "displayPrice" : "\(price)", "familyShareable" : \(isShared), "groupNumber" : \(level),
           "internalID" : "\(id)", "introductoryOffer" : \(intro),
           "localizations" : [
             { "description" : "", "displayName" : "\(name)", "locale" : "en_US" }
