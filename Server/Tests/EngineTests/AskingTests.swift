@@ -2,8 +2,10 @@ import AppStoreClient
 import AppStoreFormats
 import AppStoreTrust
 import Crypto
+import Foundation
 import Ledger
 import Logging
+import Storage
 import StorageSQLite
 import Synchronization
 import Testing
@@ -30,6 +32,7 @@ import Testing
         }
 
         init(
+            apps: [AppID] = ["birds"],
             _ answer: @escaping @Sendable (_ number: Int, AppStoreRequest) -> AppStoreResponse
         ) async throws {
             let (time, bodies) = (Time(), Bodies())
@@ -49,8 +52,12 @@ import Testing
             database = try SQLiteDatabase.inMemory()
             engine = Engine(
                 database: database,
-                apps: [AppSettings(id: "birds", bundleID: "com.example.birds", entitlements: [:])],
-                verifiers: ["birds": Verifier(roots: .apple)], now: { time.instant },
+                apps: apps.map {
+                    AppSettings(id: $0, bundleID: "com.example.\($0)", entitlements: [:])
+                },
+                verifiers: Dictionary(
+                    uniqueKeysWithValues: apps.map { ($0, Verifier(roots: .apple)) }),
+                now: { time.instant },
                 asking: Asking(
                     worker: CheckWorker(holder: "test", lease: Asking.lease, checksPerSecond: 25)
                 ) { _ in client },
@@ -59,6 +66,25 @@ import Testing
         }
 
         func pass(_ duration: Duration) { time.pass(duration) }
+
+        /// Purchases of an app that were never asked about, numbered from `app-1`.
+        func addDue(_ count: Int, of app: AppID) async throws {
+            let now = time.instant
+            try await engine.store.transaction { tx in
+                for number in 1...count {
+                    let id = TransactionID(rawValue: "\(app)-\(number)")
+                    let payment = Payment(
+                        transaction: id, product: "pro", from: now, until: now + .days(30))
+                    let document = StoredDocument(
+                        app: app, id: Array(SHA256.hash(data: Data(id.rawValue.utf8))),
+                        kind: .transaction, environment: .production, source: .device,
+                        signedAt: now, receivedAt: now, parts: [0], headers: [])
+                    let purchase = PurchaseID(id, in: .production)
+                    let fact = Fact(about: purchase, attestedAt: now, .payment(payment))
+                    _ = try tx.keep(AttestedDocument(document, [fact]))
+                }
+            }
+        }
 
         /// What was asked of production.
         var asked: [AppStoreRequest] {
@@ -122,6 +148,21 @@ import Testing
             }
             #expect(standing.failures == failures)
             #expect(standing.pausedUntil <= now + .seconds(45))
+        }
+    }
+
+    @Test func `however much is due of some apps, the others have their share of each batch`()
+        async throws
+    {
+        let apps: [AppID] = ["ants", "bats", "cats"]
+        let scene = try await Scene(apps: apps) { _, _ in
+            AppStoreResponse(status: 400, body: Array(#"{"errorCode": 4000006}"#.utf8))
+        }
+        for (app, count) in zip(apps, [100, 100, 1]) { try await scene.addDue(count, of: app) }
+        #expect(try await scene.engine.reconcileDue(limit: 30) == 21)
+        let paths = scene.asked.map(\.path)
+        for (app, share) in zip(apps, [10, 10, 1]) {
+            #expect(paths.count { $0.contains("\(app)-") } == share)
         }
     }
 
