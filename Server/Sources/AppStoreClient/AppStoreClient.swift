@@ -2,7 +2,7 @@ import AppStoreFormats
 
 /// Calls of the App Store Server API, for one app.
 ///
-/// It decides and reads; `send` alone reaches out. It never waits, and repeats nothing but, once,
+/// It decides and reads; `send` alone reaches out. It waits for nothing but what its pacing waits for, and repeats nothing but, once,
 /// what it asked with a token that ran out on its way: a call that may not go yet, or was refused
 /// for now, throws when to come back, and the caller, who knows what else is due, comes back then.
 /// All its questions are harmless to repeat.

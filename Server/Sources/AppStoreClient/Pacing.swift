@@ -39,11 +39,21 @@ package struct Pacing: Sendable {
         let paces = Paces()
         return Self(
             turn: { endpoint, environment, now in
-                let turn = paces.reserve(endpoint, environment, now)
-                try await sleep(.milliseconds(turn.milliseconds - now.milliseconds))
-                return nil
+                var now = now
+                for _ in 0..<restsMax {
+                    let turn = paces.reserve(endpoint, environment, now)
+                    try await sleep(.milliseconds(turn.milliseconds - now.milliseconds))
+                    now = turn
+                    guard let rest = paces.restEnd(endpoint, environment), rest > now else {
+                        return nil
+                    }
+                }
+                return paces.restEnd(endpoint, environment)
             }, rest: paces.rest)
     }
+
+    /// Rests that Apple asks for while one call waits; after them it is refused.
+    private static let restsMax = 20
 }
 
 /// The budgets of one app in this process.
@@ -54,6 +64,7 @@ private final class Paces: Sendable {
     }
 
     private let paces = Mutex<[Place: Pace]>([:])
+    private let rests = Mutex<[Place: AppStoreDate]>([:])
 
     @Sendable func take(
         _ endpoint: Endpoint, _ environment: StoreEnvironment, _ now: AppStoreDate
@@ -80,5 +91,11 @@ private final class Paces: Sendable {
         paces.withLock {
             $0[place, default: Pace()].rest(endpoint.budget(in: environment), until: until)
         }
+        rests.withLock { $0[place] = max($0[place] ?? until, until) }
+    }
+
+    /// Until when Apple has asked for a rest at last, may be in the past.
+    func restEnd(_ endpoint: Endpoint, _ environment: StoreEnvironment) -> AppStoreDate? {
+        rests.withLock { $0[Place(endpoint: endpoint, environment: environment)] }
     }
 }

@@ -30,9 +30,13 @@ extension Engine {
     @discardableResult
     package func catchUp() async throws(EngineFailure) -> Int {
         var count = 0
+        var trouble: EngineFailure?
         for (app, environment) in askable {
-            count += try await catchUp(app, in: environment)
+            do throws(EngineFailure) {
+                count += try await catchUp(app, in: environment)
+            } catch { trouble = trouble ?? error }
         }
+        if let trouble { throw trouble }
         return count
     }
 
@@ -45,11 +49,17 @@ extension Engine {
         guard catchUpPauses.isOver(pause, at: now) else { return 0 }
         let dialect = store.database.dialect
         let worker = asking.worker
-        let claim = try await transaction { tx in
-            try tx.claimCatchUp(
+        let (claim, isDone) = try await transaction { tx in
+            let done = try tx.standing(of: app, in: environment).caughtUpTo
+            let claim = try tx.claimCatchUp(
                 of: app, in: environment, at: now, every: Self.catchUpPause, for: worker, dialect)
+            return (claim, done.map { $0 + Self.catchUpPause > now } ?? false)
         }
-        guard claim.isClaimed else { return 0 }
+        guard claim.isClaimed else {
+            // Another server may have succeeded meanwhile.
+            if isDone { catchUpPauses.end(pause) }
+            return 0
+        }
         let wished = claim.from.map { $0 - Self.catchUpOverlap } ?? now - Self.catchUpFirst
         // Further back the store refuses the question, and would for ever.
         let from = max(wished, now - Self.historyKept(in: environment))
@@ -61,19 +71,23 @@ extension Engine {
             }
             catchUpPauses.end(pause)
             return count
-        } catch let failure as AppStoreFailure {
+        } catch {
+            // Not since the question was begun, which may be long ago.
+            let failedAt = self.now()
+            let failure = error as? AppStoreFailure
             logger.warning(
                 "The App Store did not say which notifications were lost.",
-                metadata: ["app": "\(app)", "reason": "\(failure)"])
-            catchUpPauses.begin(pause, at: now, until: failure.namedMoment)
+                metadata: ["app": "\(app)", "reason": "\(error)"])
+            catchUpPauses.begin(pause, at: failedAt, until: failure?.namedMoment)
             try await transaction { tx in
-                if failure.concernsAllQuestions {
-                    try tx.noteFailure(of: app, in: environment, at: now)
+                if failure?.concernsAllQuestions == true {
+                    try tx.noteFailure(of: app, in: environment, at: failedAt)
                 }
                 try tx.endCatchUp(of: app, in: environment, upTo: nil)
             }
-            return 0
-        } catch { throw EngineFailure(error) }
+            guard failure == nil else { return 0 }
+            throw EngineFailure(error)
+        }
     }
 
     private func keepLost(

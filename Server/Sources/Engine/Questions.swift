@@ -22,6 +22,8 @@ struct Findings {
     var attestations: [Attestation] = []
     /// Why a document of the answer was not believed.
     var refused: String?
+    /// Whether it was asked for the account's transactions, and not for the state alone.
+    var isListRead = false
 }
 
 extension Engine {
@@ -74,6 +76,7 @@ extension Engine {
             findings.attestations += kept
             findings.refused = findings.refused ?? found.refused
         }
+        findings.isListRead = true
     }
 
     /// The state of a subscription's whole group.
@@ -143,7 +146,8 @@ extension Engine {
             try tx.storeAnswered(claim.app, in: claim.purchase.environment, at: asked)
             if findings.refused == nil {
                 try tx.answered(
-                    claim.purchase, alsoTold: told, of: claim.app, asked: asked, isWhole: isWhole)
+                    claim.purchase, alsoTold: told, of: claim.app, asked: asked, isWhole: isWhole,
+                    isListRead: findings.isListRead)
             } else {
                 try tx.failed(claim, at: asked)
             }

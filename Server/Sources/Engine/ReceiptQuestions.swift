@@ -41,6 +41,7 @@ extension Engine {
                 answer: answer.body, of: answer.environment, verifier, origin)
             report(attestation)
             findings.attestations = [attestation]
+            findings.isListRead = true
         } catch { findings.refused = "\(error)" }
         return try await end(claim, findings, asked: asked)
     }

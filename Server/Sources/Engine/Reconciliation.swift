@@ -14,27 +14,34 @@ extension Engine {
     /// Harmless to repeat, and for several servers at once: each purchase is one server's for a
     /// while. Where the store does not answer everything stays as it is.
     package func reconcileDue(limit: Int) async throws(EngineFailure) -> Int {
-        var count = try await reconcileWishes()
-        let apps = askingTurn.turned(askableApps)
-        // However much is due of some, the others have their share of each batch.
-        let share = max(1, limit / max(1, apps.count))
-        for app in apps where count < limit {
-            let taken = ContinuousClock.now
-            let claims = try await claimChecks(of: app, limit: min(share, limit - count))
-            try await carryOut(claims, taken: taken)
-            count += claims.count
-        }
-        return count
+        let wished = try await reconcileWishes()
+        let taken = ContinuousClock.now
+        let claims = try await claimChecks(limit: limit - wished)
+        try await carryOut(claims, taken: taken)
+        return wished + claims.count
     }
 
-    private func claimChecks(
-        of app: AppID, limit: Int
-    ) async throws(EngineFailure) -> [CheckClaim] {
+    /// However much is due of some apps, the others have their share; what they leave goes to whoever
+    /// has more.
+    private func claimChecks(limit: Int) async throws(EngineFailure) -> [CheckClaim] {
+        let apps = askingTurn.turned(askableApps)
+        guard limit > 0, !apps.isEmpty else { return [] }
         let now = now()
         let dialect = store.database.dialect
         let worker = asking.worker
         return try await transaction { tx in
-            try tx.claimChecks(of: app, dueBy: now, limit: limit, for: worker, dialect)
+            var claims: [CheckClaim] = []
+            var waiting = apps
+            for share in [max(1, limit / apps.count), limit] {
+                for app in waiting where claims.count < limit {
+                    let most = min(share, limit - claims.count)
+                    let more = try tx.claimChecks(
+                        of: app, dueBy: now, limit: most, for: worker, dialect)
+                    claims += more
+                    if more.count < most { waiting.removeAll { $0 == app } }
+                }
+            }
+            return claims
         }
     }
 

@@ -196,10 +196,10 @@ extension Timeline {
     /// was not read since: it alone says what that gave back. Nil where there is nothing to read.
     package func unreadUpgrade(after asked: Instant) -> Instant? {
         let replaced = periods.last {
-            $0.isReplaced && $0.payment.kind == .autoRenewable
+            $0.isReplaced && !$0.payment.isUpgraded && $0.payment.kind == .autoRenewable
                 && $0.payment.ownership != .familyShared
         }
-        guard let replaced, !replaced.payment.isUpgraded, let end = replaced.end else { return nil }
+        guard let end = replaced?.end else { return nil }
         return asked < end + Self.clockSkewMax ? end : nil
     }
 

@@ -169,14 +169,19 @@ extension StoreTransaction {
     ///   - asked: when the question was put, not when the answer came.
     ///   - isWhole: whether it was asked about all of the account's past. Else others that were
     ///     never asked about stay so.
+    ///   - isListRead: whether it was asked what has changed since. Else others whose list is to be
+    ///     read, as after an upgrade, stay so.
     package func answered(
         _ purchase: PurchaseID, alsoTold others: [PurchaseID] = [], of app: AppID, asked: Instant,
-        isWhole: Bool
+        isWhole: Bool, isListRead: Bool = true
     ) throws(StorageFailure) {
         for told in [purchase] + others.filter({ $0 != purchase }) {
-            guard let known = try checkHistory(of: told, in: app)?.history,
-                told == purchase || isWhole || known.askedAt != nil
-            else { continue }
+            guard let known = try checkHistory(of: told, in: app)?.history else { continue }
+            if told != purchase, !isWhole {
+                guard let before = known.askedAt else { continue }
+                let told = try timeline(of: told, in: app)
+                guard isListRead || told?.unreadUpgrade(after: before) == nil else { continue }
+            }
             try end(told, of: app, known.answered(at: asked))
         }
     }

@@ -99,8 +99,8 @@ extension StoreTransaction {
         let theirs = try consent(of: other, in: app)
         let ours = try consent(of: customer, in: app)
         if var both = ours ?? theirs {
-            if ours == nil, try linkCount(of: customer, in: app) > 0 { both.isGiven = false }
-            if theirs == nil, try linkCount(of: other, in: app) > 0 { both.isGiven = false }
+            if ours == nil, try hasPurchases(customer, in: app) { both.isGiven = false }
+            if theirs == nil, try hasPurchases(other, in: app) { both.isGiven = false }
             both.isGiven = both.isGiven && theirs?.isGiven != false
             try put(both, of: customer, in: app)
         }
@@ -110,6 +110,29 @@ extension StoreTransaction {
                 environment: environment)
         }
         try forgetConsents(of: other, in: app)
+    }
+
+    /// Whether anything is theirs, by a link or by an account token that is one of their ids.
+    private func hasPurchases(
+        _ customer: CustomerID, in app: AppID
+    ) throws(StorageFailure) -> Bool {
+        if try linkCount(of: customer, in: app) > 0 { return true }
+        let ids = try self.customer(known: customer, in: app)?.ids ?? [customer]
+        for environment in Environment.allCases
+        where try !namedTimelines(ids, in: app, environment: environment).isEmpty { return true }
+        return false
+    }
+
+    /// An id that meant nobody becomes a customer's: what names it was bought by somebody who has
+    /// agreed to nothing.
+    func endConsent(
+        of customer: CustomerID, forNamed id: CustomerID, in app: AppID
+    ) throws(StorageFailure) {
+        guard var consent = try consent(of: customer, in: app), consent.isGiven,
+            try hasPurchases(id, in: app)
+        else { return }
+        consent.isGiven = false
+        try put(consent, of: customer, in: app)
     }
 
     func forgetConsents(of customer: CustomerID, in app: AppID) throws(StorageFailure) {

@@ -70,6 +70,7 @@ extension StoreTransaction {
     package func addID(
         _ id: CustomerID, to customer: CustomerID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
+        try endConsent(of: customer, forNamed: id, in: app)
         try insert(id, of: customer, in: app, at: now)
         try tellIdentity(.aliasAdded, of: customer, other: id, in: app, at: now)
         try tellWallets(named: id, by: customer, in: app, at: now)

@@ -94,16 +94,19 @@ private final class Server: Sendable {
     var secondsAway: Double { outage.withLock { $0.seconds(at: Self.now) } }
 
     func connect(for purpose: PostgresSession.Purpose) throws(StorageFailure) -> PostgresSession {
-        if let refusal = outage.withLock({ $0.refusal(at: Self.now) }) { throw refusal }
+        let start = Self.now
+        if let refusal = outage.withLock({ $0.refusal(at: start) }) { throw refusal }
         do {
             let session = try PostgresSession(address, for: purpose)
-            outage.withLock { $0.noteConnected() }
+            noteAnswer()
             return session
         } catch {
-            outage.withLock { $0.note(error, at: Self.now) }
+            outage.withLock { $0.note(error, ofTrialFrom: start, at: Self.now) }
             throw error
         }
     }
+
+    func noteAnswer() { outage.withLock { $0.noteAnswer(at: Self.now) } }
 }
 
 /// What a thread owns: its connection, and the way to a new one.
@@ -130,16 +133,20 @@ private final class Worker {
         while true {
             runs += 1
             do {
-                return try openSession().transaction(for: purpose, body)
+                let value = try openSession().transaction(for: purpose, body)
+                server.noteAnswer()
+                return value
             } catch {
                 // What the database said decides, not what the closure made of it. Without a
                 // session there was no transaction: then the error is the connection's.
-                let failure = session == nil ? error as? StorageFailure : session?.failure
+                let wasConnected = session != nil
+                let failure = wasConnected ? session?.failure : error as? StorageFailure
                 if failure?.kind == .unavailable || session?.isLost == true { session = nil }
                 guard let failure, !isEnding(),
                     case .again(let seconds) = Retry.step(
                         after: failure, runs: runs,
-                        seconds: max(Server.now - start, server.secondsAway), jitter: random())
+                        seconds: max(Server.now - start, wasConnected ? 0 : server.secondsAway),
+                        jitter: random())
                 else { throw error }
                 Thread.sleep(forTimeInterval: seconds)
             }

@@ -21,8 +21,8 @@ enum Retry: Hashable, Sendable {
     static let outagePauseSecondsMax = 1.0
 
     /// - Parameter runs: how often the transaction was run.
-    /// - Parameter seconds: since the first of them began, or, where that is longer, since the
-    ///   server is away.
+    /// - Parameter seconds: since the first of them began; where nobody could connect and that is
+    ///   longer, since the server is away.
     /// - Parameter jitter: 0 ..< 1, so that those who collided do not collide again.
     static func step(
         after failure: StorageFailure, runs: Int, seconds: Double, jitter: Double

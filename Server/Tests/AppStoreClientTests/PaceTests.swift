@@ -55,6 +55,23 @@ import Testing
         #expect(waited.suffix(2) == [call, call * 2])
     }
 
+    @Test func `who waits already takes the rest that Apple asks for meanwhile`() async throws {
+        let waits = Mutex<[Duration]>([])
+        let begun = Mutex<Pacing?>(nil)
+        let pacing = Pacing.patient { wait in
+            let isThird = waits.withLock { waits in
+                waits.append(wait)
+                return waits.count == 3
+            }
+            guard isThird else { return }
+            try await begun.withLock { $0 }?.rest(.order, .production, date(5000))
+        }
+        begun.withLock { $0 = pacing }
+        for _ in 0..<3 { _ = try await pacing.turn(.order, .production, date(0)) }
+        #expect(waits.withLock { $0 }.count == 4)
+        #expect(waits.withLock { $0 }.reduce(.zero, +) == .seconds(5))
+    }
+
     @Test func `what is stored goes on where it was`() {
         var pace = Pace()
         for _ in 0..<3 { _ = pace.take(Self.budget, at: date(0)) }

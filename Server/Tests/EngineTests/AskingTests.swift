@@ -159,11 +159,10 @@ import Testing
             AppStoreResponse(status: 400, body: Array(#"{"errorCode": 4000006}"#.utf8))
         }
         for (app, count) in zip(apps, [100, 100, 1]) { try await scene.addDue(count, of: app) }
-        #expect(try await scene.engine.reconcileDue(limit: 30) == 21)
+        #expect(try await scene.engine.reconcileDue(limit: 30) == 30)
         let paths = scene.asked.map(\.path)
-        for (app, share) in zip(apps, [10, 10, 1]) {
-            #expect(paths.count { $0.contains("\(app)-") } == share)
-        }
+        let counts = apps.map { app in paths.count { $0.contains("\(app)-") } }
+        #expect(counts[2] == 1 && counts.allSatisfy { $0 >= 1 } && counts.max() == 19, "\(counts)")
     }
 
     @Test func `each batch begins with another app`() {

@@ -7,34 +7,48 @@ import Testing
     private static let gone = StorageFailure("gone", kind: .unavailable)
     private static let limit = Retry.outageSecondsMax
 
+    private func outage(from start: Double = 0) -> Outage {
+        var outage = Outage()
+        outage.note(Self.gone, ofTrialFrom: start, at: start)
+        return outage
+    }
+
     @Test func `at first everyone tries`() {
         var outage = Outage()
         #expect(outage.refusal(at: 5) == nil && outage.seconds(at: 5) == 0)
-        outage.note(Self.gone, at: 5)
-        outage.note(Self.gone, at: 5 + Self.limit - 1)
+        outage = self.outage(from: 5)
+        outage.note(Self.gone, ofTrialFrom: 6, at: 5 + Self.limit - 1)
         #expect(outage.refusal(at: 5 + Self.limit - 0.5) == nil)
         #expect(outage.refusal(at: 5 + Self.limit - 0.5) == nil)
         #expect(outage.seconds(at: 5 + Self.limit) == Self.limit)
     }
 
     @Test func `a server that stays away is tried by one at a time, and not at once again`() {
-        var outage = Outage()
-        outage.note(Self.gone, at: 0)
+        var outage = outage()
         let late = Self.limit + 5
         #expect(outage.refusal(at: late) == nil)
         #expect(outage.refusal(at: late) == Self.gone)
-        #expect(outage.refusal(at: late + 100) == Self.gone, "one still tries")
-        outage.note(Self.gone, at: late + 100)
-        #expect(outage.refusal(at: late + 100) == Self.gone)
-        #expect(outage.refusal(at: late + 100 + Outage.trialSeconds) == nil)
+        outage.note(Self.gone, ofTrialFrom: late, at: late + 2)
+        #expect(outage.refusal(at: late + 2) == Self.gone)
+        #expect(outage.refusal(at: late + 2 + Outage.trialSeconds) == nil)
     }
 
-    @Test func `it is over with the first who is let in`() {
-        var outage = Outage()
-        outage.note(Self.gone, at: 0)
+    @Test func `a trial that hangs is overtaken`() {
+        var outage = outage()
         let late = Self.limit + 5
         _ = outage.refusal(at: late)
-        outage.noteConnected()
+        #expect(outage.refusal(at: late + Outage.trialSecondsMax - 1) == Self.gone)
+        #expect(outage.refusal(at: late + Outage.trialSecondsMax) == nil)
+    }
+
+    @Test func `it is over with the first answer, and no older trial says otherwise`() {
+        var outage = outage()
+        let late = Self.limit + 5
+        outage.noteAnswer(at: late)
         #expect(outage.refusal(at: late) == nil && outage.seconds(at: late) == 0)
+        outage.note(Self.gone, ofTrialFrom: late - 1, at: late + 1)
+        #expect(outage.seconds(at: late + 100) == 0)
+        outage.note(Self.gone, ofTrialFrom: late, at: late + 1)
+        #expect(outage.seconds(at: late + 100) == 100)
     }
 }

@@ -151,6 +151,34 @@ import Testing
         try await server.remove()
     }
 
+    @Test(.timeLimit(.minutes(45)))
+    func `where one connection can be had, a second that cannot shuts nobody out`() async throws {
+        let server = try PostgresServer()
+        try await server.start()
+        let url = server.url(of: "postgres")
+        try Administration.run("CREATE ROLE few LOGIN CONNECTION LIMIT 1", at: url)
+        var limits = PostgresDatabase.Limits()
+        limits.readers = 2
+        let few = url.replacing(/user=\w+/, with: "user=few")
+        let database = try PostgresDatabase(url: few, limits: limits)
+        let (answers, failures) = (Tally(), Tally())
+        let end = ContinuousClock.now + .seconds(Retry.outageSecondsMax + 4)
+        await withTaskGroup { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    while ContinuousClock.now < end {
+                        let rows = try? await database.read { try $0.rows("SELECT 1", []) }
+                        _ = rows == nil ? failures.next() : answers.next()
+                    }
+                }
+            }
+        }
+        // Whoever came to the one without a connection was told so, each after some seconds.
+        #expect(answers.count > 100 && failures.count < 10, "\(answers.count) \(failures.count)")
+        database.close()
+        try await server.remove()
+    }
+
     /// What comes of it when it first succeeds.
     private func eventual<Value>(_ body: () async throws -> Value) async throws -> Value {
         for _ in 0..<600 {

@@ -42,7 +42,7 @@ actor Reconciler: Service {
         defer { endTurn() }
         do {
             let isLate = engine.isCatchingUpFailing
-            if asksForLost, !isLate { try await engine.catchUp() }
+            if asksForLost, !isLate { await catchUp() }
             for _ in 0..<Self.batchesMax {
                 guard !Task.isCancelled, try await engine.reconcileDue(limit: Self.batch) > 0
                 else { break }
@@ -50,10 +50,17 @@ actor Reconciler: Service {
             for _ in 0..<Self.batchesMax {
                 guard !Task.isCancelled, try await engine.answerQuestions() > 0 else { break }
             }
-            if asksForLost, isLate { try await engine.catchUp() }
+            if asksForLost, isLate { await catchUp() }
             try await engine.lookAtBacklog()
         } catch {
             logger.error("what is due was not asked", metadata: ["error": "\(error)"])
+        }
+    }
+
+    /// What is lost keeps nobody from asking about what is due.
+    private func catchUp() async {
+        do { try await engine.catchUp() } catch {
+            logger.error("lost notifications were not kept", metadata: ["error": "\(error)"])
         }
     }
 
