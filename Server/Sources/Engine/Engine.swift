@@ -4,6 +4,7 @@ import AppStoreTrust
 import Ledger
 import Logging
 import Storage
+import Synchronization
 
 /// The verbs: take in what Apple says, say what a customer may use. Decisions are made in Ledger;
 /// rows are written by Storage; here is the border of the transaction.
@@ -24,6 +25,7 @@ package struct Engine: Sendable {
     let reminding = Reminding()
     let catchUpPauses = CatchUpPauses()
     let askingTurn = AskingTurn()
+    let writes = Writes()
     let signers: [AppID: OfferSigner]
 
     /// - Parameter verifiers: for each app the one that holds the roots it trusts.
@@ -71,8 +73,13 @@ package struct Engine: Sendable {
         do { try await store.prepareMonths(around: now) } catch { throw EngineFailure(error) }
     }
 
-    /// Whether the database answers.
+    /// Whether the database answers, and has not refused the last write a moment ago, as where its
+    /// disk is full.
     package func isReady() async -> Bool {
+        guard !writes.haveFailed else {
+            logger.error("The database could not write.")
+            return false
+        }
         do {
             _ = try await reading { tx in try tx.keyCount(of: AppID(rawValue: "")) }
             return true
@@ -85,7 +92,14 @@ package struct Engine: Sendable {
     func transaction<Value: Sendable>(
         _ body: @escaping @Sendable (StoreTransaction) throws -> Value
     ) async throws(EngineFailure) -> Value {
-        do { return try await store.transaction(body) } catch { throw EngineFailure(error) }
+        do {
+            let value = try await store.transaction(body)
+            writes.note()
+            return value
+        } catch {
+            writes.note(error)
+            throw EngineFailure(error)
+        }
     }
 
     func reading<Value: Sendable>(
@@ -119,6 +133,24 @@ package struct Engine: Sendable {
                 found: claim?.bundleID, known: apps.values.map(\.bundleID).sorted())
         }
         return (settings, verifier)
+    }
+}
+
+/// Whether the database has written lately what it was asked to.
+final class Writes: Sendable {
+    /// So long after a failure it is doubted, where nothing succeeds meanwhile.
+    private static let doubt = Duration.seconds(15)
+
+    private let failedAt = Mutex<ContinuousClock.Instant?>(nil)
+
+    var haveFailed: Bool {
+        failedAt.withLock { $0.map { .now - $0 < Self.doubt } ?? false }
+    }
+
+    /// - Parameter error: nil after a success. What is refused for a reason of its own says nothing.
+    func note(_ error: (any Error)? = nil) {
+        if let error, (error as? StorageFailure)?.kind != .unavailable { return }
+        failedAt.withLock { $0 = error.map { _ in .now } }
     }
 }
 

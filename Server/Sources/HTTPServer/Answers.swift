@@ -43,12 +43,34 @@ extension Request {
         if let length = headers[.contentLength].flatMap(Int.init), length > bytesMax {
             throw Refused.bodyTooLarge(bytesMax: bytesMax)
         }
+        let start = ContinuousClock.now
+        var whole = ByteBuffer()
         do {
-            return try await body.collect(upTo: bytesMax)
-        } catch is NIOTooManyBytesError {
-            throw Refused.bodyTooLarge(bytesMax: bytesMax)
+            for try await part in body {
+                guard whole.readableBytes + part.readableBytes <= bytesMax else {
+                    throw Refused.bodyTooLarge(bytesMax: bytesMax)
+                }
+                guard ContinuousClock.now - start < Self.bodyTimeMax else {
+                    throw Refused.bodyTooSlow(Self.bodyTimeMax)
+                }
+                if whole.readableBytes == 0 { whole = part } else { whole.writeImmutableBuffer(part) }
+            }
+        } catch let refused as Refused {
+            throw refused
+        } catch {
+            // The client has gone, or does not keep to HTTP: nobody will read the answer.
+            throw Refused(
+                .requestNotUnderstood, "The body ended before its end.",
+                remedy: "Send it whole.", operatorDetail: "\(error)")
         }
+        return whole
     }
+
+    /// From the header to the end of the body. A connection that brings nothing at all is closed
+    /// before.
+    private static let bodyTimeMax = Duration.seconds(30)
+    /// Values in a body that is read as JSON, by the commas between them.
+    private static let valuesMax = 20_000
 
     /// The body as a value of the contract. No media type is asked for: what does not parse is
     /// refused anyway.
@@ -58,6 +80,12 @@ extension Request {
             throw Refused(
                 .bodyNotUnderstood, "The body holds the character U+0000.",
                 remedy: "Leave it out: no database keeps it as text.")
+        }
+        let commas = buffer.readableBytesView.count { $0 == UInt8(ascii: ",") }
+        guard commas < Self.valuesMax else {
+            throw Refused(
+                .bodyHasTooMany, "The body holds too many values.",
+                detail: "At most \(Self.valuesMax) are read.", remedy: "Send several requests.")
         }
         do {
             return try JSONDecoder().decode(type, from: Data(buffer.readableBytesView))

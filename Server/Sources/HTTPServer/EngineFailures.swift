@@ -200,7 +200,9 @@ extension Refused {
     private static func notForAnyApp(
         found: String?, known: [String], _ subject: Subject
     ) -> Refused {
-        let detail = found.map { "It is for \($0)." } ?? "It names no app."
+        let detail =
+            found.map { "It is for \(String($0.prefix(shownCharactersMax)).debugDescription)." }
+            ?? "It names no app."
         let expected = "expected one of \(known.joined(separator: ", "))"
         switch subject {
         case .notification:

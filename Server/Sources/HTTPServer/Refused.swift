@@ -107,6 +107,15 @@ extension Refused {
         return refused
     }
 
+    /// The connection is closed: else the rest would be waited for.
+    static func bodyTooSlow(_ limit: Duration) -> Refused {
+        var refused = Refused(
+            .requestNotUnderstood, "The body came too slowly.",
+            detail: "At most \(limit) are waited for it.", remedy: "Send it again.")
+        refused.headers[.connection] = "close"
+        return refused
+    }
+
     static func bodyTooLarge(bytesMax: Int) -> Refused {
         Refused(
             .bodyTooLarge, "The body is too large.", detail: "At most \(bytesMax) bytes are read.",

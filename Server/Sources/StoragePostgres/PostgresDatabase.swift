@@ -22,6 +22,7 @@ package final class PostgresDatabase: Database {
 
     private let writers: WorkerThreads<Worker>
     private let readers: WorkerThreads<Worker>
+    private let watch = Watch()
 
     package let dialect = Dialect.postgres
 
@@ -35,7 +36,7 @@ package final class PostgresDatabase: Database {
         url: String, limits: Limits = Limits(),
         random: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
     ) throws(StorageFailure) {
-        let server = Server(address: try PostgresAddress(url))
+        let server = Server(address: try PostgresAddress(url), watch: watch)
         func threads(_ count: Int, for purpose: PostgresSession.Purpose) -> WorkerThreads<Worker> {
             WorkerThreads(threadsMax: count, queueMax: limits.waiting) {
                 Worker(server: server, purpose: purpose, random: random)
@@ -48,6 +49,7 @@ package final class PostgresDatabase: Database {
     deinit {
         writers.shut()
         readers.shut()
+        watch.close()
     }
 
     package func write<Value: Sendable>(
@@ -74,6 +76,7 @@ package final class PostgresDatabase: Database {
     /// Waits for the running transactions; those that wait are refused.
     package func close() {
         let (writing, reading) = (writers.shut(), readers.shut())
+        watch.close()
         writers.waitForEnd(of: writing)
         readers.waitForEnd(of: reading)
     }
@@ -82,13 +85,15 @@ package final class PostgresDatabase: Database {
 /// The way to a server, and what is known of its being away.
 private final class Server: Sendable {
     private let address: PostgresAddress
+    private let watch: Watch
     private let outage = Mutex(Outage())
 
-    init(address: PostgresAddress) { self.address = address }
+    init(address: PostgresAddress, watch: Watch) {
+        self.address = address
+        self.watch = watch
+    }
 
-    /// Seconds of a clock that only goes forward.
-    static var now: Double { (ContinuousClock.now - epoch) / .seconds(1) }
-    private static let epoch = ContinuousClock.now
+    static var now: Double { Watch.now }
 
     /// How long the server has been away.
     var secondsAway: Double { outage.withLock { $0.seconds(at: Self.now) } }
@@ -97,7 +102,7 @@ private final class Server: Sendable {
         let start = Self.now
         if let refusal = outage.withLock({ $0.refusal(at: start) }) { throw refusal }
         do {
-            let session = try PostgresSession(address, for: purpose)
+            let session = try PostgresSession(address, for: purpose, watch: watch)
             noteAnswer()
             return session
         } catch {

@@ -24,6 +24,8 @@ final class PostgresSession {
     }
 
     let connection: OpaquePointer
+    private let watch: Watch
+    private let line: Int
     /// The first failure of the running transaction that is not undone. It counts even where the
     /// closure swallowed it, or threw something else in its place.
     private(set) var failure: StorageFailure?
@@ -32,18 +34,28 @@ final class PostgresSession {
     /// Connects.
     ///
     /// - Throws: ``StorageFailure`` of kind `unavailable`.
-    init(_ address: PostgresAddress, for purpose: Purpose) throws(StorageFailure) {
+    init(
+        _ address: PostgresAddress, for purpose: Purpose, watch: Watch
+    ) throws(StorageFailure) {
         guard let connection = address.connect() else {
             throw StorageFailure("PostgreSQL: no memory for a connection", kind: .unavailable)
         }
         self.connection = connection
+        self.watch = watch
+        line = watch.add(socket: PQsocket(connection))
         guard PQstatus(connection) == CONNECTION_OK else { throw PostgresFailure.lost(connection) }
         // Else libpq prints the server's notices to the standard error stream.
         PQsetNoticeProcessor(connection, { _, _ in }, nil)
         try prepare(for: purpose)
     }
 
-    deinit { PQfinish(connection) }
+    deinit {
+        watch.remove(line)
+        PQfinish(connection)
+    }
+
+    /// Every call that waits for the server.
+    func waiting<Answer>(_ call: () -> Answer) -> Answer { watch.during(line, call) }
 
     var isLost: Bool { PQstatus(connection) == CONNECTION_BAD }
 
@@ -98,12 +110,12 @@ final class PostgresSession {
     /// Where even this fails the connection is no good any more, which the next use of it shows.
     private func rollBack() {
         guard PQtransactionStatus(connection) != PQTRANS_IDLE, !isLost else { return }
-        PQclear(PQexec(connection, "ROLLBACK"))
+        PQclear(waiting { PQexec(connection, "ROLLBACK") })
     }
 
     /// Runs a statement without parameters that is not worth preparing. Its rows come in binary.
     private func simple(_ sql: String) throws(StorageFailure) -> PostgresAnswer {
-        try answer(PQexecParams(connection, sql, 0, nil, nil, nil, nil, 1))
+        try answer(waiting { PQexecParams(connection, sql, 0, nil, nil, nil, nil, 1) })
     }
 
     // MARK: - Answers
@@ -136,7 +148,7 @@ final class PostgresSession {
         }
         let name = "s\(names.count)"
         let types = PostgresParameters.types(of: values)
-        _ = try answer(PQprepare(connection, name, sql, Int32(types.count), types))
+        _ = try answer(waiting { PQprepare(connection, name, sql, Int32(types.count), types) })
         names[sql] = name
         return name
     }

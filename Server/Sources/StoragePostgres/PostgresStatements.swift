@@ -53,8 +53,10 @@ extension PostgresSession: Connection {
         let parameters = PostgresParameters(values)
         return try answer(
             parameters.withPointers { addresses, lengths, formats in
-                PQexecPrepared(
-                    connection, name, parameters.count, addresses, lengths, formats, 1)
+                waiting {
+                    PQexecPrepared(
+                        connection, name, parameters.count, addresses, lengths, formats, 1)
+                }
             })
     }
 
@@ -70,7 +72,7 @@ extension PostgresSession: Connection {
         for values in sets {
             guard send(name, PostgresParameters(values)) else { throw noted(lost) }
         }
-        guard PQpipelineSync(connection) == 1 else { throw noted(lost) }
+        guard waiting({ PQpipelineSync(connection) }) == 1 else { throw noted(lost) }
         var answers: [PostgresAnswer] = []
         var first: StorageFailure?
         for _ in sets {
@@ -81,22 +83,24 @@ extension PostgresSession: Connection {
                 if isLost { break }
             }
         }
-        PQclear(PQgetResult(connection))
+        PQclear(waiting { PQgetResult(connection) })
         if let first { throw first }
         return answers
     }
 
     private func send(_ name: String, _ parameters: PostgresParameters) -> Bool {
         parameters.withPointers { addresses, lengths, formats in
-            PQsendQueryPrepared(
-                connection, name, parameters.count, addresses, lengths, formats, 1)
+            waiting {
+                PQsendQueryPrepared(
+                    connection, name, parameters.count, addresses, lengths, formats, 1)
+            }
         } == 1
     }
 
     /// The answer to one run, and the null pointer that follows it.
     private func nextAnswer() throws(StorageFailure) -> PostgresAnswer {
-        let pointer = PQgetResult(connection)
-        defer { if pointer != nil { PQclear(PQgetResult(connection)) } }
+        let pointer = waiting { PQgetResult(connection) }
+        defer { if pointer != nil { PQclear(waiting { PQgetResult(connection) }) } }
         return try answer(pointer)
     }
 

@@ -61,6 +61,10 @@ import Testing
         ("https://old.example.com/#here", false), ("ftp://old.example.com/", false),
         ("file:///etc/passwd", false), ("old.example.com", false), ("https://", false),
         ("https://old.example.com/ä", false), ("", false),
+        ("https://old.example.com:65535/", true), ("https://[fd00::1]:8443/", true),
+        ("https://old.example.com:65536/", false), ("https://old.example.com:0/", false),
+        ("https://old.example.com:/", false), ("https://old.example.com:8o/", false),
+        ("https://old.example.com:99999999999999999999/", false), ("https://%00/", false),
     ]
 
     @Test(arguments: addresses.indices)

@@ -25,6 +25,15 @@ import Testing
                 + "status=200 [Engine] answered\n")
     }
 
+    @Test func `what others wrote begins no line, speaks to no terminal and fills no disk`() {
+        let log = LineLog(label: "perennial", level: .info)
+        let long = String(repeating: "x", count: LineLog.valueBytesMax + 1)
+        let text = line(log, "m", ["a": "it\n2026 fake \u{1B}[31m ä", "b": .string(long)])
+        #expect(text.contains(#" a=it\x0a2026 fake \x1b[31m ä b=xx"#))
+        #expect(text.contains("x… [Engine] m\n") && text.utf8.count < long.utf8.count + 150)
+        #expect(text.utf8.count { $0 == UInt8(ascii: "\n") } == 1)
+    }
+
     @Test func `what is said of one entry counts more than what is said of all`() {
         var log = LineLog(label: "perennial", level: .info)
         log[metadataKey: "a"] = "all"

@@ -7,6 +7,9 @@ import Logging
 /// byte and written at once; the handler that comes with the library asks for the time zone each
 /// time.
 struct LineLog: LogHandler {
+    /// Of one fact; what is longer is cut.
+    static let valueBytesMax = 2_000
+
     var logLevel: Logger.Level
     var metadata: Logger.Metadata = [:]
     var metadataProvider: Logger.MetadataProvider?
@@ -39,7 +42,7 @@ struct LineLog: LogHandler {
             line.add(key)
             line.add("=")
             let text = if case .string(let text) = value { text } else { value.description }
-            line.add(text)
+            line.add(value: text)
         }
         line.add(" [")
         line.add(event.source)
@@ -60,6 +63,30 @@ struct LineLog: LogHandler {
             var text = text
             text.withUTF8 { bytes.append(contentsOf: $0) }
         }
+
+        /// What others may have written: it begins no line of its own, speaks to no terminal, and
+        /// fills no disk.
+        mutating func add(value text: String) {
+            var text = text
+            text.withUTF8 { utf8 in
+                guard utf8.count > LineLog.valueBytesMax || utf8.contains(where: Self.isControl)
+                else { return bytes.append(contentsOf: utf8) }
+                for byte in utf8.prefix(LineLog.valueBytesMax) {
+                    if Self.isControl(byte) {
+                        bytes.append(contentsOf: "\\x".utf8)
+                        bytes.append(Self.digits[Int(byte >> 4)])
+                        bytes.append(Self.digits[Int(byte & 15)])
+                    } else {
+                        bytes.append(byte)
+                    }
+                }
+                if utf8.count > LineLog.valueBytesMax { bytes.append(contentsOf: "…".utf8) }
+            }
+        }
+
+        private static func isControl(_ byte: UInt8) -> Bool { byte < 0x20 || byte == 0x7F }
+
+        private static let digits = Array("0123456789abcdef".utf8)
     }
 
     /// What is said of one entry counts more than what is said of all.

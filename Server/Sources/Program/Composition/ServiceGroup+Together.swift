@@ -8,6 +8,9 @@ extension ServiceGroup {
     /// Not by cancellation, which is the library's default: a server that is merely cancelled may
     /// wait for its connections for ever.
     init(together services: [any Service], stopsOnSignals: Bool, logger: Logger) {
+        // The library describes each service by all that it holds, secrets as well.
+        var logger = logger
+        logger.logLevel = max(logger.logLevel, .info)
         self.init(
             configuration: ServiceGroupConfiguration(
                 services: services.map {

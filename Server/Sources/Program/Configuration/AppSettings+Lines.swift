@@ -14,7 +14,10 @@ extension AppSettings {
         }
         lines.append("unconfirmed_hold_hours \(rules.unconfirmedHold.components.seconds / 3600)")
         lines += termLines + walletLines + contentLines
-        lines += forwards.targets.map { "forward to \($0.url)" }
+        lines += forwards.targets.map { target in
+            // The query may hold a secret.
+            "forward to \(target.name)" + (target.url == target.name ? "" : " (with a query)")
+        }
         if !forwards.targets.isEmpty { lines.append("forward_policy \(forwards.policy.rawValue)") }
         lines += restore.map { "restore in \($0.rawValue): \($1.rawValue)" }
         lines.append(proof == nil ? "identity without proof" : "identity with proof")

@@ -93,7 +93,7 @@ extension ConfigurationReader {
 
     mutating func url(_ node: Node) -> String? {
         if let text = text(node), let url = URL(string: text), url.host != nil,
-            ["http", "https"].contains(url.scheme), url.query == nil
+            ["http", "https"].contains(url.scheme), url.query == nil, Self.hasUsablePort(text)
         {
             return text
         }

@@ -91,9 +91,21 @@ extension ConfigurationReader {
     static func name(of text: String) -> String? {
         guard text.count <= urlCharactersMax, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
             let url = URLComponents(string: text), let host = url.host, !host.isEmpty,
+            !host.contains("%"), hasUsablePort(text),
             url.user == nil, url.password == nil, url.fragment == nil,
             url.scheme == "https" || (url.scheme == "http" && ownHosts.contains(host))
         else { return nil }
         return String(text.prefix { $0 != "?" })
+    }
+
+    /// Whether an address names no port, or one that there is: others end the program when they are
+    /// connected to.
+    static func hasUsablePort(_ text: String) -> Bool {
+        guard let start = text.firstRange(of: "://")?.upperBound else { return false }
+        let place = text[start...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+        let afterHost = place[(place.lastIndex(of: "]") ?? place.startIndex)...]
+        guard let colon = afterHost.firstIndex(of: ":") else { return true }
+        let port = Int(afterHost[afterHost.index(after: colon)...])
+        return port.map { (1...65_535).contains($0) } ?? false
     }
 }
