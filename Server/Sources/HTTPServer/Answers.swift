@@ -50,8 +50,8 @@ extension Request {
                 guard whole.readableBytes + part.readableBytes <= bytesMax else {
                     throw Refused.bodyTooLarge(bytesMax: bytesMax)
                 }
-                guard ContinuousClock.now - start < Self.bodyTimeMax else {
-                    throw Refused.bodyTooSlow(Self.bodyTimeMax)
+                guard ContinuousClock.now - start < .seconds(Self.bodySecondsMax) else {
+                    throw Refused.bodyTooSlow(seconds: Self.bodySecondsMax)
                 }
                 if whole.readableBytes == 0 { whole = part } else { whole.writeImmutableBuffer(part) }
             }
@@ -68,7 +68,7 @@ extension Request {
 
     /// From the header to the end of the body. A connection that brings nothing at all is closed
     /// before.
-    private static let bodyTimeMax = Duration.seconds(30)
+    private static let bodySecondsMax = 30
     /// Values in a body that is read as JSON, by the commas between them.
     private static let valuesMax = 20_000
 

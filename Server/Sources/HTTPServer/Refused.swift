@@ -108,10 +108,10 @@ extension Refused {
     }
 
     /// The connection is closed: else the rest would be waited for.
-    static func bodyTooSlow(_ limit: Duration) -> Refused {
+    static func bodyTooSlow(seconds: Int) -> Refused {
         var refused = Refused(
             .requestNotUnderstood, "The body came too slowly.",
-            detail: "At most \(limit) are waited for it.", remedy: "Send it again.")
+            detail: "At most \(seconds) seconds are waited for it.", remedy: "Send it again.")
         refused.headers[.connection] = "close"
         return refused
     }

@@ -42,6 +42,10 @@ import Testing
             body: #"{"customer_id": "null", "signed_transactions": ["secret"]}"#, status: 422,
             code: .customerIDMeaningless),
         Row(
+            path: Paths.purchases,
+            body: #"{"customer_id": "a", "x": ["# + String(repeating: "1,", count: 20_000) + "1]}",
+            status: 413, code: .bodyHasTooMany),
+        Row(
             path: Paths.purchases, body: #"{"customer_id": "an\u0000na"}"#, status: 400,
             code: .bodyNotUnderstood),
         Row(
@@ -57,7 +61,7 @@ import Testing
             code: .notificationNotUnderstood),
         Row(
             path: Paths.notifications, body: #"{"signedPayload": "\#(Self.otherApp)"}"#,
-            status: 422, code: .notificationForAnotherApp, says: "It is for com.example.rage."),
+            status: 422, code: .notificationForAnotherApp, says: #"It is for "com.example.rage"."#),
         Row(
             path: Paths.notifications, body: #"{"signedPayload": "\#(Self.forged)"}"#,
             status: 422, code: .notificationNotTrusted),

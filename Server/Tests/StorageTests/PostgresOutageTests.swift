@@ -154,6 +154,36 @@ import Testing
         try await server.remove()
     }
 
+    /// Stopped it says nothing, and its machine acknowledges what it is sent.
+    @Test(.timeLimit(.minutes(45)))
+    func `a server that stands still is not waited for at the end`() async throws {
+        let server = try PostgresServer()
+        try await server.start()
+        var limits = PostgresDatabase.Limits()
+        limits.readers = 1
+        let database = try PostgresDatabase(url: server.url(of: "postgres"), limits: limits)
+        let process = try await database.read {
+            Int32(try $0.rows("SELECT pg_backend_pid()", [])[0].integer(0))
+        }
+        kill(process, SIGSTOP)
+        async let answer: Void = {
+            let failure = await #expect(throws: StorageFailure.self) {
+                _ = try await database.read { try $0.rows("SELECT 1", []) }
+            }
+            #expect(failure?.kind == .unavailable)
+        }()
+        try await Task.sleep(for: .milliseconds(200))
+        await withCheckedContinuation { ended in
+            Thread.detachNewThread {
+                database.close()
+                ended.resume()
+            }
+        }
+        await answer
+        kill(process, SIGCONT)
+        try await server.remove()
+    }
+
     @Test(.timeLimit(.minutes(45)))
     func `where one connection can be had, a second that cannot shuts nobody out`() async throws {
         let server = try PostgresServer()

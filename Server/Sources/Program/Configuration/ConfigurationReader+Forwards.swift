@@ -91,7 +91,7 @@ extension ConfigurationReader {
     static func name(of text: String) -> String? {
         guard text.count <= urlCharactersMax, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
             let url = URLComponents(string: text), let host = url.host, !host.isEmpty,
-            !host.contains("%"), hasUsablePort(text),
+            url.percentEncodedHost?.contains("%") == false, hasUsablePort(text),
             url.user == nil, url.password == nil, url.fragment == nil,
             url.scheme == "https" || (url.scheme == "http" && ownHosts.contains(host))
         else { return nil }
