@@ -83,7 +83,8 @@ package struct Reader {
             let grants = grants.filter { $0.entitlement == entitlement }
             tenures[entitlement] = Tenure(
                 timelines, terms, grants, through: products,
-                isOpen: Right.answer(answer, grants, at: now)?.isOpen ?? false, at: now)
+                isOpen: Right.answer(answer, grants, at: now)?.isOpen ?? false, at: now,
+                rules: access)
         }
     }
 
@@ -144,11 +145,11 @@ private struct Tenure {
     let isOpen: Bool
 
     /// What was given back counts for nothing, but for what an upgrade or a part of the price gave
-    /// back: those count until then. While access is open past what was paid for, in grace or
-    /// unconfirmed, the last stretch goes on.
+    /// back: those count until then. While a purchase is open past what was paid for, in grace or
+    /// unconfirmed, its own stretch goes on, whatever else was bought or given meanwhile.
     init(
         _ timelines: [Timeline], _ terms: [Term], _ grants: [Grant],
-        through products: Set<ProductID>, isOpen: Bool, at now: Instant
+        through products: Set<ProductID>, isOpen: Bool, at now: Instant, rules: AccessRules
     ) {
         let next = now + .milliseconds(1)
         let periods = timelines.flatMap(\.periods).filter {
@@ -160,9 +161,14 @@ private struct Tenure {
             periods.map { $0.from..<max($0.from, $0.openUntil ?? next) }
             + terms.map { $0.from..<max($0.from, $0.until) }
             + grants.map { $0.from..<max($0.from, $0.end ?? next) }
+        stretches += timelines.compactMap {
+            $0.stretch(through: products, heldAt: now, rules: rules)
+        }
         stretches = stretches.filter { $0.lowerBound <= now }
             .sorted { $0.lowerBound < $1.lowerBound }
-        if isOpen { stretches.append((stretches.last?.lowerBound ?? now)..<next) }
+        if isOpen, !stretches.contains(where: { $0.contains(now) }) {
+            stretches.append((stretches.last?.lowerBound ?? now)..<next)
+        }
         self.isOpen = isOpen
         runs = stretches.reduce(into: []) { runs, next in
             guard let last = runs.last, next.lowerBound <= last.upperBound else {
@@ -170,6 +176,23 @@ private struct Tenure {
             }
             runs[runs.count - 1] = last.lowerBound..<max(last.upperBound, next.upperBound)
         }
+    }
+}
+
+extension Timeline {
+    /// Since when this purchase has what it gives now through some products, and until now; nil
+    /// where it gives nothing through them.
+    fileprivate func stretch(
+        through products: Set<ProductID>, heldAt now: Instant, rules: AccessRules
+    ) -> Range<Instant>? {
+        guard let access = access(through: products, at: now, rules: rules), access.isOpen,
+            let period = period(at: now)
+        else { return nil }
+        // What was given back, and what was had before another product came due, does not count:
+        // only what follows its end does.
+        let counts = products.contains(period.product) && !period.payment.isGivenBack
+        let from = counts ? period.from : period.payment.until ?? now
+        return min(from, now)..<(now + .milliseconds(1))
     }
 }
 

@@ -14,10 +14,11 @@ import Testing
     }
 
     private func reader(of facts: [Fact], _ grants: [Grant] = []) -> Reader {
-        Reader(
-            of: [Timeline(of: PurchaseID("100", in: .production), facts)], [], grants,
-            ["magazine": ["monthly"], "archive": ["never sold"]], at: PublicationTable.day(50),
-            access: AccessRules(), rules: PublicationRules())
+        let timelines = Set(facts.map(\.purchase)).map { Timeline(of: $0, facts) }
+        return Reader(
+            of: timelines, PublicationTable.terms.terms(of: timelines), grants,
+            ["magazine": ["monthly", "summer"], "archive": ["never sold"]],
+            at: PublicationTable.day(50), access: AccessRules(), rules: PublicationRules())
     }
 
     private let publications = [20, 45].map { PublicationTable.publication("\($0)") }
@@ -44,6 +45,35 @@ import Testing
         let upgrade = paid("102", "other", 39..<69, renews: false)
         let readings = reader(of: facts + [upgrade]).readings(of: publications)
         #expect(readings.filter(\.isOpen).map(\.publication) == ["20"])
+    }
+
+    @Test func `what may be read in grace stays so beside a pass, and beside what is given`() {
+        let chain = PurchaseID("100", in: .production)
+        let month = Payment(
+            transaction: "100", product: "monthly", kind: .autoRenewable,
+            from: PublicationTable.day(10), until: PublicationTable.day(40))
+        let grace = Renewal(
+            willRenew: true, isRetrying: true, graceUntil: PublicationTable.day(56))
+        let held = [
+            Fact(about: chain, attestedAt: month.from, .payment(month)),
+            Fact(about: chain, attestedAt: PublicationTable.day(40), .renewal(grace)),
+        ]
+        let pass = Payment(
+            transaction: "200", product: "summer", kind: .nonRenewing,
+            from: PublicationTable.day(48), until: nil)
+        let bought = Fact(
+            about: PurchaseID("200", in: .production), attestedAt: pass.from, .payment(pass))
+        let grant = Grant(
+            id: "1", entitlement: "magazine", from: PublicationTable.day(48), until: nil,
+            reason: "")
+        // The newest that was out when the pass began is open by the pass, too.
+        let publications = [20, 42, 46].map { PublicationTable.publication("\($0)") }
+        for reader in [
+            reader(of: held), reader(of: held + [bought]), reader(of: held, [grant]),
+        ] {
+            let readings = reader.readings(of: publications)
+            #expect(readings.filter(\.isOpen).map(\.publication) == ["46", "42", "20"])
+        }
     }
 
     @Test func `what is given of another right opens nothing here`() {
