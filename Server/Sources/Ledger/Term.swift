@@ -86,8 +86,9 @@ extension TermRules {
     ///
     /// Each chain is folded from its first purchase on. A term begins when it is bought, or where
     /// the one before it ends; the ends of terms that follow each other are counted from where the
-    /// first began, so that the last day of a month stays the last. A term that was taken back ends
-    /// at that moment, and those behind it move up; one taken back before it began was never there.
+    /// first began, so that the last day of a month stays the last; but none is shorter than it
+    /// would be by itself. A term that was taken back ends at that moment, and those behind it move
+    /// up; one taken back before it began was never there.
     package func terms(of timelines: [Timeline]) -> [Term] {
         var chains: [String: [(PurchaseID, Payment)]] = [:]
         for timeline in timelines {
@@ -158,6 +159,10 @@ private struct Chain {
     private var length = Term.Length(months: 0, days: 0)
     private var end: Instant?
 
+    /// A term that begins behind an hour that the clocks leap over ends at its run's time of day
+    /// all the same: it may be shorter by that.
+    private static let leapMax = Duration.hours(12)
+
     init(name: String) { self.name = name }
 
     mutating func add(
@@ -167,13 +172,15 @@ private struct Chain {
         let from = running ?? payment.from
         if let revocation = payment.revocation, revocation.at <= from { return }
         if running == nil || anchor == nil { (anchor, length) = (from, .init(months: 0, days: 0)) }
-        let whole = length + more
-        let paid = clock.moment(
-            whole.months, months: anchor ?? from, andDays: whole.days)
+        length = length + more
+        var paid = clock.moment(length.months, months: anchor ?? from, andDays: length.days)
+        // Days and months that are added up since long ago may fall short of this term alone:
+        // then the run is counted from here on.
+        let alone = clock.moment(more.months, months: from, andDays: more.days)
+        if alone > paid + Self.leapMax { (paid, anchor, length) = (alone, from, more) }
         var term = Term(
             purchase: purchase, payment: payment, from: from, until: paid, continues: end == from,
             chain: name)
-        length = whole
         if let revocation = payment.revocation, revocation.at < paid {
             term.until = revocation.at
             // What follows is counted anew from there.

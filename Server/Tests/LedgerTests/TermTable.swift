@@ -65,7 +65,7 @@ struct TermTable {
 
     static let products: [ProductID: TermRules.Product] = [
         "day": (0, 1), "week": (0, 7), "month": (1, 0), "month+": (1, 1), "quarter": (3, 0),
-        "half": (6, 0), "year": (12, 0), "other": (1, 0),
+        "half": (6, 0), "year": (12, 0), "year+": (12, 1), "other": (1, 0),
     ].reduce(into: [:]) { products, entry in
         products[ProductID(rawValue: entry.key)] = TermRules.Product(
             length: Term.Length(months: entry.value.0, days: entry.value.1),
