@@ -22,6 +22,8 @@ package struct CustomerState: Hashable, Sendable {
     package var grants: [Grant]
     /// Of each currency of which there was ever an entry.
     package var balances: [CurrencyID: Int64]
+    /// By which the days of terms count.
+    package var clock = WallClock.utc
 }
 
 /// One purchase of a customer, and what it gives.
@@ -125,7 +127,7 @@ extension StoreTransaction {
             },
             terms: terms, shownTerms: app.terms.shown(terms),
             termsWithoutLength: app.terms.paymentsWithoutLength(of: timelines), grants: grants,
-            balances: balances)
+            balances: balances, clock: app.terms.clock)
     }
 
     /// All purchases that answer for a customer.

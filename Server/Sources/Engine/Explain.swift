@@ -110,7 +110,7 @@ private enum Explanation {
             case .grant(let grant): lines.append("    by hand, \(grant)")
             }
         }
-        lines += state.terms.map { line(of: $0, at: state.asOf) }
+        lines += state.terms.map { line(of: $0, at: state.asOf, by: state.clock) }
         return lines
     }
 
@@ -175,9 +175,10 @@ private enum Explanation {
         return "    \(entry.at.minute)  \(sign)\(entry.amount)  → \(entry.balance)  \(cause)"
     }
 
-    private static func line(of term: Term, at now: Instant) -> String {
+    private static func line(of term: Term, at now: Instant, by clock: WallClock) -> String {
         let place = term.continues ? ", after the term before it" : ""
-        let left = term.until <= now ? "over" : "\(term.daysRemaining(at: now)) whole days left"
+        let days = term.daysRemaining(at: now, by: clock)
+        let left = term.until <= now ? "over" : "\(days) whole days left"
         return "term \(term.from.minute) – \(term.until.minute)  \(term.product)  \(left)\(place)"
     }
 

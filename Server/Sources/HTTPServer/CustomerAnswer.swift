@@ -15,7 +15,9 @@ extension Customer {
                     (entitlement.rawValue, PerennialContract.Entitlement(right))
                 }),
             subscriptions: state.purchases.compactMap { Subscription($0, at: state.asOf) },
-            nonRenewing: state.shownTerms.map { NonRenewing($0, at: state.asOf) }
+            nonRenewing: state.shownTerms.map {
+                NonRenewing($0, at: state.asOf, by: state.clock)
+            }
                 + state.termsWithoutLength.map { NonRenewing($0, at: state.asOf) },
             oneTime: state.purchases.flatMap { purchase in
                 purchase.timeline.payments { $0 == .nonConsumable || $0 == .consumable }
@@ -89,10 +91,10 @@ extension OneTimePurchase {
 }
 
 extension NonRenewing {
-    fileprivate init(_ term: Term, at now: Instant) {
+    fileprivate init(_ term: Term, at now: Instant, by clock: WallClock) {
         self.init(
             productID: term.product.rawValue, from: Timestamp(term.from),
-            until: Timestamp(term.until), daysRemaining: term.daysRemaining(at: now))
+            until: Timestamp(term.until), daysRemaining: term.daysRemaining(at: now, by: clock))
     }
 
     // Neither the store nor the configuration says how long it lasts: the end is not known, unless

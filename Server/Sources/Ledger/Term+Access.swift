@@ -33,9 +33,14 @@ extension Collection<Term> {
 extension Term {
     package func covers(_ now: Instant) -> Bool { from <= now && now < until }
 
-    /// Whole days still to come; 0 when it is over.
-    package func daysRemaining(at now: Instant) -> Int {
-        Int(max(0, until.milliseconds - max(from, now).milliseconds) / CivilDate.dayMilliseconds)
+    /// Whole days still to come, by the clock on the wall; 0 when it is over.
+    package func daysRemaining(at now: Instant, by clock: WallClock) -> Int {
+        let start = max(from, now)
+        guard start < until else { return 0 }
+        // A day may be short of hours: there may be more of them than their length says.
+        var days = Int((until.milliseconds - start.milliseconds) / CivilDate.dayMilliseconds) + 2
+        while days > 0, clock.moment(0, months: start, andDays: days) > until { days -= 1 }
+        return days
     }
 
     fileprivate func answer(

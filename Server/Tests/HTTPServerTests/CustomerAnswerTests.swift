@@ -26,7 +26,7 @@ import Testing
                 purchases: [PurchaseState(timeline: timeline, access: access)],
                 terms: rules.terms(of: [timeline]), shownTerms: rules.terms(of: [timeline]),
                 termsWithoutLength: rules.paymentsWithoutLength(of: [timeline]), grants: [],
-                balances: [:]))
+                balances: [:], clock: rules.clock))
     }
 
     private func month(
@@ -106,6 +106,17 @@ import Testing
         ])
         let terms = answer([.payment(month(kind: .nonRenewing))], rules: rules).nonRenewing
         #expect(terms.map(\.until) == [Timestamp(Self.monthAgo + .days(14))])
+        #expect(terms.map(\.daysRemaining) == [4])
+    }
+
+    @Test func `days that remain are those of the configured place`() {
+        let summer = WallClock.Change(at: Self.now + .days(1), seconds: 3600)
+        let rules = TermRules(
+            products: [
+                "pro.monthly": .init(length: Term.Length(months: 0, days: 14), chain: "pro")
+            ], clock: WallClock(name: "Here", secondsAtFirst: 0, changes: [summer]))
+        let terms = answer([.payment(month(kind: .nonRenewing))], rules: rules).nonRenewing
+        #expect(terms.map(\.until) == [Timestamp(Self.monthAgo + .days(14) - .hours(1))])
         #expect(terms.map(\.daysRemaining) == [4])
     }
 

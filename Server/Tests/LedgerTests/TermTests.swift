@@ -110,7 +110,8 @@ import Testing
         var row = row
         row.bought = parts[0]
         let now = try row.moment(parts[1])
-        let terms = try row.rules.terms(of: row.timelines)
+        let rules = row.rules
+        let terms = try rules.terms(of: row.timelines)
         let access = Entitlement.access(
             through: Set(TermTable.products.keys).subtracting(["day"]), of: try row.timelines,
             terms, at: now, rules: AccessRules())
@@ -123,6 +124,6 @@ import Testing
         #expect(access?.until == (try row.moment(String(match.2))))
         #expect(access?.willRenew == false)
         let running = terms.first { $0.purchase == access?.purchase && $0.until > now }
-        #expect((running?.daysRemaining(at: now) ?? 0) == Int(match.3))
+        #expect((running?.daysRemaining(at: now, by: rules.clock) ?? 0) == Int(match.3))
     }
 }
