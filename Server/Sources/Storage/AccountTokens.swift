@@ -58,8 +58,44 @@ extension StoreTransaction {
         return try isErased(token: token, in: app) ? nil : named
     }
 
+    /// The same, without account tokens that somebody who was erased had as an id: they mean nobody
+    /// any more, and what is told later must not lead back to a person.
+    func withoutErasedTokens(_ entries: [EventEntry]) throws(StorageFailure) -> [EventEntry] {
+        var tokens: [AppID: Set<String>] = [:]
+        for entry in entries where entry.customer == nil {
+            if let token = entry.accountToken { tokens[entry.app, default: []].insert(token) }
+        }
+        guard !tokens.isEmpty else { return entries }
+        var erased: [AppID: Set<String>] = [:]
+        for (app, tokens) in tokens { erased[app] = try erasedTokens(among: tokens, in: app) }
+        return entries.map { entry in
+            guard entry.customer == nil, let token = entry.accountToken,
+                erased[entry.app]?.contains(token) == true
+            else { return entry }
+            var entry = entry
+            entry.accountToken = nil
+            return entry
+        }
+    }
+
+    private func erasedTokens(
+        among tokens: Set<String>, in app: AppID
+    ) throws(StorageFailure) -> Set<String> {
+        let names = tokens.flatMap { [$0.lowercased(), $0.uppercased()] }
+        let found = try connection.rowsEach(
+            Self.selectErasure,
+            names.map { name in
+                [.text(app.rawValue), .bytes(rules.erasedHash(CustomerID(rawValue: name)))]
+            })
+        var erased: Set<String> = []
+        for (name, rows) in zip(names, found) where !rows.isEmpty {
+            erased.insert(name.lowercased())
+        }
+        return tokens.filter { erased.contains($0.lowercased()) }
+    }
+
     /// Whether somebody who was erased had the token as an id.
-    private func isErased(token: String, in app: AppID) throws(StorageFailure) -> Bool {
+    func isErased(token: String, in app: AppID) throws(StorageFailure) -> Bool {
         for name in [token.lowercased(), token.uppercased()]
         where try isErased(rules.erasedHash(CustomerID(rawValue: name)), in: app) {
             return true

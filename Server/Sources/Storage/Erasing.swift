@@ -28,7 +28,8 @@ extension StoreTransaction {
         try connection.run(
             "DELETE FROM transfers WHERE app = $1 AND (customer = $2 OR former = $2)", owner)
         try forgetConsents(of: person.customer, in: app)
-        try forgetReminders(of: [person.customer] + person.ids, in: app)
+        try forgetReminders(
+            of: [person.customer] + person.ids + tokens(of: person, in: app), in: app)
         try connection.run("DELETE FROM customers WHERE app = $1 AND customer = $2", owner)
         try connection.runEach(
             "INSERT INTO erasures (app, id_hash, erased_at_ms) VALUES ($1, $2, $3) "
@@ -42,13 +43,25 @@ extension StoreTransaction {
         ])
     }
 
+    /// By which reminders know a person whose purchases were nobody's: the account tokens that name
+    /// them, but for one that is an id of another customer. To be called when their ids are gone.
+    private func tokens(
+        of person: StoredCustomer, in app: AppID
+    ) throws(StorageFailure) -> [CustomerID] {
+        var tokens: [CustomerID] = []
+        for token in person.ids.compactMap(\.accountToken).map(CustomerID.init(rawValue:))
+        where try customer(known: token, in: app) == nil {
+            tokens.append(token)
+        }
+        return tokens
+    }
+
     /// Whether an id is one of a person who was erased, by its SHA-256, and nobody's since.
     package func isErased(_ hash: [UInt8], in app: AppID) throws(StorageFailure) -> Bool {
-        try !connection.rows(
-            "SELECT erased_at_ms FROM erasures WHERE app = $1 AND id_hash = $2",
-            [.text(app.rawValue), .bytes(hash)]
-        ).isEmpty
+        try !connection.rows(Self.selectErasure, [.text(app.rawValue), .bytes(hash)]).isEmpty
     }
+
+    static let selectErasure = "SELECT erased_at_ms FROM erasures WHERE app = $1 AND id_hash = $2"
 
     /// How many purchases a customer has, in both environments.
     package func linkCount(

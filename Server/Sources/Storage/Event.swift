@@ -31,7 +31,8 @@ package struct EventEntry: Hashable, Sendable {
     /// When we learned of it.
     package var toldAt: Instant
     package var cause: Cause
-    /// The account that the app named at the purchase, where the purchase is nobody's.
+    /// The account that the app named at the purchase, where the purchase is nobody's; nil where
+    /// somebody who was erased had it as an id.
     package var accountToken: String?
     /// Who had the purchase before, who became one with the customer, or the id that is new.
     package var other: CustomerID?
@@ -87,6 +88,7 @@ extension StoreTransaction {
     /// order. To be called late in a transaction, since others wait from then on.
     func append(_ entries: [EventEntry]) throws(StorageFailure) {
         guard !entries.isEmpty else { return }
+        let entries = try withoutErasedTokens(entries)
         var customerNumbers = try numbers(ofCustomersIn: entries)
         var numbers = try numbers(ofAppsIn: entries)
         var rows: [[Value]] = []

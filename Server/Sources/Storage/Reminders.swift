@@ -19,13 +19,17 @@ extension StoreTransaction {
 
     // MARK: - Watching
 
-    /// Lets those whom a purchase answers for be looked at, where it is a term's.
+    /// Lets those whom a purchase answers for be looked at, where it is a term's; but nobody by the
+    /// account token of somebody who was erased.
     func watchTerms(of purchase: ToldPurchase) throws(StorageFailure) {
         let (app, id) = (purchase.app, purchase.timeline.purchase)
         guard rules.reminding.contains(app), purchase.timeline.hasTerms else { return }
-        let token = purchase.timeline.accountToken.map(CustomerID.init(rawValue:))
-        if let subject = purchase.customer ?? token {
-            try watchTerms(of: subject, in: app, id.environment)
+        if let owner = purchase.customer {
+            try watchTerms(of: owner, in: app, id.environment)
+        } else if let token = purchase.timeline.accountToken,
+            try !isErased(token: token, in: app)
+        {
+            try watchTerms(of: CustomerID(rawValue: token), in: app, id.environment)
         }
         let sharers = try connection.rows(
             "SELECT customer FROM shares WHERE app = $1 AND environment = $2 AND purchase = $3",

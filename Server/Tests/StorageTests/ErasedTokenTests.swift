@@ -1,0 +1,134 @@
+import Ledger
+import Testing
+
+@testable import Storage
+
+private let token = "b7c2a5f0-1d3e-4c8a-9f60-1234567890ab"
+private let tokenID = CustomerID(rawValue: token.uppercased())
+private let otherToken = "0d9b1c52-77aa-4f0e-8a31-abcdef012345"
+
+private func bought(_ number: Int) -> PurchaseID {
+    PurchaseID(TransactionID(rawValue: "\(number)"), in: .production)
+}
+
+/// A month of a subscription, or a season that does not renew.
+private func payment(
+    _ number: Int, by token: String, kind: ProductKind = .autoRenewable
+) -> Fact {
+    Fact(
+        about: bought(number), attestedAt: now,
+        .payment(
+            Payment(
+                transaction: TransactionID(rawValue: "\(number)"), product: "pro", kind: kind,
+                from: now, until: kind == .autoRenewable ? now + .days(30) : nil,
+                accountToken: token)))
+}
+
+private let rules = StoreRules(reminding: [app], erasedHash: hash)
+
+private func hash(_ id: CustomerID) -> [UInt8] {
+    Array((Array(id.rawValue.utf8) + Array(repeating: 0, count: 32)).prefix(32))
+}
+
+extension Store {
+    fileprivate func hear(_ document: StoredDocument, _ fact: Fact) async throws {
+        _ = try await keep(AttestedDocument(document, [fact]))
+    }
+
+    fileprivate func events(after sequence: Int64 = 0) async throws -> [Event] {
+        try await reading { try $0.events(of: app, after: sequence, limit: 500) }
+    }
+
+    /// Whose terms are looked at.
+    fileprivate func watched() async throws -> [String] {
+        try await database.read { connection in
+            try connection.rows("SELECT subject FROM term_watches ORDER BY subject", [])
+                .map { try $0.text(0) }
+        }
+    }
+
+    fileprivate func remindersTold(to subject: CustomerID) async throws -> Int {
+        try await reading {
+            try $0.toldReminders(of: [subject], in: app, environment: .production).count
+        }
+    }
+
+    /// Lets the first purchase be theirs, and forgets them.
+    fileprivate func forget() async throws {
+        try await transaction { tx in
+            _ = try tx.customer(tokenID, in: app, at: now)
+            try tx.link(bought(1), to: tokenID, by: .device, in: app, at: now)
+            let person = try #require(try tx.customer(known: tokenID, in: app))
+            try tx.erase(
+                person, names: [tokenID: "erased_1"], hashes: [hash(tokenID)], in: app, at: now)
+        }
+    }
+}
+
+/// What a document says of somebody who was forgotten stays in the document.
+@Suite struct ErasedTokenTests {
+    @Test(arguments: Driver.allCases)
+    func `what is told later does not name a forgotten person by their token`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore(rules: rules) { store in
+            try await store.hear(document(1), payment(1, by: token))
+            #expect(try await store.events().first?.entry.accountToken == token)
+            try await store.forget()
+            let last = try await store.events().last?.sequence ?? 0
+            try await store.hear(document(2), payment(2, by: token))
+            try await store.hear(document(3), payment(3, by: otherToken))
+            let dialect = store.database.dialect
+            _ = try await store.transaction {
+                try $0.tellTurns(of: app, dueBy: now + .days(90), limit: 100, dialect)
+            }
+            let later = try await store.events(after: last).map(\.entry)
+            let named = Set(
+                later.map {
+                    "\($0.purchase?.original.rawValue ?? "-") \($0.accountToken ?? "nobody")"
+                })
+            #expect(named == ["1 nobody", "2 nobody", "3 \(otherToken)"])
+            #expect(try await store.reading { try $0.logDifferences() }.count == 0)
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `terms of a forgotten person are not looked at by their token`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore(rules: rules) { store in
+            try await store.hear(document(1), payment(1, by: token, kind: .nonRenewing))
+            #expect(try await store.watched() == [token])
+            try await store.forget()
+            #expect(try await store.watched() == [])
+            try await store.hear(document(2), payment(2, by: token, kind: .nonRenewing))
+            #expect(try await store.watched() == [])
+            try await store.hear(document(3), payment(3, by: otherToken, kind: .nonRenewing))
+            #expect(try await store.watched() == [otherToken])
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `what a token of a forgotten person was told before an end is forgotten`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore(rules: rules) { store in
+            let season = payment(1, by: token, kind: .nonRenewing)
+            try await store.hear(document(1), season)
+            guard case .payment(let paid) = season.statement else { return }
+            let ending = TermEnding(
+                chain: "all", from: now, until: now + .days(9), daysBefore: 7)
+            let watch = TermWatch(
+                subject: CustomerID(rawValue: token), environment: .production)
+            try await store.transaction {
+                try $0.tell(
+                    TermReminder(
+                        ending: ending, dueAt: now, purchase: bought(1), payment: paid),
+                    to: nil, watch: watch, in: app, at: now)
+            }
+            #expect(try await store.remindersTold(to: watch.subject) == 1)
+            try await store.forget()
+            #expect(try await store.remindersTold(to: watch.subject) == 0)
+        }
+    }
+}
