@@ -85,7 +85,9 @@ struct Purse {
                 currency, in: environment, before: balance, after: balance + step.amount)
             balance += step.amount
             told[currency] = balance
-            return entry(step.kind, at: step.at, change, step.cause, timeline, telling)
+            // The line has the refund's date, and no document says when that was reversed.
+            let moment = step.kind == .walletRestored ? telling.at : step.at
+            return entry(step.kind, at: moment, change, step.cause, timeline, telling)
         }
     }
 

@@ -122,9 +122,9 @@ extension Store {
                 ])
             #expect(events.map(\.purchase) == [packID(1), nil, packID(1), packID(1)])
             #expect(events.map(\.change.transaction) == ["1", nil, "1", "1"])
+            // A reversal has no date of its own: it is so from when it was heard of.
             #expect(
-                events.map(\.change.at)
-                    == [now, now + .seconds(1), now + .days(1), now + .days(1)])
+                events.map(\.change.at) == [now, now + .seconds(1), now + .days(1), now])
             let debit = try #require(events[1].change.wallet)
             #expect(debit.debit == "d30" && debit.reason == "an oak" && debit.key == "order-7")
             #expect(events.allSatisfy { $0.environment == .production })
