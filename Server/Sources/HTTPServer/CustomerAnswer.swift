@@ -15,9 +15,7 @@ extension Customer {
                     (entitlement.rawValue, PerennialContract.Entitlement(right))
                 }),
             subscriptions: state.purchases.compactMap { Subscription($0, at: state.asOf) },
-            nonRenewing: state.shownTerms.map {
-                NonRenewing($0, at: state.asOf, by: state.clock)
-            }
+            nonRenewing: state.shownTerms.map { NonRenewing($0, at: state.asOf, by: state.clock) }
                 + state.termsWithoutLength.map { NonRenewing($0, at: state.asOf) },
             oneTime: state.purchases.flatMap { purchase in
                 purchase.timeline.payments { $0 == .nonConsumable || $0 == .consumable }

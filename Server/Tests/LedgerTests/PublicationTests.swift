@@ -66,12 +66,12 @@ import Testing
         let grant = Grant(
             id: "1", entitlement: "magazine", from: PublicationTable.day(48), until: nil,
             reason: "")
-        // The newest that was out when the pass began is open by the pass, too.
         let publications = [20, 42, 46].map { PublicationTable.publication("\($0)") }
-        for reader in [
+        let readers = [
             reader(of: held), reader(of: held + [bought]), reader(of: held, [grant]),
-        ] {
-            let readings = reader.readings(of: publications)
+        ]
+        for one in readers {
+            let readings = one.readings(of: publications)
             #expect(readings.filter(\.isOpen).map(\.publication) == ["46", "42", "20"])
         }
     }
