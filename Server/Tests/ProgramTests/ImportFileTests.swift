@@ -63,6 +63,36 @@ import Testing
         #expect(rows.map(\.line) == [1, 2, 3])
     }
 
+    @Test func `a row that is not UTF-8 is of no use, and the next is read`() {
+        var reader = RowReader(.separated(by: UInt8(ascii: ",")))
+        let bytes = Array("J".utf8) + [0xFC] + Array("rgen,1\nanna,2\n".utf8)
+        let rows = reader.add(bytes)
+        #expect(rows.map(\.content) == [.notUTF8, .fields(["anna", "2"])])
+        let json = Array("{\"customer_id\": \"J".utf8) + [0xFC] + Array("rgen\"}".utf8)
+        for content in [RowReader.Content.notUTF8, .json(json)] {
+            let failure = #expect(throws: UnusableRow.self) {
+                try row(.receipts, first: content == .notUTF8 ? ["MIIA"] : nil, content)
+            }
+            #expect(failure?.reason == "not UTF-8: convert the file first")
+        }
+    }
+
+    @Test(arguments: ["a,b\nc,\"d\ne,f\n", "a,b\n\"c\nd\",\"d\ne,f"], [1, 64])
+    func `a quote that is never closed is told with its line`(text: String, chunk: Int) throws {
+        let rows = Self.rows(text, chunk: chunk)
+        #expect(rows.first?.content == .fields(["a", "b"]))
+        let last = try #require(rows.last)
+        let lines = Int64(text.split(separator: "\n").count)
+        #expect(rows.count == 2 && last.line == 2 && last.linesRead == lines)
+        #expect(last.content == .unclosedQuote(inLine: lines - 1))
+        let failure = #expect(throws: UnusableRow.self) {
+            try row(.receipts, first: ["a", "MIIA"], last.content)
+        }
+        #expect(
+            failure?.reason.hasPrefix("a quote that is opened in line \(lines - 1) is never closed")
+                == true)
+    }
+
     @Test(arguments: [
         ("{\"a\": 1}\n", RowReader.Shape.json), ("\u{FEFF} \n{}", .json),
         ("a,b;c,d", .separated(by: UInt8(ascii: ","))),

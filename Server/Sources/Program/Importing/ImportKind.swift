@@ -64,6 +64,8 @@ struct ImportRow: Hashable, Sendable {
 /// A row that cannot be used, and why.
 struct UnusableRow: Error, Hashable, Sendable {
     var reason: String
+
+    static let notUTF8 = UnusableRow(reason: "not UTF-8: convert the file first")
 }
 
 /// Which column of a file is what.
@@ -120,12 +122,18 @@ struct ImportColumns: Sendable {
         switch content {
         case .tooLong:
             throw UnusableRow(reason: "longer than \(RowReader.rowBytesMax) bytes")
+        case .notUTF8: throw .notUTF8
+        case .unclosedQuote(let line):
+            throw UnusableRow(
+                reason: "a quote that is opened in line \(line) is never closed: nothing from "
+                    + "there to the end of the file was read")
         case .fields(let fields):
             return try row { column in
                 places[column].flatMap { fields.indices.contains($0) ? fields[$0] : nil }
             }
         case .json(let bytes):
             guard let json = try? JSON(parsing: bytes), json.members != nil else {
+                guard String(validating: bytes, as: UTF8.self) != nil else { throw .notUTF8 }
                 throw UnusableRow(reason: "no JSON object")
             }
             return try row { column in

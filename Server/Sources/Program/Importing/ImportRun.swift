@@ -228,10 +228,23 @@ struct ImportRun {
                 let chunk = try handle.read(upToCount: ImportRun.chunkBytes) ?? Data()
                 let row = chunk.isEmpty ? reader.end() : reader.add(chunk).first
                 if let row {
-                    guard case .fields(let fields) = row.content else { return ([], row) }
-                    return (fields, row)
+                    return (try fields(ofFirst: row), row)
                 }
                 if chunk.isEmpty { return nil }
+            }
+        }
+
+        private static func fields(ofFirst row: RowReader.Row) throws(StartFailure) -> [String] {
+            switch row.content {
+            case .fields(let fields): return fields
+            case .json, .tooLong: return []
+            case .notUTF8:
+                throw StartFailure(
+                    "The first line is not UTF-8.", remedy: "Convert the file to UTF-8 first.")
+            case .unclosedQuote(let line):
+                throw StartFailure(
+                    "A quote that is opened in line \(line) is never closed.",
+                    remedy: "Close it, or take it out.")
             }
         }
 
@@ -273,7 +286,7 @@ extension RowReader.Row {
         switch content {
         case .fields(let fields): fields.reduce(0) { $0 + $1.utf8.count }
         case .json(let bytes): bytes.count
-        case .tooLong: 0
+        case .tooLong, .notUTF8, .unclosedQuote: 0
         }
     }
 }

@@ -23,6 +23,11 @@ struct RowReader {
         /// One line, which should be a JSON object.
         case json([UInt8])
         case tooLong
+        /// Read as if it were, different people would become one: each letter that is none would be
+        /// the same sign.
+        case notUTF8
+        /// Up to the end of the file it is one field: whatever rows lie in it are not read.
+        case unclosedQuote(inLine: Int64)
     }
 
     enum Shape: Hashable, Sendable {
@@ -35,6 +40,8 @@ struct RowReader {
     private var linesRead: Int64
     /// Where the row begins that is being read.
     private var line: Int64
+    /// Where the last quote stands that opened a field.
+    private var quoteLine: Int64 = 0
     private var fields: [[UInt8]] = []
     private var field: [UInt8] = []
     private var rowBytes = 0
@@ -74,7 +81,8 @@ struct RowReader {
     /// The row that the end of the file ends; nil where there is none.
     mutating func end() -> Row? {
         guard rowBytes > 0 else { return nil }
-        linesRead += 1
+        // A line end within quotes was counted when it was read.
+        if state != .quoted || field.last != UInt8(ascii: "\n") { linesRead += 1 }
         return row()
     }
 
@@ -101,7 +109,9 @@ struct RowReader {
         case .over: return
         case .quoted where byte == quote: state = .quoteSeen
         case .quoted: field.append(byte)
-        case .fieldStart where byte == quote: state = .quoted
+        case .fieldStart where byte == quote:
+            state = .quoted
+            quoteLine = linesRead + 1
         case .quoteSeen where byte == quote:
             field.append(byte)
             state = .quoted
@@ -148,10 +158,12 @@ struct RowReader {
         switch (shape, state) {
         case (_, .over): content = .tooLong
         case (.json, _): content = .json(field)
+        case (.separated, .quoted): content = .unclosedQuote(inLine: quoteLine)
         case (.separated, _):
             if field.last == UInt8(ascii: "\r") { field.removeLast() }
             endField()
-            content = .fields(fields.map { String(decoding: $0, as: UTF8.self) })
+            let texts = fields.compactMap { String(validating: $0, as: UTF8.self) }
+            content = texts.count == fields.count ? .fields(texts) : .notUTF8
         }
         return Row(line: line, bytesRead: bytesRead, linesRead: linesRead, content: content)
     }
