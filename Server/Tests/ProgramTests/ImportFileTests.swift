@@ -1,3 +1,4 @@
+import Engine
 import Foundation
 import Ledger
 import Testing
@@ -187,5 +188,43 @@ import Testing
         let text = try String(contentsOf: url, encoding: .utf8)
         #expect(
             text == "line,customer_id,reason\n2,anna,\"no, \"\"this\"\"\"\n4,\"a,b\",late\n")
+    }
+
+    @Test(arguments: ["customer_id,app_receipt\nanna,MIIB\n", "x"])
+    func `a file that is no report is not made one`(text: String) async throws {
+        try await TemporaryFolder.with { folder in
+            let url = URL(fileURLWithPath: folder + "/receipts.csv")
+            try Data(text.utf8).write(to: url)
+            let failure = #expect(throws: StartFailure.self) {
+                try ImportReport(url: url, keeping: 0)
+            }
+            #expect(failure?.remedy.contains("--report") == true)
+            #expect(FileManager.default.contents(atPath: url.path) == Data(text.utf8))
+        }
+    }
+
+    @Test func `a report never takes the place of the file that is imported`() async throws {
+        let app = AppConfiguration(
+            settings: AppSettings(id: "rage", bundleID: "com.example.rage", entitlements: [:]),
+            extraRootPaths: [], extraRoots: [])
+        try await TemporaryFolder.with { folder in
+            let assembly = try await Assembly(
+                apps: [app], databaseAddress: folder + "/p.sqlite", now: { .machine },
+                logger: .quiet)
+            defer { assembly.database.close() }
+            // It even looks like a report.
+            let text = Data("line,customer_id,reason\n1,anna,none\n".utf8)
+            let (file, link) = (folder + "/receipts.csv", folder + "/report.csv")
+            try text.write(to: URL(fileURLWithPath: file))
+            try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: file)
+            for report in [file, link] {
+                let run = ImportRun(
+                    engine: assembly.engine, app: "rage", kind: .receipts,
+                    file: URL(fileURLWithPath: file), report: URL(fileURLWithPath: report))
+                let failure = await #expect(throws: StartFailure.self) { try await run.run() }
+                #expect(failure?.message.contains("is the file that is imported") == true)
+                #expect(FileManager.default.contents(atPath: file) == text)
+            }
+        }
     }
 }

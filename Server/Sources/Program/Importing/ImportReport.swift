@@ -12,7 +12,8 @@ struct ImportReport {
     /// Up to here it is written.
     private(set) var bytes: Int64
 
-    /// Opens it, and cuts off what was written of rows that will be read again.
+    /// Opens it, and cuts off what was written of rows that will be read again. A file that is no
+    /// report stays as it is, and is refused.
     ///
     /// - Parameter bytes: that tell of rows already read; 0 begins anew.
     init(url: URL, keeping bytes: Int64) throws {
@@ -26,10 +27,21 @@ struct ImportReport {
         }
         file = try FileHandle(forUpdating: url)
         let present = Int64(try file.seekToEnd())
+        if present > 0 { try Self.requireReport(file, at: url) }
         let kept = min(bytes, present)
         try file.truncate(atOffset: UInt64(kept))
         self.bytes = kept
         if kept == 0 { try add(text: Self.header) }
+    }
+
+    private static func requireReport(_ file: FileHandle, at url: URL) throws {
+        try file.seek(toOffset: 0)
+        let first = try file.read(upToCount: header.utf8.count)
+        guard first == Data(header.utf8) else {
+            throw StartFailure(
+                "\(url.path) is there already, and is no report of an import.",
+                remedy: "Name another with --report, or move this one away.")
+        }
     }
 
     /// Adds rows; on disk when it returns.

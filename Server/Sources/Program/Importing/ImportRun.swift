@@ -49,6 +49,7 @@ struct ImportRun {
                 remedy: "Name a file that this user may read.")
         }
         defer { handle.closeFile() }
+        try requireReportApart()
         let total = Int64(try handle.seekToEnd())
         let key = ImportKey(app: app, kind: kind.rawValue, file: try Self.mark(of: handle, total))
         var position = ImportPosition()
@@ -66,6 +67,16 @@ struct ImportRun {
         if !isTrial { try await engine.put(position, of: key) }
         try written.close()
         return position
+    }
+
+    /// Else the report would take the place of what is read.
+    private func requireReportApart() throws(StartFailure) {
+        guard let read = FileStatus(path: file.path), let written = FileStatus(path: report.path),
+            read.isSameFile(as: written)
+        else { return }
+        throw StartFailure(
+            "\(report.path) is the file that is imported.",
+            remedy: "Name another file for the report with --report.")
     }
 
     /// What tells one file from another: its size, its first and its last bytes.
