@@ -4,6 +4,7 @@ import Storage
 
 package typealias KeyKind = Storage.KeyKind
 package typealias KeyHolder = Storage.KeyHolder
+package typealias StoredKey = Storage.StoredKey
 
 extension Engine {
     /// Random bytes in a key.
@@ -41,6 +42,18 @@ extension Engine {
             try tx.key(hash: hash)
         }
         return found.flatMap { apps[$0.app] == nil ? nil : $0 }
+    }
+
+    /// What is kept of an app's keys, the eldest first.
+    package func keys(of app: AppID) async throws(EngineFailure) -> [StoredKey] {
+        _ = try self.app(app)
+        return try await reading { tx in try tx.keys(of: app) }
+    }
+
+    /// Takes a key away. A server that has let it in remembers it for a short while. Harmless to
+    /// repeat.
+    package func revoke(_ key: StoredKey) async throws(EngineFailure) {
+        try await transaction { tx in try tx.removeKey(hash: key.hash, of: key.app) }
     }
 
     /// Whether an app has any key at all: without one nobody can ask.

@@ -19,6 +19,24 @@ package struct KeyHolder: Hashable, Sendable {
     }
 }
 
+/// What is kept of a key: all but the key itself.
+package struct StoredKey: Hashable, Sendable {
+    package var app: AppID
+    package var hash: [UInt8]
+    package var kind: KeyKind
+    /// What it is for, in the words of whoever made it.
+    package var name: String
+    package var createdAt: Instant
+
+    package init(app: AppID, hash: [UInt8], kind: KeyKind, name: String, createdAt: Instant) {
+        self.app = app
+        self.hash = hash
+        self.kind = kind
+        self.name = name
+        self.createdAt = createdAt
+    }
+}
+
 extension StoreTransaction {
     /// Keeps a key by its SHA-256. Harmless to repeat.
     package func addKey(
@@ -39,15 +57,45 @@ extension StoreTransaction {
     ) throws(StorageFailure) -> KeyHolder? {
         let rows = try connection.rows("SELECT app, kind FROM keys WHERE hash = $1", [.bytes(hash)])
         guard let row = rows.first else { return nil }
-        guard let kind = KeyKind(rawValue: try row.text(1)) else {
-            throw StorageFailure("unknown kind of key")
+        return KeyHolder(
+            app: AppID(rawValue: try row.text(0)), kind: try KeyKind.stored(try row.text(1)))
+    }
+
+    /// All keys of an app, the eldest first.
+    package func keys(of app: AppID) throws(StorageFailure) -> [StoredKey] {
+        let rows = try connection.rows(
+            "SELECT hash, kind, name, created_at_ms FROM keys WHERE app = $1 "
+                + "ORDER BY created_at_ms, hash", [.text(app.rawValue)])
+        var keys: [StoredKey] = []
+        for row in rows {
+            keys.append(
+                StoredKey(
+                    app: app, hash: try row.bytes(0), kind: try KeyKind.stored(try row.text(1)),
+                    name: try row.text(2),
+                    createdAt: Instant(milliseconds: try row.integer(3))))
         }
-        return KeyHolder(app: AppID(rawValue: try row.text(0)), kind: kind)
+        return keys
+    }
+
+    /// Takes a key away. Harmless to repeat.
+    package func removeKey(hash: [UInt8], of app: AppID) throws(StorageFailure) {
+        try connection.run(
+            "DELETE FROM keys WHERE app = $1 AND hash = $2", [.text(app.rawValue), .bytes(hash)])
     }
 
     package func keyCount(of app: AppID) throws(StorageFailure) -> Int {
         let rows = try connection.rows(
             "SELECT count(*) FROM keys WHERE app = $1", [.text(app.rawValue)])
         return Int(try rows[0].integer(0))
+    }
+}
+
+extension KeyKind {
+    /// As the database holds it.
+    fileprivate static func stored(_ text: String) throws(StorageFailure) -> KeyKind {
+        guard let kind = KeyKind(rawValue: text) else {
+            throw StorageFailure("unknown kind of key")
+        }
+        return kind
     }
 }

@@ -114,4 +114,31 @@ import Testing
             #expect(count == 1)
         }
     }
+
+    @Test(arguments: Driver.allCases)
+    func `a key that is taken away lets nobody in, and the others stay`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore { store in
+            let hashes = [UInt8(9), 7, 8].map { [UInt8](repeating: $0, count: 32) }
+            try await store.transaction { tx in
+                for hash in hashes {
+                    try tx.addKey(hash: hash, app: app, kind: .app, name: "phone", at: now)
+                }
+            }
+            let all = try await store.reading { try $0.keys(of: app) }
+            #expect(all.map { $0.hash[0] } == [7, 8, 9])
+            #expect(all.allSatisfy { $0.kind == .app && $0.name == "phone" && $0.app == app })
+            #expect(all.allSatisfy { $0.createdAt == now })
+            for _ in 0..<2 {
+                try await store.transaction { tx in
+                    try tx.removeKey(hash: all[1].hash, of: app)
+                }
+            }
+            let rest = try await store.reading { try $0.keys(of: app) }
+            #expect(rest == [all[0], all[2]])
+            let gone = try await store.reading { try $0.key(hash: all[1].hash) }
+            #expect(gone == nil)
+        }
+    }
 }

@@ -79,7 +79,10 @@ struct RebuildCommand: AsyncParsableCommand {
 struct KeysCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "keys", abstract: "Keys that let apps and servers in.",
-        subcommands: [KeysCreateCommand.self, KeysRotateCommand.self])
+        subcommands: [
+            KeysCreateCommand.self, KeysListCommand.self, KeysRevokeCommand.self,
+            KeysRotateCommand.self,
+        ])
 }
 
 /// Makes a key, and shows it this once.
