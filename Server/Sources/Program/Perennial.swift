@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 
 @main
 struct Perennial: AsyncParsableCommand {
@@ -10,4 +11,12 @@ struct Perennial: AsyncParsableCommand {
             ExplainCommand.self, RebuildCommand.self, KeysCommand.self, MigrateCommand.self,
             ReconcileCommand.self, ImportCommand.self, ConfigCommand.self, ProveCommand.self,
         ])
+
+    /// What a file may not give to others, whatever makes it: it holds purchases, or keys.
+    private static let withheld: mode_t = 0o077
+
+    static func main() async {
+        umask(withheld)
+        await Self.main(nil)
+    }
 }
