@@ -58,6 +58,31 @@ import Testing
         }
     }
 
+    @Test func `a link stays, and the file behind it is replaced, for its owner`() async throws {
+        let output = try await BuiltProgram.output(
+            of: """
+                exec 2>/dev/null
+                app='bundle_id: com.example.birds'
+                echo "apps: {birds: {$app}}" >real.yaml
+                echo "apps: {birds: {$app, app_apple_id: 7}}" >new.yaml
+                chmod 640 real.yaml
+                # Only root may give a file away.
+                if [ "$(id -u)" = 0 ]; then chown 1234:4321 real.yaml; fi
+                ln -s real.yaml perennial.yaml
+                was="$(stat -c '%u:%g %a' real.yaml)"
+                for time in first second; do
+                    "$perennial" config apply new.yaml | tail -1 | cut -d : -f 1
+                done
+                test -L perennial.yaml && cmp real.yaml new.yaml && cat real.yaml.before
+                test "$(stat -c '%u:%g %a' real.yaml)" = "$was" && echo same
+                """)
+        #expect(
+            output.split(separator: "\n") == [
+                "Applied", "The two files are the same",
+                "apps: {birds: {bundle_id: com.example.birds}}", "same",
+            ])
+    }
+
     @Test func `what is wrong with a file is told by that file's name`() async throws {
         try await TemporaryFolder.with { folder in
             let path = "\(folder)/other.yaml"

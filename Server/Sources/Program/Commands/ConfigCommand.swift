@@ -41,7 +41,9 @@ struct ConfigCommand: AsyncParsableCommand {
                         "It would shut access of \(shut) entitlements, and was not applied.",
                         remedy: "Change it; or, if that is what you want, add --shut-access.")
                 }
-                try change.apply()
+                guard try change.apply() else {
+                    return print("The two files are the same: nothing was written.")
+                }
                 print("Applied: restart the servers. The old one is \(change.kept).")
             }
         }
@@ -51,6 +53,8 @@ struct ConfigCommand: AsyncParsableCommand {
 /// From the configuration that stands to another.
 struct ConfigChange {
     private let path: String
+    /// What the path leads to: a link stays, and what it names is replaced.
+    private let file: String
     private let text: Data
     private let old: ConfigurationFile
     private let new: ConfigurationFile
@@ -59,6 +63,7 @@ struct ConfigChange {
     init(to newPath: String, _ process: ProcessOptions) throws {
         self.process = process
         path = process.configPath
+        file = Self.behindLinks(path)
         old = try Outcome.configuration(at: path)
         new = try ConfigurationFile(
             path: newPath, inPlaceOf: URL(fileURLWithPath: path))
@@ -70,7 +75,7 @@ struct ConfigChange {
     }
 
     /// Where the old one goes.
-    var kept: String { path + ".before" }
+    var kept: String { file + ".before" }
 
     /// Prints what changes; returns how many entitlements would be shut.
     func show() async throws -> Int {
@@ -102,24 +107,48 @@ struct ConfigChange {
     }
 
     /// The old one is kept beside it. Whoever reads meanwhile reads the one or the other.
-    func apply() throws {
-        do { try Self.replace(path, by: text, keeping: kept) } catch {
+    ///
+    /// - Returns: whether there was anything to replace. Where not, what an earlier change left
+    ///   beside it stays, too.
+    func apply() throws -> Bool {
+        guard FileManager.default.contents(atPath: file) != text else { return false }
+        do { try Self.replace(file, by: text, keeping: kept) } catch let failure as StartFailure {
+            throw failure
+        } catch {
             throw StartFailure(
                 "The configuration could not be replaced: \(error.localizedDescription)",
                 remedy: "Let this user write to its folder.")
         }
+        return true
     }
 
-    /// Nobody may read the new one who could not read the old one.
+    /// The file itself, whatever symbolic links lead to it.
+    static func behindLinks(_ path: String) -> String {
+        guard let resolved = realpath(path, nil) else { return path }
+        defer { free(resolved) }
+        return String(cString: resolved)
+    }
+
+    /// Whoever could read the old one can read the new one, and nobody else.
     static func replace(_ path: String, by text: Data, keeping kept: String) throws {
         let files = FileManager.default
-        let mode = try files.attributesOfItem(atPath: path)[.posixPermissions] ?? 0o600
-        if files.fileExists(atPath: kept) { try files.removeItem(atPath: kept) }
-        try files.copyItem(atPath: path, toPath: kept)
+        guard let old = FileStatus(path: path) else { throw CocoaError(.fileNoSuchFile) }
         let next = path + ".next"
-        guard files.createFile(atPath: next, contents: text, attributes: [.posixPermissions: mode])
+        if files.fileExists(atPath: next) { try files.removeItem(atPath: next) }
+        guard
+            files.createFile(atPath: next, contents: text, attributes: [.posixPermissions: 0o600])
         else { throw CocoaError(.fileWriteUnknown) }
-        guard rename(next, path) == 0 else { throw CocoaError(.fileWriteNoPermission) }
+        do {
+            try old.pass(to: next, of: path)
+            if files.fileExists(atPath: kept) { try files.removeItem(atPath: kept) }
+            try files.copyItem(atPath: path, toPath: kept)
+            try old.pass(to: kept, of: path)
+            guard rename(next, path) == 0 else { throw CocoaError(.fileWriteNoPermission) }
+        } catch {
+            // What is half made would only be in the way.
+            try? files.removeItem(atPath: next)
+            throw error
+        }
     }
 
     // MARK: - Words

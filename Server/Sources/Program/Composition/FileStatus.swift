@@ -25,3 +25,22 @@ struct FileStatus {
         device == other.device && number == other.number
     }
 }
+
+extension FileStatus {
+    /// Gives another file the owner, the group and the permissions of this one.
+    ///
+    /// - Parameter name: of the file that this is the status of.
+    func pass(to path: String, of name: String) throws {
+        guard let other = FileStatus(path: path) else { throw CocoaError(.fileNoSuchFile) }
+        if other.owner != owner || other.group != group {
+            guard chown(path, owner, group) == 0 else {
+                throw StartFailure(
+                    "\(name) belongs to another user or group, and a new file in its place would "
+                        + "not: nothing was changed.",
+                    remedy: "Run this as its owner, or as root.")
+            }
+        }
+        // Last, as a change of owner takes some of them away.
+        guard chmod(path, permissions) == 0 else { throw CocoaError(.fileWriteNoPermission) }
+    }
+}
