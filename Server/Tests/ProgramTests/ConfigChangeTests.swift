@@ -41,6 +41,56 @@ import Testing
             ConfigChange.differences(old, old) == ["Nothing changes that customers would notice."])
     }
 
+    @Test func `settings of the process that change are told, without passwords`() {
+        let old = ["port": "8080", "database": "postgres://anna:secret@db/birds"]
+        let new = ["host": "0.0.0.0", "port": "9000", "database": "postgres://anna:new@db2/birds"]
+        #expect(
+            ConfigChange.settingDifferences(old, new) == [
+                "settings",
+                "  - database postgres://anna:***@db/birds",
+                "  - port 8080",
+                "  + database postgres://anna:***@db2/birds",
+                "  + host 0.0.0.0",
+                "  + port 9000",
+            ])
+        #expect(ConfigChange.settingDifferences(old, old).isEmpty)
+    }
+
+    @Test(arguments: [
+        ("postgres://a:old@db/birds", "postgres://a:new@db/birds", false),
+        ("postgres://a@db/birds", "postgres://a@db2/birds", true),
+        (nil, Settings.databaseDefault, false), (nil, "other.sqlite", true),
+    ] as [(String?, String?, Bool)])
+    func `another database shuts everybody out, and another password does not`(
+        old: String?, new: String?, isAnother: Bool
+    ) {
+        let settings = [old, new].map { address -> [String: String] in
+            address.map { ["database": $0] } ?? [:]
+        }
+        #expect(ConfigChange.isAnotherDatabase(settings[0], settings[1]) == isAnother)
+    }
+
+    @Test func `settings are looked at before they are applied, and a database is not left`()
+        async throws
+    {
+        let output = try await BuiltProgram.output(
+            of: """
+                app='apps: {birds: {bundle_id: com.example.birds}}'
+                echo "$app" >perennial.yaml
+                for settings in 'port: abc' 'database: other.sqlite'; do
+                    (echo "$app"; echo "settings: {$settings}") >new.yaml
+                    "$perennial" config apply new.yaml 2>&1 | grep -a error: || true
+                done
+                "$perennial" config apply new.yaml --shut-access 2>/dev/null | cut -d : -f 1
+                """)
+        let lines = output.split(separator: "\n").map(String.init)
+        try #require(lines.count >= 5, "\(lines)")
+        #expect(lines[0].hasSuffix("“abc” is no port."))
+        #expect(lines[1].hasPrefix("error: The database would be another one"))
+        #expect(lines.contains("settings") && lines.contains("  + database other.sqlite"))
+        #expect(lines.last == "Applied")
+    }
+
     @Test func `the new file takes the old one's place and its permissions`() async throws {
         try await TemporaryFolder.with { folder in
             let path = "\(folder)/perennial.yaml"

@@ -41,6 +41,13 @@ struct ConfigCommand: AsyncParsableCommand {
                         "It would shut access of \(shut) entitlements, and was not applied.",
                         remedy: "Change it; or, if that is what you want, add --shut-access.")
                 }
+                guard !change.isOfAnotherDatabase || shutAccess else {
+                    throw StartFailure(
+                        "The database would be another one, and nobody has what this one says: it "
+                            + "was not applied.",
+                        remedy: "Leave the database as it is; or, if that is what you want, copy "
+                            + "it with `perennial migrate`, and add --shut-access.")
+                }
                 guard try change.apply() else {
                     return print("The two files are the same: nothing was written.")
                 }
@@ -68,6 +75,8 @@ struct ConfigChange {
         new = try ConfigurationFile(
             path: newPath, inPlaceOf: URL(fileURLWithPath: path))
         Outcome.warn(of: new, at: newPath)
+        // By the file alone: what this process is told otherwise, a server may not be told.
+        _ = try Settings(flags: [:], environment: [:], file: new.settings)
         guard let text = FileManager.default.contents(atPath: newPath) else {
             throw StartFailure("\(newPath) cannot be read.", remedy: "Let this user read it.")
         }
@@ -77,10 +86,17 @@ struct ConfigChange {
     /// Where the old one goes.
     var kept: String { file + ".before" }
 
+    /// Whether servers would look elsewhere for what customers have.
+    var isOfAnotherDatabase: Bool {
+        Self.isAnotherDatabase(old.settings, new.settings)
+    }
+
     /// Prints what changes; returns how many entitlements would be shut.
     func show() async throws -> Int {
-        for line in Self.differences(old.apps.map(\.settings), new.apps.map(\.settings)) {
-            print(line)
+        let apps = Self.differences(old.apps.map(\.settings), new.apps.map(\.settings))
+        for line in apps + Self.settingDifferences(old.settings, new.settings) { print(line) }
+        if isOfAnotherDatabase {
+            print("Another database: whoever has something by the present one would be shut out.")
         }
         let settings = try process.settings(old)
         let assembly = try await Assembly(
@@ -164,6 +180,25 @@ struct ConfigChange {
             lines += after.subtracting(before).sorted().map { "  + \($0)" }
         }
         return lines.isEmpty ? ["Nothing changes that customers would notice."] : lines
+    }
+
+    /// Of the settings of the process. What is left out has its default.
+    static func settingDifferences(_ old: [String: String], _ new: [String: String]) -> [String] {
+        let changed = Settings.fileKeys.filter { old[$0] != new[$0] }.sorted()
+        func lines(_ sign: String, _ settings: [String: String]) -> [String] {
+            changed.compactMap { key in
+                settings[key].map { "  \(sign) \(key) \(DatabaseAddress.withoutPassword($0))" }
+            }
+        }
+        return changed.isEmpty ? [] : ["settings"] + lines("-", old) + lines("+", new)
+    }
+
+    /// Another password leads to the same database.
+    static func isAnotherDatabase(_ old: [String: String], _ new: [String: String]) -> Bool {
+        let addresses = [old, new].map {
+            DatabaseAddress.withoutPassword($0["database"] ?? Settings.databaseDefault)
+        }
+        return addresses[0] != addresses[1]
     }
 
     private static func lines(of impact: Impact, _ app: AppID) -> [String] {
