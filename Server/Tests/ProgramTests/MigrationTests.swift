@@ -1,6 +1,7 @@
 import Engine
 import Foundation
 import Ledger
+import Storage
 import Testing
 
 @testable import Program
@@ -54,6 +55,62 @@ import Testing
         }
         #expect(failure.map { "\($0)".contains("secret") } == false)
         #expect(!FileManager.default.fileExists(atPath: "no"))
+    }
+
+    @Test func `a file that another program has filled is not filled by us`() async throws {
+        try await TemporaryFolder.with { folder in
+            let path = folder + "/birds.sqlite"
+            let theirs = try DatabaseAddress.open(path)
+            _ = try await theirs.write { try $0.run("CREATE TABLE birds (name TEXT)", []) }
+            theirs.close()
+            let failure = await #expect(throws: StartFailure.self) {
+                _ = try await assembly(path)
+            }
+            #expect(failure?.message.contains("another program's") == true)
+            let copy = Migration(from: path, to: folder + "/copy.sqlite")
+            await #expect(throws: StartFailure.self) { try await copy.run() }
+            let again = try DatabaseAddress.open(path)
+            let tables = try await again.read { connection in
+                try connection.rows("SELECT name FROM sqlite_master", []).map { try $0.text(0) }
+            }
+            #expect(tables == ["birds"])
+            again.close()
+        }
+    }
+
+    @Test(arguments: [
+        "host=db dbname=perennial password=secret", "password = 'my secret' host=/run/postgresql",
+    ])
+    func `an address in words is a server's, and is not shown`(address: String) throws {
+        #expect(DatabaseAddress.isServer(address))
+        #expect(DatabaseAddress.withoutPassword(address) == "host=…")
+        try DatabaseAddress.open(address).close()
+        #expect(!FileManager.default.fileExists(atPath: address))
+    }
+
+    @Test(arguments: ["host=db password=my secret", "secret=1", "host='secret"])
+    func `an address that is no words either is refused without being shown`(address: String) {
+        let failure = #expect(throws: StartFailure.self) {
+            _ = try DatabaseAddress.open(address)
+        }
+        #expect(failure.map { "\($0)".contains("secret") } == false)
+        #expect(!FileManager.default.fileExists(atPath: address))
+    }
+
+    @Test func `a path with an equals sign is a path`() {
+        #expect(!DatabaseAddress.isServer("./host=db.sqlite"))
+        #expect(!DatabaseAddress.isServer("data/app=birds/p.sqlite"))
+    }
+
+    @Test func `to sign with a new key makes no database`() async throws {
+        let output = try await BuiltProgram.output(
+            of: """
+                echo 'apps: {birds: {bundle_id: com.example.birds}}' >perennial.yaml
+                "$perennial" keys rotate 2>&1 | grep -a error: || true
+                test -e .perennial || echo none
+                """)
+        #expect(output.hasPrefix("error: There is no database at .perennial/perennial.sqlite."))
+        #expect(output.hasSuffix("none\n"))
     }
 
     @Test(arguments: [

@@ -116,7 +116,7 @@ struct KeysRotateCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await Outcome.reported {
-            let assembly = try await options.assembly()
+            let assembly = try await options.assembly(mayCreate: false)
             let app = try assembly.app(named: app)
             print(try await assembly.engine.rotateTokenKey(of: app))
             assembly.database.close()

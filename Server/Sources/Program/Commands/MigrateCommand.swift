@@ -35,7 +35,9 @@ struct Migration {
         progress: @Sendable (CopyProgress) -> Void = { _ in }
     ) async throws(StartFailure) -> Int {
         let source = Store(try DatabaseAddress.open(from, mayCreate: false))
+        try await DatabaseAddress.requireOurs(source.database, at: from)
         let target = Store(try DatabaseAddress.open(to))
+        try await DatabaseAddress.requireOurs(target.database, at: to)
         let outcome: Result<Int, any Error>
         do {
             let now = Instant.machine.milliseconds

@@ -38,6 +38,7 @@ package struct Assembly: Sendable {
         }
         self.apps = apps.map(\.settings)
         database = try DatabaseAddress.open(databaseAddress, mayCreate: mayCreate)
+        try await DatabaseAddress.requireOurs(database, at: databaseAddress)
         engine = Engine(
             database: database, apps: self.apps, verifiers: verifiers, now: now, asking: asking,
             forwarding: forwarding,
