@@ -117,6 +117,22 @@ import Testing
         #expect(renewed.purchaseDate == bens.expiresDate)
     }
 
+    @Test func `a member's part has one original date, through renewals and a return`()
+        async throws
+    {
+        let stage = try await household(["anna", "ben"])
+        let id = try await stage.buy("pro.monthly", offer: "none").originalTransactionID
+        try await stage.advance("P1M")
+        try await stage.simulator.change(id, .cancel)
+        try await stage.advance("P2M")
+        try await stage.buy("pro.monthly", offer: "none")
+        let signed = try await stage.simulator.transactions(on: "ben-1")
+        let bens = try signed.map { try decode(TransactionPayload.self, $0) }
+        #expect(bens.count == 3)
+        let noon = try moment(Stage.noon)
+        #expect(bens.allSatisfy { $0.originalPurchaseDate == noon })
+    }
+
     @Test func `the books of a member follow the purchaser's, without the money`() async throws {
         let stage = try await household()
         let id = try await stage.buy("pro.monthly", offer: "none").originalTransactionID

@@ -57,13 +57,16 @@ extension World {
         return !sharing.isStopped && !sharing.withheld.contains(member)
     }
 
-    /// - Parameter reason: a member's part begins as a purchase does, whatever the buyer's is.
+    /// - Parameters:
+    ///   - first: when the member's part began, where it did so before this period.
+    ///   - reason: a member's part begins as a purchase does, whatever the buyer's is.
     mutating func copy(
         _ transaction: StoreTransaction, id: String, of original: String, for member: Account.Key,
-        from start: AppStoreDate, reason: TransactionReason = .purchase
+        from start: AppStoreDate, since first: AppStoreDate? = nil,
+        reason: TransactionReason = .purchase
     ) -> StoreTransaction {
         let origin = StoreTransaction.Origin(
-            originalID: original, account: member, originallyPurchased: start,
+            originalID: original, account: member, originallyPurchased: first ?? start,
             storefront: transaction.storefront, appAccountToken: nil, ownership: .familyShared)
         var shared = StoreTransaction(
             id: id, origin: Shared(origin), product: transaction.sharedProduct,

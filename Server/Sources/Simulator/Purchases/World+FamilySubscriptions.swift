@@ -166,9 +166,11 @@ extension World {
         reason: TransactionReason
     ) {
         let id = newID()
+        let first = chain.transactions.first?.originallyPurchased
         chain.transactions.append(
             copy(
-                period, id: id, of: chain.id, for: chain.account, from: start, reason: reason))
+                period, id: id, of: chain.id, for: chain.account, from: start, since: first,
+                reason: reason))
         chainOfTransaction[id] = chain.id
     }
 }
