@@ -36,6 +36,24 @@ import Testing
         #expect(try await stage.simulator.truth(of: "anna").pending.isEmpty)
     }
 
+    @Test func `what is approved is bought by who asked, whoever is signed in by then`()
+        async throws
+    {
+        let stage = try await stage { $0.rules.asksToBuy = true }
+        let annas = try await order(stage)
+        try await stage.simulator.signIn("ben", on: "anna-1", storefront: "DEU")
+        let bens = try await order(stage, "pass")
+        try await stage.simulator.signIn("anna", on: "anna-1", storefront: "USA")
+        try await stage.simulator.signIn("cleo", on: "anna-1")
+        try await stage.simulator.settle(pending: annas, .approve)
+        try await stage.simulator.settle(pending: bens, .approve)
+        #expect(await stage.simulator.notifications.map(\.notice.account) == ["anna", "ben"])
+        let bought = try await stage.letters().map(\.transaction)
+        #expect(bought.map(\.productId) == ["book", "pass"])
+        #expect(bought.map(\.storefront) == ["USA", "DEU"])
+        #expect(try await stage.simulator.truth(of: "cleo").purchases.isEmpty)
+    }
+
     @Test(arguments: [false, true])
     func `a purchase that is declined never arrives, save by habit`(arrives: Bool) async throws {
         let stage = try await stage {

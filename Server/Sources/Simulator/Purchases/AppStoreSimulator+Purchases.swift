@@ -48,12 +48,13 @@ extension AppStoreSimulator {
     /// Approves, declines or resolves a purchase that waits. Returns what was bought, if anything.
     @discardableResult
     package func settle(pending id: String, _ verb: PendingVerb) async throws -> PurchaseAnswer? {
+        let asked = world.pendingPurchases[id]?.deviceID
         let (transaction, _) = try await perform { world, now throws(StoreProblem) in
             try world.settle(pending: id, verb, at: now)
         }
-        // It reaches the account's devices by their updates; the first stands for them.
+        // It reaches the account's devices by their updates; the one that asked stands for them.
         return try transaction.map {
-            try show(purchased: $0, on: "\($0.account.name)-1")
+            try show(purchased: $0, on: asked ?? "\($0.account.name)-1")
         }
     }
 

@@ -12,6 +12,7 @@ struct PendingPurchase: Hashable, Sendable {
     let order: PurchaseOrder
     let deviceID: String
     let account: Account.Key
+    let storefront: Storefront
     let reason: Reason
     let since: AppStoreDate
 }
@@ -36,7 +37,8 @@ extension World {
     mutating func take(
         _ order: PurchaseOrder, on deviceID: String, at now: AppStoreDate
     ) throws(StoreProblem) -> (Sale, [Notice]) {
-        let account = try device(deviceID).account
+        let device = try device(deviceID)
+        let account = device.account
         actingDevice = deviceID
         var reason: PendingPurchase.Reason?
         switch order.choice {
@@ -57,8 +59,8 @@ extension World {
         var rehearsal = self
         _ = try rehearsal.purchase(order, on: deviceID, at: now)
         let pending = PendingPurchase(
-            id: newID(), order: order, deviceID: deviceID, account: account, reason: reason,
-            since: now)
+            id: newID(), order: order, deviceID: deviceID, account: account,
+            storefront: device.storefront, reason: reason, since: now)
         pendingPurchases[pending.id] = pending
         let fails = reason == .interrupted && settings.has(.interruptedPurchaseFails)
         return (fails ? .failed("unknown") : .pending(pending), [])
@@ -91,7 +93,11 @@ extension World {
             pendingPurchases[id] = nil
             return (nil, [])
         }
-        let (transaction, notices) = try purchase(pending.order, on: pending.deviceID, at: now)
+        // Who asked has bought it, also where somebody else is signed in on the device by now.
+        var buyer = try device(pending.deviceID)
+        buyer.account = pending.account
+        buyer.storefront = pending.storefront
+        let (transaction, notices) = try sell(pending.order, to: buyer, at: now)
         pendingPurchases[id] = nil
         return (transaction, notices)
     }
