@@ -139,7 +139,9 @@ extension World {
             priceRise: subscription.isOver ? nil : subscription.announcedRise,
             nextPrice: subscription.willRenew ? subscription.nextPrice : nil,
             extensionCount: subscription.extensions.count,
-            charges: subscription.transactions.flatMap(\.charges))
+            // By number, as a reversed refund may have moved the transactions.
+            charges: subscription.transactions.flatMap(\.charges)
+                .sorted { $0.transactionID < $1.transactionID })
     }
 
     /// The end of the paid time that goes on without a gap, of grace, or of what was.

@@ -90,7 +90,7 @@ extension World {
         let first = subscription.transactions.first
         let origin = StoreTransaction.Origin(
             originalID: subscription.id, account: subscription.account,
-            originallyPurchased: first?.purchased ?? now, storefront: device.storefront,
+            originallyPurchased: first?.originallyPurchased ?? now, storefront: device.storefront,
             appAccountToken: token, ownership: first?.ownership ?? .purchased)
         subscription.plannedCommitment = offer == nil ? nil : plan
         if let plan, offer == nil {

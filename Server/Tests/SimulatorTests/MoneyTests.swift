@@ -37,6 +37,25 @@ import Testing
         #expect(try await money(steps) == [[9990, 0]])
     }
 
+    @Test func `a reversal leaves the order of the charges, and the chain's beginning`()
+        async throws
+    {
+        let stage = try Stage(shop: TableShop.file())
+        let first = try await stage.buy("pro")
+        let id = first.originalTransactionID
+        try await stage.simulator.change(id, .refund())
+        try await stage.advance("P1D")
+        let second = try await stage.buy("pro")
+        try await stage.simulator.change(id, .refund(RefundOrder(), of: second.transactionID))
+        try await stage.simulator.change(id, .reverseRefund(of: first.transactionID))
+        let ids = [first.transactionID, second.transactionID]
+        #expect(try await stage.truth().charges.map(\.transactionID) == ids)
+        try await stage.advance("P2M")
+        try await stage.buy("pro")
+        let last = try require(try await stage.letters().last, "no letter").transaction
+        #expect(try last.originalPurchaseDate == moment(Stage.noon))
+    }
+
     @Test func `a trial and a rise are charged at their prices`() async throws {
         let rise = PriceRise.Order(price: 12_990, needsConsent: false)
         let steps: [LifecycleTableTests.Step] = [
