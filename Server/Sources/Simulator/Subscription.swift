@@ -50,6 +50,8 @@ struct Subscription: Sendable {
     var startedRecently: AppStoreDate
     /// Since the last purchase by hand. The sandbox allows twelve.
     var renewalCount = 0
+    /// It has renewed as often as the sandbox lets it: promised months go on no longer either.
+    var isUsedUp = false
     var commitment: Commitment?
     /// Every rise of the price that the customer was told of, oldest first.
     var priceRises: [PriceRise] = []
@@ -94,7 +96,7 @@ struct Subscription: Sendable {
 
     /// Whether another period follows, as far as the customer is concerned: the months of a
     /// commitment do in any case, unless it is over.
-    var goesOn: Bool { renews || isWithinCommitment && !isOver }
+    var goesOn: Bool { renews || isWithinCommitment && !isOver && !isUsedUp }
 
     var isRetrying: Bool {
         switch phase {

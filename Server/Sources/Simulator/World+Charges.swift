@@ -38,6 +38,14 @@ extension World {
     /// Charges the next period of a chain's next product, under the chain's offer if one runs on.
     mutating func renew(_ subscription: inout Subscription, from start: AppStoreDate) {
         subscription.renewalCount += 1
+        chargeNext(&subscription, from: start)
+        if let most = renewalsMax(of: subscription), subscription.renewalCount >= most {
+            subscription.renews = false
+            subscription.isUsedUp = true
+        }
+    }
+
+    private mutating func chargeNext(_ subscription: inout Subscription, from start: AppStoreDate) {
         if subscription.commitment != nil, renewCommitment(&subscription, from: start) { return }
         if let terms = subscription.takePlannedCommitment() {
             commit(
@@ -51,9 +59,6 @@ extension World {
             &subscription, subscription.sharedNextProduct,
             offer: running.map { Shared($0.offer) }, from: start, reason: .renewal,
             origin: subscription.latest.origin)
-        if let most = renewalsMax(of: subscription), subscription.renewalCount >= most {
-            subscription.renews = false
-        }
     }
 
     private func renewalsMax(of subscription: Subscription) -> Int? {
@@ -75,6 +80,7 @@ extension World {
         subscription.nextProduct = product
         subscription.agreeByBuying(product.id, at: now)
         subscription.renewalCount = 0
+        subscription.isUsedUp = false
         subscription.renews = true
         subscription.phase = .active
         subscription.endedBy = nil

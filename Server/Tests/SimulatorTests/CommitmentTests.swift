@@ -38,6 +38,22 @@ import Testing
         #expect(truth.month == 1 && truth.months == 12 && truth.renews)
     }
 
+    @Test(arguments: [(Pace.monthly(.fiveMinutes), 12), (.testFlight, 6)])
+    func `where time is short the months end with the renewals`(
+        pace: Pace, count: Int
+    ) async throws {
+        let stage = try Stage(shop: TableShop.file())
+        try await stage.simulator.addDevice(account: "anna", environment: .sandbox, pace: pace)
+        try await stage.simulator.purchase(monthly, on: "anna-1")
+        try await stage.advance("P30D")
+        let story = try await stage.story()
+        #expect(story.filter { $0 == "DID_RENEW 1 yearly" }.count == count)
+        #expect(story.last == "EXPIRED/VOLUNTARY 2 yearly" && story.count == count + 2)
+        let renewals = try await stage.letters().compactMap(\.renewal)
+        #expect(renewals[count - 1].autoRenewStatus == .on)
+        #expect(renewals[count].autoRenewStatus == .off)
+    }
+
     @Test func `a cheaper product waits for the end of the promise`() async throws {
         let (stage, id) = try await stage()
         try await stage.simulator.change(id, .changeProduct("plus"))
