@@ -151,7 +151,8 @@ extension World {
     private func restartAfterGap(
         _ subscription: inout Subscription, since last: StoreTransaction, at start: AppStoreDate
     ) {
-        let ended = last.revocation?.at ?? last.expires ?? last.purchased
+        // Money that is given back after the end takes no time away.
+        let ended = [last.revocation?.at, last.expires].compactMap(\.self).min() ?? last.purchased
         // Most renewals begin at the old end: nothing to look up in the calendar.
         guard start > ended else { return }
         let limit = moment(ended, plus: subscription.pace.gapLength, orDays: Self.gapDays)

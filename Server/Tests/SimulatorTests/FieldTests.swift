@@ -43,6 +43,18 @@ import Testing
         #expect(second.appTransactionId == first.appTransactionId)
     }
 
+    @Test func `a refund long after the end does not shorten the interruption`() async throws {
+        let stage = try Stage()
+        let id = try await stage.buy("pro.monthly", offer: "none").originalTransactionID
+        try await stage.simulator.change(id, .cancel)
+        try await stage.advance("P5M")
+        try await stage.simulator.change(id, .refund())
+        try await stage.advance("P1D")
+        try await stage.buy("pro.monthly", offer: "none")
+        let renewal = try require(try await stage.letters().last?.renewal, "no renewal")
+        #expect(renewal.recentSubscriptionStartDate == stage.simulator.clock.now)
+    }
+
     @Test func `a renewal charged early begins at the old end all the same`() async throws {
         let stage = try Stage { $0.renewsEarlySeconds = 3600 }
         try await stage.buy("pro.monthly")
