@@ -34,6 +34,12 @@ package struct ExtensionAnswer: Hashable, Sendable {
 
 /// An extension for everybody, and how far it has come.
 package struct MassExtension: Hashable, Sendable {
+    /// What a request is known by: production and sandbox know nothing of each other.
+    struct Key: Hashable, Sendable {
+        let requestID: String
+        let environment: SimulatedEnvironment
+    }
+
     package let order: ExtensionOrder
     package let productID: String
     /// ISO 3166-1 alpha-3; nil for all.
@@ -52,6 +58,8 @@ package struct MassExtension: Hashable, Sendable {
         self.storefronts = storefronts
         self.environment = environment
     }
+
+    var key: Key { Key(requestID: order.requestID, environment: environment) }
 }
 
 extension World {
@@ -131,20 +139,20 @@ extension World {
     /// Orders an extension for every active subscriber of a product. It is done some time later;
     /// ``massExtensions`` tells how far it is. The same request again changes nothing.
     mutating func massExtend(_ wish: MassExtension, at now: AppStoreDate) throws(StoreProblem) {
-        let id = wish.order.requestID
-        guard massExtensions[id] == nil else { return }
+        guard massExtensions[wish.key] == nil else { return }
         guard ExtensionOrder.daysRange.contains(wish.order.days) else {
             throw .badRequest("The days are \(wish.order.days).", remedy: "Send 1 to 90.")
         }
         _ = try product(wish.productID)
-        massExtensions[id] = wish
+        massExtensions[wish.key] = wish
         let wait = settings.massExtensionMinutes * 60_000
-        plan(
-            .massExtension(requestID: id), at: AppStoreDate(milliseconds: now.milliseconds + wait))
+        plan(.massExtension(wish.key), at: AppStoreDate(milliseconds: now.milliseconds + wait))
     }
 
-    mutating func finishMassExtension(_ id: String, at now: AppStoreDate) -> [Notice] {
-        guard var wish = massExtensions[id] else { return [] }
+    mutating func finishMassExtension(
+        _ key: MassExtension.Key, at now: AppStoreDate
+    ) -> [Notice] {
+        guard var wish = massExtensions[key] else { return [] }
         var notices: [Notice] = []
         for chain in subscriptions.all.filter({ wish.concerns($0) }) {
             do throws(StoreProblem) {
@@ -157,7 +165,7 @@ extension World {
             }
         }
         wish.completed = now
-        massExtensions[id] = wish
+        massExtensions[key] = wish
         let summary = notice(
             .renewalExtension, .summary, about: .summary(summary(of: wish)), in: wish.environment,
             row: .extendedForAll, at: now)

@@ -17,7 +17,7 @@ struct World: Sendable {
         case chain(Int)
         case refundDecision(transactionID: String)
         case consumptionReminder(transactionID: String)
-        case massExtension(requestID: String)
+        case massExtension(MassExtension.Key)
         /// A purchase whose family is to be given its part: before anything else happens.
         case sharing(purchase: String)
     }
@@ -51,8 +51,7 @@ struct World: Sendable {
     var refundRequests: [String: RefundRequest] = [:]
     /// What the app has said of purchases, in its order.
     var consumptionReceived: [ReceivedConsumption] = []
-    /// By request id.
-    var massExtensions: [String: MassExtension] = [:]
+    var massExtensions: [MassExtension.Key: MassExtension] = [:]
     /// Products that nobody can buy, or renew, any more.
     private(set) var withdrawnProducts: Set<String> = []
     private var queue = DueQueue<Event>()
@@ -132,7 +131,7 @@ struct World: Sendable {
         case .chain(let place): subscriptions.due(at: place) == due
         case .refundDecision(let id): refundRequests[id]?.decides == due
         case .consumptionReminder(let id): refundRequests[id]?.asksAgain == due
-        case .massExtension(let id): massExtensions[id]?.completed == nil
+        case .massExtension(let key): massExtensions[key]?.completed == nil
         case .sharing: true
         }
     }
@@ -148,7 +147,7 @@ struct World: Sendable {
             return notices
         case .refundDecision(let id): return decideRefund(of: id, at: now)
         case .consumptionReminder(let id): return askAgain(id, at: now)
-        case .massExtension(let id): return finishMassExtension(id, at: now)
+        case .massExtension(let key): return finishMassExtension(key, at: now)
         case .sharing(let purchase): return share(purchase, at: now)
         }
     }

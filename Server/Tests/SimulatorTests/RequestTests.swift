@@ -123,7 +123,7 @@ import Testing
             storefronts: ["USA"])
         try await stage.simulator.massExtend(wish)
         try await stage.simulator.massExtend(wish)
-        #expect(await stage.simulator.world.massExtensions["outage"]?.completed == nil)
+        #expect(await stage.simulator.world.massExtensions[wish.key]?.completed == nil)
         try await stage.advance("PT1H")
         #expect(
             try await stage.story().suffix(3) == [
@@ -133,12 +133,28 @@ import Testing
         let summary = try await stage.letters().last?.notification.summary
         #expect(summary?.succeededCount == 1 && summary?.failedCount == 1)
         #expect(summary?.storefrontCountryCodes == ["USA"])
-        #expect(await stage.simulator.world.massExtensions["outage"]?.succeeded == 1)
+        #expect(await stage.simulator.world.massExtensions[wish.key]?.succeeded == 1)
         // The same request again is the same extension.
         let told = await stage.simulator.notifications.count
         try await stage.simulator.massExtend(wish)
         try await stage.advance("PT2H")
         #expect(await stage.simulator.notifications.count == told)
+    }
+
+    @Test func `one request id stands for an extension in each environment`() async throws {
+        let stage = try Stage()
+        try await stage.buy("pro.monthly", offer: "none")
+        let sandbox = try await stage.simulator.addDevice(account: "ben", environment: .sandbox)
+        try await stage.buy("pro.monthly", offer: "none", on: sandbox)
+        let order = ExtensionOrder(days: 3, requestID: "outage")
+        for environment in SimulatedEnvironment.allCases {
+            try await stage.simulator.massExtend(
+                MassExtension(order, productID: "pro.monthly", environment: environment))
+        }
+        try await stage.advance("P1D")
+        let told = await stage.simulator.notifications.map(\.notice)
+        let summaries = told.filter { $0.type == .renewalExtension && $0.subtype == .summary }
+        #expect(Set(summaries.map(\.environment)) == [.production, .sandbox])
     }
 
     @Test func `a price only rises, and is answered only where it is asked`() async throws {

@@ -91,8 +91,8 @@ extension AppStoreSimulator {
     fileprivate func extensionStatus(_ call: APICall) throws -> APIAnswer {
         let id = call.parameter("request")
         guard UUID(uuidString: id) != nil else { throw APIError.invalidRequestIdentifier }
-        guard let wish = world.massExtensions[id], wish.productID == call.parameter("product"),
-            wish.environment == call.environment
+        let key = MassExtension.Key(requestID: id, environment: call.environment)
+        guard let wish = world.massExtensions[key], wish.productID == call.parameter("product")
         else { throw APIError.statusRequestNotFound }
         let identifier = JSON.Member("requestIdentifier", .string(id))
         guard let completed = wish.completed else {
