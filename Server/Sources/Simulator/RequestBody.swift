@@ -1,4 +1,5 @@
 import AppStoreFormats
+import Foundation
 
 /// The JSON object of a request, read field by field: a field of the wrong kind, and one that
 /// nobody knows, are problems, for a misspelt field that is silently ignored costs an afternoon.
@@ -46,6 +47,15 @@ struct RequestBody: Sendable {
             throw Self.wrong(field, "an address such as http://127.0.0.1:8080/apple/notifications")
         }
         return text
+    }
+
+    /// A UUID in small letters, as StoreKit signs it.
+    func uuid(_ field: String) throws(StoreProblem) -> String? {
+        guard let text = try string(field) else { return nil }
+        guard let uuid = UUID(uuidString: text) else {
+            throw Self.wrong(field, "a UUID such as 0cbe3f1b-7a5c-4b5e-8e54-d7c1f2a3b4c5")
+        }
+        return uuid.uuidString.lowercased()
     }
 
     func requiredString(_ field: String) throws(StoreProblem) -> String {

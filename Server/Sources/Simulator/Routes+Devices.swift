@@ -144,7 +144,7 @@ extension AppStoreSimulator {
         let environment = try SimulatorRoute.environment(body)
         return try await addDevice(
             account: name, environment: environment, storefront: body.string("storefront"),
-            appAccountToken: body.string("app_account_token"),
+            appAccountToken: body.uuid("app_account_token"),
             pace: environment == .sandbox ? SimulatorRoute.pace(body) : nil,
             family: body.string("family"), asksToBuy: body.bool("ask_to_buy"))
     }

@@ -71,6 +71,11 @@ import Testing
         ("/_sim/faults", #"{"notifications":{"drop":2}}"#, 400, "bad_request"),
         ("/_sim/devices", #"{"account":"a/b"}"#, 400, "bad_request"),
         ("/_sim/devices", #"{"account":"anna","storefront":"ZZZ"}"#, 400, "unknown_storefront"),
+        ("/_sim/devices", #"{"account":"a","app_account_token":"anna"}"#, 400, "bad_request"),
+        (
+            "/_sim/devices/zoe-1/purchases", #"{"product_id":"gem","app_account_token":"7"}"#, 400,
+            "bad_request"
+        ),
         ("/_sim/devices/zoe-1/restore", "", 404, "unknown_device"),
         ("/_sim/subscriptions/1/cancel", "", 404, "unknown_subscription"),
         ("/_sim/nothing", "", 404, "unknown_route"),
@@ -84,6 +89,22 @@ import Testing
             #expect(problem["status"]?.integer == Int64(status))
             #expect(problem["remedy"]?.string?.isEmpty == false)
         }
+    }
+
+    @Test func `an app account token is written in small letters`() async throws {
+        let stage = try Stage()
+        try await stage.withClient { client in
+            let token = #""app_account_token":"0CBE3F1B-7A5C-4B5E-8E54-D7C1F2A3B4C"#
+            _ = try await client.json("/_sim/devices", #"{"account":"anna",\#(token)5"}"#)
+            let path = "/_sim/devices/anna-1/purchases"
+            _ = try await client.json(path, #"{"product_id":"pro.monthly"}"#)
+            _ = try await client.json(path, #"{"product_id":"guide",\#(token)6"}"#)
+        }
+        let tokens = try await stage.letters().map(\.transaction.appAccountToken)
+        #expect(
+            tokens == [
+                "0cbe3f1b-7a5c-4b5e-8e54-d7c1f2a3b4c5", "0cbe3f1b-7a5c-4b5e-8e54-d7c1f2a3b4c6",
+            ])
     }
 
     @Test func `a body over the limit is refused`() async throws {

@@ -119,7 +119,7 @@ extension PurchaseOrder {
     init(_ body: RequestBody) throws(StoreProblem) {
         self.init(
             try body.requiredString("product_id"), quantity: try body.integer("quantity") ?? 1,
-            appAccountToken: try body.string("app_account_token"))
+            appAccountToken: try body.uuid("app_account_token"))
         introductoryEligibility = try body.string("introductory_eligibility")
         if let plan = try body.string("billing_plan") {
             guard ["BILLED_UPFRONT", "MONTHLY"].contains(plan) else {
