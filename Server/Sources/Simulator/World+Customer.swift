@@ -85,7 +85,10 @@ extension World {
                     "The subscription will renew as \(productID) already.",
                     remedy: "Choose another product of the group.")
             }
-            notices = choose(product, for: &subscription, at: now)
+            // What waits is charged where the present period was, wherever it was chosen.
+            let later = try productForSale(
+                productID, in: subscription.latest.storefront, at: now)
+            notices = choose(later, for: &subscription, at: now)
         }
         if wasOff {
             notices.append(

@@ -201,6 +201,22 @@ import Testing
         #expect(prices.price(of: product, in: germany, at: new) == 3500)
     }
 
+    @Test(arguments: [nil, "promo.basic"])
+    func `what waits for the renewal has the price of the country that it is charged in`(
+        offer: String?
+    ) async throws {
+        var prices = PriceList()
+        let begin = try moment("2026-01-01T00:00:00Z")
+        try prices.set(700, of: "basic", in: "JPN", from: begin)
+        let stage = try Stage(shop: try CatShop.file()) { $0.rules.prices = prices }
+        try await stage.buy("pro.monthly", offer: "none")
+        let device = try await stage.simulator.addDevice(account: "anna", storefront: "JPN")
+        try await stage.buy("basic", offer: offer, on: device)
+        try await stage.advance("P2M")
+        let last = try require(try await stage.letters().last, "no letter").transaction
+        #expect(last.productId == "basic" && last.currency == "USD" && last.price == 4990)
+    }
+
     @Test func `who is subscribed keeps the price of the day of purchase`() async throws {
         var prices = PriceList()
         try prices.set(8990, of: "pro.monthly", in: "DEU", from: moment("2026-01-01T00:00:00Z"))

@@ -151,7 +151,8 @@ extension World {
         } else {
             let isPresent = product.id == chain.latest.product.id
             chain.renews = true
-            chain.nextProduct = product
+            chain.nextProduct = try productForSale(
+                product.id, in: chain.latest.storefront, at: now)
             // It takes the place of one that runs.
             chain.runningOffer = nil
             chain.pendingOffer = Shared(.init(offer: offer, productID: product.id))
