@@ -108,16 +108,22 @@ extension AppStoreSimulator {
     }
 
     /// What a route names a subscription by: its original transaction id, or `ACCOUNT:PRODUCT`,
-    /// which a person can type.
+    /// which a person can type. What the account has bought itself comes before what it has by
+    /// Family Sharing.
     func originalTransactionID(named name: String) throws(StoreProblem) -> String {
         guard let colon = name.lastIndex(of: ":") else { return name }
         let product = String(name[name.index(after: colon)...])
         let books = try truth(of: String(name[..<colon]))
         let chains = books.purchases.filter { $0.renewsTo != nil }
-        let found =
-            chains.last { $0.productID == product } ?? chains.last { $0.renewsTo == product }
-        guard let found else { throw .unknownSubscription(name) }
-        return found.originalTransactionID
+        var found = chains.filter { $0.productID == product }
+        if found.isEmpty { found = chains.filter { $0.renewsTo == product } }
+        let bought = found.filter { $0.ownership == .purchased }
+        if !bought.isEmpty { found = bought }
+        guard let only = found.first else { throw .unknownSubscription(name) }
+        guard found.count == 1 else {
+            throw .ambiguousSubscription(name, ids: found.map(\.originalTransactionID))
+        }
+        return only.originalTransactionID
     }
 
     /// The simulator's verdict on what an account may use now.

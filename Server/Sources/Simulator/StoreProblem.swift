@@ -45,6 +45,13 @@ extension StoreProblem {
             remedy: "GET /_sim/truth/{account} lists what an account has bought.")
     }
 
+    /// - Parameter ids: of all that it could be.
+    static func ambiguousSubscription(_ name: String, ids: [String]) -> Self {
+        Self(
+            "ambiguous_subscription", "\(name) could be any of \(ids.count) subscriptions.",
+            remedy: "Name it by its original transaction id: \(list(ids)).")
+    }
+
     static func unknownAccount(_ name: String) -> Self {
         Self(
             "unknown_account", status: 404, "There is no account \(name).",

@@ -89,6 +89,29 @@ import Testing
         #expect(await stage.simulator.notifications.count == 1)
     }
 
+    @Test func `a name means what was bought, not what is shared, and never one of several`()
+        async throws
+    {
+        let stage = try Stage(shop: try CatShop.file())
+        for name in ["anna", "ben"] {
+            try await stage.simulator.addDevice(account: name, family: "cats")
+        }
+        let name = "anna:pro.monthly"
+        let own = try await stage.buy("pro.monthly").originalTransactionID
+        try await stage.buy("pro.monthly", on: "ben-1")
+        #expect(try await stage.simulator.truth(of: "anna").purchases.count == 2)
+        #expect(try await stage.simulator.originalTransactionID(named: name) == own)
+        let device = try await stage.simulator.addDevice(account: "anna", environment: .sandbox)
+        let other = try await stage.buy("pro.monthly", on: device).originalTransactionID
+        try await stage.withClient { client in
+            let path = "/_sim/subscriptions/\(name)/cancel"
+            let problem = try await client.json(path, "", status: 409)
+            #expect(problem["code"] == "ambiguous_subscription")
+            let remedy = problem["remedy"]?.string ?? ""
+            #expect(remedy.contains(own) && remedy.contains(other))
+        }
+    }
+
     @Test func `what no purchase brings about is sent when it is asked for`() async throws {
         let stage = try Stage()
         try await stage.simulator.addDevice(account: "anna")
