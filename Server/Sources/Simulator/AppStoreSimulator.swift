@@ -200,11 +200,15 @@ package actor AppStoreSimulator {
     package func setRate(_ rate: Double) async throws {
         await takeTurn()
         defer { endTurn() }
+        try Self.check(rate: rate)
+        clock.run(rate: rate)
+    }
+
+    static func check(rate: Double) throws(StoreProblem) {
         guard (0...VirtualClock.rateMax).contains(rate) else {
-            throw StoreProblem.badRequest(
+            throw .badRequest(
                 "The rate is \(rate).", remedy: "Choose 0 to \(Int(VirtualClock.rateMax)).")
         }
-        clock.run(rate: rate)
     }
 
     /// Makes a running clock do its work. Returns when its task is cancelled.

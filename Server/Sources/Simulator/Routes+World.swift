@@ -160,15 +160,22 @@ extension AppStoreSimulator {
                 + [JSON.Member("warnings", SimulatorRoute.texts(warnings))])
     }
 
+    /// Reads everything before anything is done: a call that is refused has moved nothing.
     fileprivate func moveClock(_ body: RequestBody) async throws {
         let moment = try body.time("set")
         let rate = try body.number("rate")
-        if let text = try body.string("advance") {
+        let duration = try body.string("advance").map { text throws(StoreProblem) in
             guard let duration = ISODuration(text) else {
                 throw RequestBody.wrong("advance", "a duration such as P31D or PT1H30M")
             }
-            try await advance(by: duration)
+            return duration
         }
+        guard moment == nil || duration == nil else {
+            throw StoreProblem.badRequest(
+                "The body has both `advance` and `set`.", remedy: "Send one of them.")
+        }
+        if let rate { try Self.check(rate: rate) }
+        if let duration { try await advance(by: duration) }
         if let moment { try await advance(to: moment) }
         if let rate { try await setRate(rate) }
     }

@@ -107,6 +107,20 @@ import Testing
             ])
     }
 
+    @Test(arguments: [
+        #"{"advance":"P1D","rate":-1}"#, #"{"set":"2026-02-01T00:00:00Z","rate":1e9}"#,
+        #"{"advance":"P1D","set":"2025-01-01T00:00:00Z"}"#,
+        #"{"advance":"P1D","set":"2026-02-01T00:00:00Z"}"#,
+    ])
+    func `a refused call leaves the clock where it is`(body: String) async throws {
+        try await Stage().withClient { client in
+            let problem = try await client.json("/_sim/clock", body, status: 400)
+            #expect(problem["code"] == "bad_request")
+            let clock = try await client.json("/_sim/clock")
+            #expect(clock["now"] == "2026-01-10T20:00:00.000Z" && clock["rate"] == 0)
+        }
+    }
+
     @Test func `a body over the limit is refused`() async throws {
         try await Stage().withClient { client in
             let body = #"{"account":""# + String(repeating: "a", count: 70_000) + #""}"#
