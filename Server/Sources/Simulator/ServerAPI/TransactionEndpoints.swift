@@ -47,7 +47,13 @@ extension AppStoreSimulator {
     }
 
     fileprivate func setAppAccountToken(_ call: APICall) async throws -> APIAnswer {
-        let transaction = try world.transaction(call.parameter("id"), in: call.environment)
+        let transaction: StoreTransaction
+        do throws(APIError) {
+            transaction = try world.transaction(call.parameter("id"), in: call.environment)
+        } catch {
+            // Of its path Apple says that it is an original transaction's.
+            throw error == .transactionIDNotFound ? APIError.originalTransactionIDNotFound : error
+        }
         guard transaction.originalID == transaction.id else {
             throw APIError.notOriginalTransactionID
         }

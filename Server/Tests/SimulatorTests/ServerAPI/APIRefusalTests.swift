@@ -26,6 +26,8 @@ import Testing
         (Ask("GET v1/lookup/123"), Refused(400, 4_000_000)),
         (Ask("GET v1/lookup/M00000000ZZ", in: .sandbox), Refused(404, nil)),
         (Ask("PUT v1/transactions/TX/appAccountToken", body: token), Refused(400, 4_000_187)),
+        (Ask("PUT v1/transactions/1/appAccountToken", body: token), Refused(404, 4_040_005)),
+        (Ask("PUT v1/transactions/APP/appAccountToken", body: token), Refused(400, 4_000_048)),
         (Ask("PUT v1/transactions/FAM/appAccountToken", body: token), Refused(400, 4_000_185)),
         (
             Ask("PUT v1/transactions/ORIG/appAccountToken", body: ["appAccountToken": "anna"]),
