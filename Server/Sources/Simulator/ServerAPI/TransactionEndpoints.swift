@@ -18,7 +18,7 @@ enum TransactionEndpoints {
         APIEndpoint(
             .put, "v1/transactions/{id}/appAccountToken", perSecond: 20
         ) { simulator, call in
-            try await simulator.setAppAccountToken(call)
+            try simulator.setAppAccountToken(call)
         },
         APIEndpoint(.get, "v1/subscriptions/{id}", perSecond: 50) { simulator, call in
             try simulator.subscriptionStatuses(call)
@@ -46,7 +46,8 @@ extension AppStoreSimulator {
         return APIAnswer(200)
     }
 
-    fileprivate func setAppAccountToken(_ call: APICall) async throws -> APIAnswer {
+    /// Without a turn: a backend may call it while it is told of the purchase.
+    fileprivate func setAppAccountToken(_ call: APICall) throws -> APIAnswer {
         let transaction: StoreTransaction
         do throws(APIError) {
             transaction = try world.transaction(call.parameter("id"), in: call.environment)
@@ -63,10 +64,7 @@ extension AppStoreSimulator {
             throw APIError.invalidAppAccountTokenUUID
         }
         let lowercased = token.uuidString.lowercased()
-        _ = try await perform { world, _ in
-            world.setAppAccountToken(lowercased, of: transaction)
-            return ((), [])
-        }
+        try note { world, _ in world.setAppAccountToken(lowercased, of: transaction) }
         return APIAnswer(200)
     }
 

@@ -1,4 +1,5 @@
 import AppStoreFormats
+import Synchronization
 import Testing
 
 @testable import Simulator
@@ -68,6 +69,61 @@ import Testing
                 TransactionPayload.self, require(json["signedTransactionInfo"]?.string, "none"))
             #expect(payload.appAccountToken == "0cbe3f1b-7a5c-4b5e-8e54-d7c1f2a3b4c5")
         }
+    }
+
+    /// A backend that sets a token while it is told of a purchase.
+    private final class Backend: Sendable {
+        private struct State {
+            var simulator: AppStoreSimulator?
+            /// What the call was answered with.
+            var status: Int?
+        }
+
+        private let state = Mutex(State())
+
+        func serve(_ simulator: AppStoreSimulator) {
+            state.withLock { $0.simulator = simulator }
+        }
+
+        /// Answers as it was answered itself, or 500 where nothing came.
+        func take(_ body: [UInt8]) async -> PostAnswer {
+            // In a task of its own: a call that waits for its turn is not to stop the test.
+            Task { await self.setToken(of: body) }
+            for _ in 0..<100 where state.withLock(\.status) == nil {
+                try? await Task.sleep(for: .milliseconds(50))
+            }
+            return PostAnswer(status: state.withLock(\.status) ?? 500)
+        }
+
+        private func setToken(of body: [UInt8]) async {
+            guard let simulator = state.withLock(\.simulator),
+                let call = try? request(about: body)
+            else { return }
+            let status = await simulator.answer(call).status
+            state.withLock { $0.status = status }
+        }
+
+        private func request(about body: [UInt8]) throws -> APIRequest {
+            let signed = try NotificationBody(parsing: body).signedPayload
+            let letter = try Letter(require(signed, "no signedPayload"))
+            let id = try require(letter.transaction.transactionId, "no id")
+            let token: JSON = ["appAccountToken": "0cbe3f1b-7a5c-4b5e-8e54-d7c1f2a3b4c5"]
+            return try Ask("PUT v1/transactions/\(id)/appAccountToken", body: token).request()
+        }
+    }
+
+    @Test func `an app account token can be set while a notification is posted`() async throws {
+        let backend = Backend()
+        let settings = SimulatorSettings(
+            now: try moment(Stage.noon), shop: try ExampleShop.file(), notificationURL: "box")
+        let simulator = AppStoreSimulator(
+            settings, authority: try Stage.authority.get(),
+            post: { _, body in await backend.take(body) })
+        backend.serve(simulator)
+        try await simulator.addDevice(account: "anna")
+        try await simulator.purchase(PurchaseOrder("pro.monthly"), on: "anna-1")
+        let attempts = await simulator.notifications.flatMap(\.attempts)
+        #expect(attempts.map(\.answer.status) == [200])
     }
 
     @Test func `consumption is taken, and Apple decides as the app prefers`() async throws {
