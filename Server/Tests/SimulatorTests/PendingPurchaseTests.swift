@@ -135,6 +135,24 @@ import Testing
         #expect(try await stage.simulator.truth(of: "anna").pending.isEmpty)
     }
 
+    @Test(arguments: [("book", false), ("pro.monthly", false), ("gem", true), ("pass", true)])
+    func `only what can be used up, or ends by itself, is bought by the number`(
+        product: String, isSold: Bool
+    ) async throws {
+        let stage = try await stage()
+        let order = PurchaseOrder(product, quantity: 2)
+        if isSold {
+            try await stage.simulator.purchase(order, on: "anna-1")
+            #expect(try await stage.letters().map(\.transaction.quantity) == [2])
+            return
+        }
+        let problem = await #expect(throws: StoreProblem.self) {
+            try await stage.simulator.purchase(order, on: "anna-1")
+        }
+        #expect(problem?.code == "bad_request" && problem?.message.contains(product) == true)
+        #expect(await stage.simulator.notifications.isEmpty)
+    }
+
     @Test func `one-time products of every kind, many at once`() async throws {
         let stage = try await stage()
         for product in ["gem", "book", "pass"] {

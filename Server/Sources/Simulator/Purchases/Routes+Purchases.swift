@@ -110,7 +110,9 @@ extension PurchaseOrder {
             "introductory_eligibility", "string",
             "A JWS that allows the introductory offer, or does not."),
         .init("billing_plan", "string", "BILLED_UPFRONT, or MONTHLY for a year's commitment."),
-        .init("quantity", "integer", "1 to 10."),
+        .init(
+            "quantity", "integer",
+            "1 to 10 of a consumable or a non-renewing subscription, 1 of all else."),
         .init("app_account_token", "string", "A UUID of the app's choosing."),
         .init("choice", "string", "What the customer does: confirm (default), ask, cancel, fail."),
         .init("at", "string", "A later time, to which the clock then moves."),

@@ -17,6 +17,11 @@ extension World {
             throw .badRequest(
                 "The quantity is \(order.quantity).", remedy: "Order 1 to 10 at once.")
         }
+        guard order.quantity == 1 || [.consumable, .nonRenewing].contains(product.type) else {
+            throw .badRequest(
+                "The product \(product.id) has no quantity, and \(order.quantity) are ordered.",
+                remedy: "Order one. Consumables and non-renewing subscriptions have a quantity.")
+        }
         guard chainOfTransaction.count + oneTimePurchases.count < Self.transactionsMax else {
             throw .full
         }
