@@ -9,7 +9,7 @@ extension PriceRise {
         package var price: Int64
         /// Whether the customer has to agree.
         package var needsConsent: Bool
-        /// From when on renewals cost it; nil for the next.
+        /// From when on renewals cost it; nil for the next that is not due yet.
         package var from: AppStoreDate?
 
         package init(price: Int64, needsConsent: Bool, from: AppStoreDate? = nil) {
@@ -38,7 +38,9 @@ extension World {
             throw .wrongState(
                 "The price of a commitment is fixed.", remedy: "Raise it after the last month.")
         }
-        let from = order.from ?? subscription.paidUntil
+        // What is paid ended before now where a payment is being retried: in grace what is owed
+        // keeps its price.
+        let from = order.from ?? max(subscription.paidUntil, now)
         guard from >= now else {
             throw .badRequest(
                 "The price would rise in the past.", remedy: "Send a later `at`, or none.")

@@ -64,6 +64,15 @@ import Testing
         #expect(try await money(steps) == [[0, 0], [9990, 0], [12_990, 0], [12_990, 0]])
     }
 
+    @Test func `a rise told in grace leaves what is owed as it was`() async throws {
+        let rise = PriceRise.Order(price: 12_990, needsConsent: false)
+        let steps: [LifecycleTableTests.Step] = [
+            .buy("pro"), .does(.failBilling), .waits("P1M"), .waits("P1D"),
+            .does(.raisePrice(rise)), .does(.recoverBilling), .waits("P1M"),
+        ]
+        #expect(try await money(steps) == [[9990, 0], [9990, 0], [12_990, 0]])
+    }
+
     @Test func `a rise of a later date leaves the renewals before it`() async throws {
         let rise = PriceRise.Order(
             price: 12_990, needsConsent: true, from: try moment("2026-03-01T00:00:00Z"))
