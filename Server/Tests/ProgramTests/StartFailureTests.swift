@@ -37,6 +37,16 @@ import Testing
         #expect(lines.last == "exit code 1")
     }
 
+    @Test(arguments: [
+        "simulate --port 65536", "dev --port 65536 --simulator-port 0",
+        "dev --port 0 --simulator-port 73626",
+    ])
+    func `a port that cannot be is refused`(command: String) async throws {
+        let lines = try await Self.said(by: "\(command) --data .")
+        #expect(lines.first?.hasSuffix("is no port.") == true, "\(lines)")
+        #expect(lines.last == "exit code 1")
+    }
+
     @Test func `development in a folder that cannot be written to says so`() async throws {
         let lines = try await Self.said(by: "dev --port 0 --simulator-port 0 --data /proc/x")
         #expect(lines.first?.hasPrefix("error: The folder /proc/x") == true, "\(lines)")

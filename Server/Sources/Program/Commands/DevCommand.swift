@@ -22,6 +22,8 @@ struct DevCommand: AsyncParsableCommand {
     func run() async throws {
         let logger = Log.start(logLevel)
         try await Outcome.reported {
+            try StartFailure.check(port: port, flag: "--port")
+            try StartFailure.check(port: simulatorPort, flag: "--simulator-port")
             let shop = DevShop(folder: data)
             if fresh { try shop.forget() }
             let app = try self.app(in: shop)
