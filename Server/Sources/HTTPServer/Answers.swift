@@ -53,7 +53,12 @@ extension Request {
                 guard ContinuousClock.now - start < .seconds(Self.bodySecondsMax) else {
                     throw Refused.bodyTooSlow(seconds: Self.bodySecondsMax)
                 }
-                if whole.readableBytes == 0 { whole = part } else { whole.writeImmutableBuffer(part) }
+                // Most come in one part, which need not be copied.
+                if whole.readableBytes == 0 {
+                    whole = part
+                } else {
+                    whole.writeImmutableBuffer(part)
+                }
             }
         } catch let refused as Refused {
             throw refused

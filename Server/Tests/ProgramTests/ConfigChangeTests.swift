@@ -56,11 +56,12 @@ import Testing
         #expect(ConfigChange.settingDifferences(old, old).isEmpty)
     }
 
-    @Test(arguments: [
-        ("postgres://a:old@db/birds", "postgres://a:new@db/birds", false),
-        ("postgres://a@db/birds", "postgres://a@db2/birds", true),
-        (nil, Settings.databaseDefault, false), (nil, "other.sqlite", true),
-    ] as [(String?, String?, Bool)])
+    @Test(
+        arguments: [
+            ("postgres://a:old@db/birds", "postgres://a:new@db/birds", false),
+            ("postgres://a@db/birds", "postgres://a@db2/birds", true),
+            (nil, Settings.databaseDefault, false), (nil, "other.sqlite", true),
+        ] as [(String?, String?, Bool)])
     func `another database shuts everybody out, and another password does not`(
         old: String?, new: String?, isAnother: Bool
     ) {

@@ -79,7 +79,9 @@ import Testing
         try await store.migrate(at: now.milliseconds)
         // A commit waits now for a standby that does not exist: it stands, and is not told.
         try Administration.run("ALTER SYSTEM SET synchronous_standby_names = 'nobody'", at: url)
-        try Administration.run("SELECT pg_reload_conf()", at: url)
+        // Read anew while it runs, the setting would count for commits only some time later.
+        try await server.stop(.immediate)
+        try await server.start()
         let isDone = Atomic<Bool>(false)
         async let isNew = {
             defer { isDone.store(true, ordering: .relaxed) }
