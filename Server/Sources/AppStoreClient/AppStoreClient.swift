@@ -2,10 +2,10 @@ import AppStoreFormats
 
 /// Calls of the App Store Server API, for one app.
 ///
-/// It decides and reads; `send` alone reaches out. It waits for nothing but what its pacing waits for, and repeats nothing but, once,
-/// what it asked with a token that ran out on its way: a call that may not go yet, or was refused
-/// for now, throws when to come back, and the caller, who knows what else is due, comes back then.
-/// All its questions are harmless to repeat.
+/// It decides and reads; `send` alone reaches out. It waits for nothing but what its pacing waits
+/// for, and repeats nothing but, once, what it asked with a token that ran out on its way: a call
+/// that may not go yet, or was refused for now, throws when to come back, and the caller, who knows
+/// what else is due, comes back then. All its questions are harmless to repeat.
 package struct AppStoreClient: Sendable {
     /// Characters of an id that is asked about. Apple's have up to 20; a token of a test
     /// notification has 50.

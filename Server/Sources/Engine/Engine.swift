@@ -147,7 +147,7 @@ final class Writes: Sendable {
         failedAt.withLock { $0.map { .now - $0 < Self.doubt } ?? false }
     }
 
-    /// - Parameter error: nil after a success. What is refused for a reason of its own says nothing.
+    /// - Parameter error: nil after a success. A refusal for a reason of its own says nothing.
     func note(_ error: (any Error)? = nil) {
         if let error, (error as? StorageFailure)?.kind != .unavailable { return }
         failedAt.withLock { $0 = error.map { _ in .now } }

@@ -216,8 +216,8 @@ extension CheckClaim {
     }
 
     /// A chain that goes on is told by its state. What was given back of its past changes nothing
-    /// that may be used now, and is read once in a while, and after an upgrade. What was never asked
-    /// about, or has ended, or is no chain, is asked about whole.
+    /// that may be used now, and is read once in a while, and after an upgrade. What was never
+    /// asked about, or has ended, or is no chain, is asked about whole.
     func needsHistory(at now: Instant, rules: CheckRules) -> Bool {
         guard let asked = history.askedAt, isSubscription else { return true }
         let isUpgradedToUnknown = timeline.periods.last?.isUpgradedToUnknown

@@ -21,8 +21,8 @@ extension Engine {
         return wished + claims.count
     }
 
-    /// However much is due of some apps, the others have their share; what they leave goes to whoever
-    /// has more.
+    /// However much is due of some apps, the others have their share; what they leave goes to
+    /// whoever has more.
     private func claimChecks(limit: Int) async throws(EngineFailure) -> [CheckClaim] {
         let apps = askingTurn.turned(askableApps)
         guard limit > 0, !apps.isEmpty else { return [] }

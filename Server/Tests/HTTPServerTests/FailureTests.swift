@@ -25,7 +25,7 @@ import Testing
     @Test func `the apps of this server are not told to a stranger`() {
         let failure = EngineFailure.notForAnyApp(found: "com.a", known: ["com.secret"])
         let refused = Refused(failure, subject: .notification)
-        #expect(refused.problem.detail == "It is for com.a.")
+        #expect(refused.problem.detail == #"It is for "com.a"."#)
         #expect(refused.operatorDetail == "expected one of com.secret")
     }
 
