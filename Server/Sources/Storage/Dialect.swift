@@ -34,6 +34,9 @@ package enum Dialect: Hashable, Sendable {
         self == .sqlite ? "DELETE FROM \(table)" : "TRUNCATE \(table)"
     }
 
+    /// Lets the statements of a transaction last as long as they do.
+    package static let takingItsTime = "SET LOCAL statement_timeout = 0"
+
     /// Lets nobody else write to tables until the transaction ends, however long it takes. They
     /// must be its first statements: on PostgreSQL the state that a transaction sees is taken by
     /// the first statement after them, so that it holds all that others wrote before. SQLite has
@@ -41,7 +44,7 @@ package enum Dialect: Hashable, Sendable {
     func holding(_ tables: [String]) -> [String] {
         guard self == .postgres else { return [] }
         return [
-            "SET LOCAL statement_timeout = 0",
+            Self.takingItsTime,
             "LOCK TABLE \(tables.joined(separator: ", ")) IN EXCLUSIVE MODE",
         ]
     }

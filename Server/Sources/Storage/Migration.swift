@@ -29,6 +29,17 @@ extension Store {
         }
     }
 
+    /// Whether another program has filled the file. A server's database may hold others' tables.
+    package func isAnotherProgramsFile() async throws -> Bool {
+        guard database.dialect == .sqlite else { return false }
+        return try await database.read { connection in
+            let rows = try connection.rows(
+                "SELECT name FROM sqlite_master WHERE type = 'table'", [])
+            let tables = try rows.map { try $0.text(0) }
+            return !tables.isEmpty && !tables.contains("schema_versions")
+        }
+    }
+
     /// Stands among the versions while the database is being filled from another one.
     static let copyingVersion: Int64 = -1
 

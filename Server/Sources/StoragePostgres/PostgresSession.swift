@@ -26,6 +26,8 @@ final class PostgresSession {
     let connection: OpaquePointer
     private let watch: Watch
     private let line: Int
+    /// Whether the running transaction may take as long as it does.
+    private var takesItsTime = false
     /// The first failure of the running transaction that is not undone. It counts even where the
     /// closure swallowed it, or threw something else in its place.
     private(set) var failure: StorageFailure?
@@ -55,7 +57,14 @@ final class PostgresSession {
     }
 
     /// Every call that waits for the server.
-    func waiting<Answer>(_ call: () -> Answer) -> Answer { watch.during(line, call) }
+    func waiting<Answer>(_ call: () -> Answer) -> Answer {
+        takesItsTime ? call() : watch.during(line, call)
+    }
+
+    /// Notes what a statement that has been run does to those behind it.
+    func noteRun(_ sql: String) {
+        if sql == Dialect.takingItsTime { takesItsTime = true }
+    }
 
     var isLost: Bool { PQstatus(connection) == CONNECTION_BAD }
 
@@ -86,7 +95,7 @@ final class PostgresSession {
     func transaction<Value>(
         for purpose: Purpose, _ body: (any Connection) throws -> Value
     ) throws -> Value {
-        failure = nil
+        (failure, takesItsTime) = (nil, false)
         _ = try simple(purpose.begin)
         do {
             let value = try body(self)

@@ -12,6 +12,7 @@ extension PostgresSession: Connection {
 
     func run(_ sql: String, _ values: [Value]) throws(StorageFailure) -> Int {
         let answer = try execute(sql, values)
+        noteRun(sql)
         // Back to a savepoint: what failed since is undone, and counts no more.
         if answer.tag == "ROLLBACK" { forgetFailure() }
         return answer.changes

@@ -66,19 +66,13 @@ enum DatabaseAddress {
     static func requireOurs(
         _ database: any Database, at address: String
     ) async throws(StartFailure) {
-        guard database.dialect == .sqlite else { return }
-        let tables: [String]
-        do {
-            tables = try await database.read { connection in
-                try connection.rows("SELECT name FROM sqlite_master WHERE type = 'table'", [])
-                    .map { try $0.text(0) }
-            }
-        } catch {
+        let isAnothers: Bool
+        do { isAnothers = try await Store(database).isAnotherProgramsFile() } catch {
             throw StartFailure(
-                "The database \(address) cannot be read: \(error).",
+                "The database \(withoutPassword(address)) cannot be read: \(error).",
                 remedy: "See that this user may read it, or name another with --database.")
         }
-        guard tables.isEmpty || tables.contains("schema_versions") else {
+        guard !isAnothers else {
             throw StartFailure(
                 "The database \(address) is another program's: it holds tables, and none of ours.",
                 remedy: "Name another file; one that is not there yet is made.")
