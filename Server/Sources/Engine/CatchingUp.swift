@@ -76,7 +76,7 @@ extension Engine {
             let failedAt = self.now()
             let failure = error as? AppStoreFailure
             logger.warning(
-                "The App Store did not say which notifications were lost.",
+                "It could not be found out which notifications were lost.",
                 metadata: ["app": "\(app)", "reason": "\(error)"])
             catchUpPauses.begin(pause, at: failedAt, until: failure?.namedMoment)
             try await transaction { tx in

@@ -5,9 +5,9 @@ import Synchronization
 ///
 /// Only keys that exist are remembered: what a stranger makes up takes no room here. A key that is
 /// withdrawn works on for at most `lifeSeconds`.
-final class KeyRing: Sendable {
+package final class KeyRing: Sendable {
     static let keysMax = 1024
-    static let lifeSeconds = 30
+    package static let lifeSeconds = 30
     static let keyBytesMax = 200
 
     private struct Entry {

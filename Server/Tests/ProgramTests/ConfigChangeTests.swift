@@ -60,6 +60,8 @@ import Testing
         arguments: [
             ("postgres://a:old@db/birds", "postgres://a:new@db/birds", false),
             ("postgres://a@db/birds", "postgres://a@db2/birds", true),
+            ("host=db dbname=birds", "host=db2 dbname=birds", true),
+            ("host=db dbname=birds", "host=db dbname=birds", false),
             (nil, Settings.databaseDefault, false), (nil, "other.sqlite", true),
         ] as [(String?, String?, Bool)])
     func `another database shuts everybody out, and another password does not`(

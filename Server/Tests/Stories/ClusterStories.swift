@@ -37,10 +37,10 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(45)))
-    func `a PostgreSQL that drops dead twenty times loses nothing that was acknowledged`()
-        async throws
-    {
+    /// A program on a PostgreSQL that the story may do anything to.
+    private static func withOwnPostgres(
+        _ story: @escaping @Sendable (Shop, PostgresServer, ServerProgram) async throws -> Void
+    ) async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in
             let folder = try TemporaryFolder()
             defer { folder.remove() }
@@ -49,6 +49,16 @@ import Testing
             let program = try await ServerProgram(
                 folder: folder, simulator: shop.simulator, on: .postgres,
                 postgres.url(of: "postgres"))
+            try await story(shop, postgres, program)
+            try await postgres.remove()
+        }
+    }
+
+    @Test(.timeLimit(.minutes(45)))
+    func `a PostgreSQL that drops dead twenty times loses nothing that was acknowledged`()
+        async throws
+    {
+        try await Self.withOwnPostgres { shop, postgres, program in
             let notifications = try await Stream.notifications(from: shop.simulator)
             let server = try await program.start()
             let acknowledged = Acknowledged()
@@ -63,20 +73,12 @@ import Testing
             #expect(acknowledged.all.count == notifications.count)
             #expect(try await program.missing(acknowledged.all).isEmpty)
             try program.expectClean()
-            try await postgres.remove()
         }
     }
 
     @Test(.timeLimit(.minutes(45)))
     func `a server whose PostgreSQL is gone says so, and ends when it is told to`() async throws {
-        try await withShop(on: .sqlite, notifies: false) { shop in
-            let folder = try TemporaryFolder()
-            defer { folder.remove() }
-            let postgres = try PostgresServer()
-            try await postgres.start()
-            let program = try await ServerProgram(
-                folder: folder, simulator: shop.simulator, on: .postgres,
-                postgres.url(of: "postgres"))
+        try await Self.withOwnPostgres { _, postgres, program in
             let server = try await program.start()
             try await postgres.stop(.immediate)
             // One after the other they would wait for minutes.
@@ -89,7 +91,6 @@ import Testing
             #expect(try await server.wire.send("GET", "/ready").status == 503)
             #expect(try await server.stop(within: .seconds(60)) == 0)
             #expect(await statuses == Array(repeating: 503, count: 200))
-            try await postgres.remove()
         }
     }
 

@@ -134,10 +134,7 @@ import Testing
         let folder = try TemporaryFolder()
         defer { folder.remove() }
         try await withShop(on: .sqlite, notifies: false, questions: .due) { shop in
-            var lines: [String] = []
-            for number in 1...5 {
-                lines.append("c\(number),\(try await shop.buy("c\(number)"))")
-            }
+            let lines = try await shop.fiveWhoBought()
             let pauses = Pauses()
             try await shop.simulator.post("/_sim/faults", ["api": ["retryable_error": 1]])
             let failure = await #expect(throws: StartFailure.self) {
@@ -160,10 +157,7 @@ import Testing
         let folder = try TemporaryFolder()
         defer { folder.remove() }
         try await withShop(on: .sqlite, notifies: false, questions: .due) { shop in
-            var lines: [String] = []
-            for number in 1...5 {
-                lines.append("c\(number),\(try await shop.buy("c\(number)"))")
-            }
+            let lines = try await shop.fiveWhoBought()
             let pauses = Pauses()
             try await shop.simulator.post("/_sim/faults", ["api": ["rate_limit": .decimal("0.75")]])
             let found = try await Self.run(
@@ -243,6 +237,13 @@ extension Shop {
         let bought = try await simulator.post(
             "/_sim/devices/\(name)-1/purchases", ["product_id": "pro.monthly"])
         return try bought.text("original_transaction_id")
+    }
+
+    /// A row for each.
+    fileprivate func fiveWhoBought() async throws -> [String] {
+        var rows: [String] = []
+        for number in 1...5 { rows.append("c\(number),\(try await buy("c\(number)"))") }
+        return rows
     }
 
     fileprivate func documentCount() async throws -> Int {

@@ -154,8 +154,6 @@ import Testing
         try await withShop(on: .sqlite) { shop in
             try await Self.set("2027-01-31", in: shop)
             try await Self.post(Self.buy("anna", in: shop), as: "anna", in: shop)
-            let token = "3f2504e0-4f89-41d3-9a0c-0305e82c3301"
-            _ = try await Self.buy("cleo", in: shop, token: token)
             while try await shop.engine.tellTurns() > 0 {}
             let now = Instant(try #require(Timestamp("2027-04-25T12:00:00Z")))
             // A server that tells nothing, and what is bought while it runs.
@@ -168,10 +166,31 @@ import Testing
             monthly.products["season.spring"]?.reminders = [30]
             let second = Self.server(shop.database, at: now, terms: monthly)
             while try await second.tellTurns() > 0 {}
-            let expected = [token, "anna", "ben"].map { "\($0) 30 2027-05-01 known 2027-04-25" }
+            let expected = ["anna", "ben"].map { "\($0) 30 2027-05-01 known 2027-04-25" }
             try await Self.set("2027-04-25", in: shop)
             #expect(try await Self.told(in: shop).sorted() == expected)
             try await Self.expectSound(shop)
+        }
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `the first configuration that tells anything looks at what is nobody's, too`(
+        database: StoryDatabase
+    ) async throws {
+        var silent = birds
+        silent.settings.terms.products["season.spring"]?.reminders = []
+        try await withShop(on: database, app: silent) { shop in
+            let token = "3f2504e0-4f89-41d3-9a0c-0305e82c3301"
+            try await Self.set("2027-01-31", in: shop)
+            _ = try await Self.buy("anna", in: shop, token: token)
+            while try await shop.engine.tellTurns() > 0 {}
+            var monthly = birds.settings.terms
+            monthly.products["season.spring"]?.reminders = [30]
+            let now = Instant(try #require(Timestamp("2027-04-25T12:00:00Z")))
+            let server = Self.server(shop.database, at: now, terms: monthly)
+            while try await server.tellTurns() > 0 {}
+            let told = try await Self.told(in: shop)
+            #expect(told == ["\(token) 30 2027-05-01 known 2027-04-25"])
         }
     }
 

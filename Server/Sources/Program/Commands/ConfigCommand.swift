@@ -193,12 +193,14 @@ struct ConfigChange {
         return changed.isEmpty ? [] : ["settings"] + lines("-", old) + lines("+", new)
     }
 
-    /// Another password leads to the same database.
+    /// Another password leads to the same database. Of words nothing is told apart from a password.
     static func isAnotherDatabase(_ old: [String: String], _ new: [String: String]) -> Bool {
-        let addresses = [old, new].map {
-            DatabaseAddress.withoutPassword($0["database"] ?? Settings.databaseDefault)
+        let addresses = [old, new].map { $0["database"] ?? Settings.databaseDefault }
+        guard !addresses.contains(where: DatabaseAddress.isWords) else {
+            return addresses[0] != addresses[1]
         }
-        return addresses[0] != addresses[1]
+        return DatabaseAddress.withoutPassword(addresses[0])
+            != DatabaseAddress.withoutPassword(addresses[1])
     }
 
     private static func lines(of impact: Impact, _ app: AppID) -> [String] {

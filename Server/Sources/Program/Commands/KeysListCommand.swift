@@ -1,5 +1,6 @@
 import ArgumentParser
 import Engine
+import HTTPServer
 import Ledger
 
 /// Says which keys there are.
@@ -29,9 +30,6 @@ struct KeysRevokeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "revoke", abstract: "Take a key away: nobody is let in by it any more.")
 
-    /// For so long a server that has let a key in does not ask the database about it.
-    private static let rememberedSeconds = 30
-
     @Argument(help: "How its hash begins, as `perennial keys list` shows it.") var prefix: String
     @Option(help: "The app that it is for, where there are several.") var app: String?
     @OptionGroup var options: DatabaseOptions
@@ -45,7 +43,7 @@ struct KeysRevokeCommand: AsyncParsableCommand {
             let key = try Self.key(beginning: prefix, among: keys, of: app)
             try await assembly.engine.revoke(key)
             print("Revoked: \(key.line)")
-            print("Servers notice within \(Self.rememberedSeconds) seconds.")
+            print("Servers notice within \(KeyRing.lifeSeconds) seconds.")
             if keys.count == 1 {
                 Outcome.toStandardError(
                     "warning: app \(app) has no key left, and no server starts without one. "

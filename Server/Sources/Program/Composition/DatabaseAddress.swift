@@ -17,7 +17,7 @@ enum DatabaseAddress {
 
     /// Whether it is an address in libpq's words, which may hold a password: it must never become
     /// the name of a file. A path with an equals sign has a slash, too, or can be given one.
-    private static func isWords(_ address: String) -> Bool {
+    static func isWords(_ address: String) -> Bool {
         guard address.contains("="), !address.contains("://") else { return false }
         if !address.contains("/") { return true }
         return address.contains(/^\s*(host|hostaddr|port|dbname|user|password|service)\s*=/)
