@@ -29,15 +29,33 @@ extension Store {
         }
     }
 
-    /// Whether another program has filled the file. A server's database may hold others' tables.
-    package func isAnotherProgramsFile() async throws -> Bool {
-        guard database.dialect == .sqlite else { return false }
+    /// The version of the tables that are there; 0 where there are none yet.
+    ///
+    /// - Throws: ``StorageFailure`` where no program of this version can bring them up to date.
+    package func schemaVersion() async throws -> Int {
+        let exists = Self.versionsTableExists(database.dialect)
         return try await database.read { connection in
-            let rows = try connection.rows(
-                "SELECT name FROM sqlite_master WHERE type = 'table'", [])
-            let tables = try rows.map { try $0.text(0) }
-            return !tables.isEmpty && !tables.contains("schema_versions")
+            guard try connection.rows(exists, [])[0].integer(0) > 0 else { return 0 }
+            return try Self.presentVersion(connection)
         }
+    }
+
+    private static func versionsTableExists(_ dialect: Dialect) -> String {
+        switch dialect {
+        case .sqlite:
+            "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'schema_versions'"
+        case .postgres:
+            "SELECT count(*) FROM pg_class WHERE oid = to_regclass('schema_versions')"
+        }
+    }
+
+    /// Whether another program has filled the file. A server's database may hold others' tables.
+    package static func isAnotherProgramsFile(
+        _ connection: any Connection
+    ) throws(StorageFailure) -> Bool {
+        let rows = try connection.rows("SELECT name FROM sqlite_master WHERE type = 'table'", [])
+        for row in rows where try row.text(0) == "schema_versions" { return false }
+        return !rows.isEmpty
     }
 
     /// Stands among the versions while the database is being filled from another one.
@@ -58,6 +76,18 @@ extension Store {
     private static func takeSteps(
         _ connection: any Connection, _ dialect: Dialect, at now: Int64
     ) throws(StorageFailure) {
+        let present = try presentVersion(connection)
+        for (index, step) in Schema.steps(dialect).enumerated() where index >= present {
+            for statement in step { try connection.run(statement, []) }
+            try connection.run(
+                "INSERT INTO schema_versions (version, applied_at_ms) VALUES ($1, $2)",
+                [.integer(Int64(index + 1)), .integer(now)])
+        }
+    }
+
+    private static func presentVersion(
+        _ connection: any Connection
+    ) throws(StorageFailure) -> Int {
         let versions = try connection.rows(
             "SELECT coalesce(max(version), 0) FROM schema_versions", [])
         let present = Int(try versions[0].integer(0))
@@ -73,11 +103,6 @@ extension Store {
                     + "tables were others: keep it aside, and begin with a new one "
                     + "(`perennial dev --fresh`)")
         }
-        for (index, step) in Schema.steps(dialect).enumerated() where index >= present {
-            for statement in step { try connection.run(statement, []) }
-            try connection.run(
-                "INSERT INTO schema_versions (version, applied_at_ms) VALUES ($1, $2)",
-                [.integer(Int64(index + 1)), .integer(now)])
-        }
+        return present
     }
 }

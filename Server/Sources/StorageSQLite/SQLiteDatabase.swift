@@ -34,13 +34,15 @@ package final class SQLiteDatabase: Database {
 
     /// Opens a file, or makes it.
     ///
-    /// - Throws: ``StorageFailure`` where it cannot be opened or written.
+    /// - Throws: ``StorageFailure`` where it cannot be opened or written, and where another program
+    ///   has filled it: such a file stays as it is.
     package init(path: String) throws(StorageFailure) {
         self.path = path
-        let writer = try SQLiteSession(
-            path: path,
-            settings: path == Self.inMemoryPath
-                ? Self.memorySettings + Self.settings : Self.fileSettings + Self.settings)
+        let writer = try SQLiteSession(path: path, settings: Self.settings)
+        guard try !Store.isAnotherProgramsFile(writer) else {
+            throw StorageFailure("it is another program's: it holds tables, and none of ours")
+        }
+        try writer.set(path == Self.inMemoryPath ? Self.memorySettings : Self.fileSettings)
         state = Mutex(State(writer: writer))
     }
 

@@ -47,6 +47,10 @@ final class SQLiteSession: @unchecked Sendable {
         }
         connection = opened
         sqlite3_extended_result_codes(connection, 1)
+        try set(settings)
+    }
+
+    func set(_ settings: [String]) throws(StorageFailure) {
         for setting in settings { _ = try rows("PRAGMA \(setting)", []) }
     }
 

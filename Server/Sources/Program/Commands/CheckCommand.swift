@@ -4,6 +4,7 @@ import AsyncHTTPClient
 import Engine
 import Ledger
 import Logging
+import Storage
 
 /// Looks at everything that `serve` needs: each line is ok, or says what to do.
 struct CheckCommand: AsyncParsableCommand {
@@ -77,11 +78,29 @@ struct CheckReport {
     private mutating func checkDatabase(
         _ file: ConfigurationFile, _ settings: Settings
     ) async throws {
+        let shown = DatabaseAddress.withoutPassword(settings.database)
+        let version = try await DatabaseAddress.version(of: settings.database)
+        switch version {
+        case Schema.version:
+            lines.append("ok    database \(shown)")
+            try await checkKeys(file, settings)
+        case 0:
+            lines.append("ok    database \(shown), which is empty: the first key makes its tables")
+            for app in file.apps { fail("\(ServeRules.noKey(of: app.settings.id))") }
+        default:
+            lines.append(
+                "ok    database \(shown): the next start brings its tables from version "
+                    + "\(version) to \(Schema.version)")
+            lines.append("note  keys are looked for when that is done")
+        }
+    }
+
+    private mutating func checkKeys(_ file: ConfigurationFile, _ settings: Settings) async throws {
         var logger = Logger(label: "check")
         logger.logLevel = .critical
         let assembly = try await Assembly(
-            apps: file.apps, databaseAddress: settings.database, now: { .machine }, logger: logger)
-        lines.append("ok    database \(DatabaseAddress.withoutPassword(settings.database))")
+            apps: file.apps, databaseAddress: settings.database, for: .looking,
+            now: { .machine }, logger: logger)
         do {
             try await ServeRules.checkKeys(of: assembly)
             lines.append("ok    keys: every app has one")

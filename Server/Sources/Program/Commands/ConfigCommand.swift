@@ -100,8 +100,8 @@ struct ConfigChange {
         }
         let settings = try process.settings(old)
         let assembly = try await Assembly(
-            apps: old.apps, databaseAddress: settings.database, now: { .machine },
-            logger: Log.start(settings.logLevel))
+            apps: old.apps, databaseAddress: settings.database, for: .looking,
+            now: { .machine }, logger: Log.start(settings.logLevel))
         defer { assembly.database.close() }
         var shut = 0
         for app in old.apps.map(\.settings) {

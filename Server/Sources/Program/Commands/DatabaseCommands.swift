@@ -14,7 +14,7 @@ struct ExplainCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await Outcome.reported {
-            let assembly = try await options.assembly(mayCreate: false)
+            let assembly = try await options.assembly(for: .looking)
             let app = try assembly.app(named: app)
             do {
                 print(
@@ -44,7 +44,7 @@ struct RebuildCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await Outcome.reported {
-            let assembly = try await options.assembly(mayCreate: false)
+            let assembly = try await options.assembly(for: verify ? .looking : .changing)
             let report = try await report(of: assembly.engine)
             assembly.database.close()
             for line in Self.lines(of: report, verify: verify) { print(line) }
@@ -97,7 +97,7 @@ struct KeysCreateCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await Outcome.reported {
-            let assembly = try await options.assembly()
+            let assembly = try await options.assembly(for: .serving)
             let app = try assembly.app(named: app)
             print(try await assembly.engine.createKey(app: app, kind: kind, name: name))
             assembly.database.close()
@@ -116,7 +116,7 @@ struct KeysRotateCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await Outcome.reported {
-            let assembly = try await options.assembly(mayCreate: false)
+            let assembly = try await options.assembly(for: .changing)
             let app = try assembly.app(named: app)
             print(try await assembly.engine.rotateTokenKey(of: app))
             assembly.database.close()

@@ -14,7 +14,7 @@ struct KeysListCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await Outcome.reported {
-            let assembly = try await options.assembly(mayCreate: false)
+            let assembly = try await options.assembly(for: .looking)
             defer { assembly.database.close() }
             let apps =
                 try app.map { [try assembly.app(named: $0)] } ?? assembly.apps.map(\.id).sorted()
@@ -36,7 +36,7 @@ struct KeysRevokeCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await Outcome.reported {
-            let assembly = try await options.assembly(mayCreate: false)
+            let assembly = try await options.assembly(for: .changing)
             defer { assembly.database.close() }
             let app = try assembly.app(named: app)
             let keys = try await assembly.engine.keys(of: app)

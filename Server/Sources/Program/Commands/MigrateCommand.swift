@@ -34,15 +34,11 @@ struct Migration {
     func run(
         progress: @Sendable (CopyProgress) -> Void = { _ in }
     ) async throws(StartFailure) -> Int {
-        let source = Store(try DatabaseAddress.open(from, mayCreate: false))
-        try await DatabaseAddress.requireOurs(source.database, at: from)
+        let source = Store(try await DatabaseAddress.openToLook(from))
         let target = Store(try DatabaseAddress.open(to))
-        try await DatabaseAddress.requireOurs(target.database, at: to)
         let outcome: Result<Int, any Error>
         do {
-            let now = Instant.machine.milliseconds
-            try await source.migrate(at: now)
-            try await target.migrate(at: now)
+            try await target.migrate(at: Instant.machine.milliseconds)
             outcome = .success(try await target.copy(from: source, progress: progress))
         } catch {
             outcome = .failure(error)

@@ -31,24 +31,25 @@ struct DatabaseOptions: ParsableArguments {
     @OptionGroup var process: ProcessOptions
     @Option(help: "The folder of `perennial dev`, instead of a configuration.") var data: String?
 
-    func assembly(mayCreate: Bool = true) async throws -> Assembly {
-        if let data { return try await development(in: DevShop(folder: data)) }
+    func assembly(for purpose: Assembly.Purpose) async throws -> Assembly {
+        if let data { return try await development(in: DevShop(folder: data), for: purpose) }
         let file = try Outcome.configuration(at: process.configPath)
         let settings = try process.settings(file)
         return try await Assembly(
-            apps: file.apps, databaseAddress: settings.database, mayCreate: mayCreate,
-            now: { .machine },
-            logger: Log.start(settings.logLevel))
+            apps: file.apps, databaseAddress: settings.database, for: purpose,
+            now: { .machine }, logger: Log.start(settings.logLevel))
     }
 
-    private func development(in shop: DevShop) async throws -> Assembly {
+    private func development(
+        in shop: DevShop, for purpose: Assembly.Purpose
+    ) async throws -> Assembly {
         guard let world = try shop.lastWorld() else {
             throw StartFailure(
                 "\(shop.folder.path) holds no development database.", remedy: "Run bin/dev first.")
         }
         let now = Instant(milliseconds: world.now)
         return try await Assembly(
-            apps: [try DevShop.birds], databaseAddress: shop.databaseAddress,
+            apps: [try DevShop.birds], databaseAddress: shop.databaseAddress, for: purpose,
             simulatorRoot: try shop.authority().rootDER,
             receiptRoot: try shop.authority().receipts.rootDER, now: { now },
             logger: Log.start(.warning))

@@ -25,9 +25,8 @@ struct ReconcileCommand: AsyncParsableCommand {
             do {
                 let stores = AppStores(file.apps, http: http, now: { .machine })
                 let assembly = try await Assembly(
-                    apps: file.apps, databaseAddress: settings.database, now: { .machine },
-                    asking: stores.asking(),
-                    logger: logger)
+                    apps: file.apps, databaseAddress: settings.database, for: .changing,
+                    now: { .machine }, asking: stores.asking(), logger: logger)
                 outcome = .success(try await reconcile(assembly, logger))
                 assembly.database.close()
             } catch { outcome = .failure(error) }

@@ -108,10 +108,14 @@ enum ServeRules {
 
     static func checkKeys(of assembly: Assembly) async throws {
         for app in assembly.apps where try await !assembly.engine.hasKeys(app.id) {
-            throw StartFailure(
-                "App \(app.id) has no key: nobody could ask anything.",
-                remedy: "Run `perennial keys create --app \(app.id) --kind app`, with the same "
-                    + "--config and --database.")
+            throw noKey(of: app.id)
         }
+    }
+
+    static func noKey(of app: AppID) -> StartFailure {
+        StartFailure(
+            "App \(app) has no key: nobody could ask anything.",
+            remedy: "Run `perennial keys create --app \(app) --kind app`, with the same "
+                + "--config and --database.")
     }
 }

@@ -11,9 +11,19 @@ package struct Assembly: Sendable {
     package var database: any Database
     package var apps: [AppSettings]
 
-    /// Opens the database and brings it up to date.
+    /// What a database is opened for.
+    package enum Purpose {
+        /// It is made where it is not there, and its tables are brought up to date.
+        case serving
+        /// It must be there, and its tables are brought up to date.
+        case changing
+        /// It must be there and of this program's version: nothing in it changes.
+        case looking
+    }
+
+    /// Opens the database.
     ///
-    /// - Parameter mayCreate: whether a file that is not there is made.
+    /// - Parameter purpose: whether it is made where it is not there, and brought up to date.
     /// - Parameter simulatorRoot: trusted beside the configured ones by simulated apps, and by no
     ///   other.
     /// - Parameter receiptRoot: the same for receipts, which the simulator signs under a root of
@@ -21,7 +31,7 @@ package struct Assembly: Sendable {
     /// - Parameter asking: how the App Store is asked.
     /// - Parameter forwarding: how notifications are sent on.
     package init(
-        apps: [AppConfiguration], databaseAddress: String, mayCreate: Bool = true,
+        apps: [AppConfiguration], databaseAddress: String, for purpose: Purpose = .serving,
         simulatorRoot: [UInt8]? = nil, receiptRoot: [UInt8]? = nil,
         now: @escaping @Sendable () -> Instant, asking: Asking = .nobody,
         forwarding: Forwarding = .nobody, logger: Logger
@@ -37,8 +47,12 @@ package struct Assembly: Sendable {
                 xcode: try Self.xcode(app))
         }
         self.apps = apps.map(\.settings)
-        database = try DatabaseAddress.open(databaseAddress, mayCreate: mayCreate)
-        try await DatabaseAddress.requireOurs(database, at: databaseAddress)
+        database =
+            switch purpose {
+            case .serving: try DatabaseAddress.open(databaseAddress)
+            case .changing: try DatabaseAddress.open(databaseAddress, mayCreate: false)
+            case .looking: try await DatabaseAddress.openToLook(databaseAddress)
+            }
         engine = Engine(
             database: database, apps: self.apps, verifiers: verifiers, now: now, asking: asking,
             forwarding: forwarding,
@@ -46,6 +60,7 @@ package struct Assembly: Sendable {
                 uniqueKeysWithValues: apps.compactMap { app in
                     app.offerSigner.map { (app.settings.id, $0) }
                 }), logger: logger)
+        guard purpose != .looking else { return }
         do { try await engine.prepare() } catch {
             let address = DatabaseAddress.withoutPassword(databaseAddress)
             throw StartFailure(

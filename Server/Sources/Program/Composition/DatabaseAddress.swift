@@ -23,6 +23,10 @@ enum DatabaseAddress {
         return address.contains(/^\s*(host|hostaddr|port|dbname|user|password|service)\s*=/)
     }
 
+    static func isFile(_ address: String) -> Bool {
+        !address.isEmpty && !address.contains("://") && !isWords(address)
+    }
+
     /// Opens a database. A server is connected to when there is something to do.
     ///
     /// - Parameter mayCreate: a file that is not there is made, and the folder it is in. Else it is
@@ -30,8 +34,7 @@ enum DatabaseAddress {
     static func open(
         _ address: String, mayCreate: Bool = true
     ) throws(StartFailure) -> any Database {
-        let isFile = !address.isEmpty && !address.contains("://")
-        guard isServer(address) || isFile else {
+        guard isServer(address) || isFile(address) else {
             throw StartFailure(
                 "“\(withoutPassword(address))” is no database.",
                 remedy: "Name a file, or postgres://USER@HOST/NAME, with --database.")
@@ -57,25 +60,61 @@ enum DatabaseAddress {
             }
             throw StartFailure(
                 "The database \(withoutPassword(address)) cannot be opened: \(error).",
-                remedy: "Name a file that this user may write, or postgres://USER@HOST/NAME, with "
-                    + "--database.")
+                remedy: "Name another file, which this user may write, or "
+                    + "postgres://USER@HOST/NAME, with --database.")
         }
     }
 
-    /// A file that another program has filled stays as it is, whatever its name is here.
-    static func requireOurs(
-        _ database: any Database, at address: String
-    ) async throws(StartFailure) {
-        let isAnothers: Bool
-        do { isAnothers = try await Store(database).isAnotherProgramsFile() } catch {
+    /// Opens a database whose tables must be of this program's version, and leaves them as they are.
+    static func openToLook(_ address: String) async throws(StartFailure) -> any Database {
+        let database = try open(address, mayCreate: false)
+        do {
+            let version = try await version(of: database, at: address)
+            guard version == Schema.version else {
+                throw StartFailure(
+                    "The database \(withoutPassword(address)) has schema version \(version), this "
+                        + "program \(Schema.version).",
+                    remedy: "Start the server once with this program, which brings it up to date; "
+                        + "or use the program that serves it.")
+            }
+            return database
+        } catch {
+            database.close()
+            throw error
+        }
+    }
+
+    /// The version of a database's tables, which stay as they are; 0 where there are none yet.
+    static func version(of address: String) async throws(StartFailure) -> Int {
+        if isFile(address), !FileManager.default.fileExists(atPath: address) {
+            try requireFolder(of: address)
+            return 0
+        }
+        let database = try open(address)
+        defer { database.close() }
+        return try await version(of: database, at: address)
+    }
+
+    private static func version(
+        of database: any Database, at address: String
+    ) async throws(StartFailure) -> Int {
+        do { return try await Store(database).schemaVersion() } catch {
             throw StartFailure(
                 "The database \(withoutPassword(address)) cannot be read: \(error).",
-                remedy: "See that this user may read it, or name another with --database.")
+                remedy: "See that it runs, restore a backup, or name another with --database.")
         }
-        guard !isAnothers else {
+    }
+
+    /// A file can be made where the nearest folder that is there may be written.
+    private static func requireFolder(of path: String) throws(StartFailure) {
+        var folder = URL(fileURLWithPath: path).deletingLastPathComponent()
+        while folder.path != "/", !FileManager.default.fileExists(atPath: folder.path) {
+            folder.deleteLastPathComponent()
+        }
+        guard FileManager.default.isWritableFile(atPath: folder.path) else {
             throw StartFailure(
-                "The database \(address) is another program's: it holds tables, and none of ours.",
-                remedy: "Name another file; one that is not there yet is made.")
+                "The database \(path) cannot be made: \(folder.path) may not be written.",
+                remedy: "Let this user write there, or name another place with --database.")
         }
     }
 

@@ -1,0 +1,84 @@
+import Engine
+import Foundation
+import Ledger
+import Storage
+import Testing
+
+@testable import Program
+
+/// Commands that only look, at a database that an earlier program has made, or nobody yet.
+@Suite struct LookingTests {
+    private func assembly(
+        _ path: String, for purpose: Assembly.Purpose
+    ) async throws -> Assembly {
+        let app = AppConfiguration(
+            settings: AppSettings(id: "rage", bundleID: "com.example.rage", entitlements: [:]),
+            extraRootPaths: [], extraRoots: [])
+        return try await Assembly(
+            apps: [app], databaseAddress: path, for: purpose, now: { .machine }, logger: .quiet)
+    }
+
+    /// A database with a key, as the program before this one left it.
+    private func makeEarlier(_ path: String) async throws {
+        let made = try await assembly(path, for: .serving)
+        _ = try await made.engine.createKey(app: "rage", kind: .app, name: "")
+        try await made.database.write { connection in
+            _ = try connection.run(
+                "DELETE FROM schema_versions WHERE version = $1",
+                [.integer(Int64(Schema.version))])
+        }
+        made.database.close()
+    }
+
+    private func report(on database: String, in folder: String) async throws -> CheckReport {
+        let path = folder + "/perennial.yaml"
+        let text = "apps:\n  rage:\n    bundle_id: com.example.rage\n    app_apple_id: 1\n"
+        try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+        return await CheckReport(
+            try ProcessOptions.parse(["--config", path, "--database", database]))
+    }
+
+    @Test func `an earlier database is not brought up to date by being looked at`() async throws {
+        try await TemporaryFolder.with { folder in
+            let path = folder + "/p.sqlite"
+            try await makeEarlier(path)
+            let earlier = Schema.version - 1
+            let failure = await #expect(throws: StartFailure.self) {
+                _ = try await assembly(path, for: .looking)
+            }
+            #expect(failure?.message.contains("schema version \(earlier)") == true)
+            let copy = Migration(from: path, to: folder + "/copy.sqlite")
+            await #expect(throws: StartFailure.self) { try await copy.run() }
+            let report = try await self.report(on: path, in: folder)
+            #expect(report.isOK, "\(report.lines)")
+            let says = "from version \(earlier) to \(Schema.version)"
+            #expect(report.lines.contains { $0.contains(says) }, "\(report.lines)")
+            #expect(try await DatabaseAddress.version(of: path) == earlier)
+
+            try await assembly(path, for: .changing).database.close()
+            #expect(try await DatabaseAddress.version(of: path) == Schema.version)
+            try await assembly(path, for: .looking).database.close()
+            #expect(try await self.report(on: path, in: folder).isOK)
+        }
+    }
+
+    @Test func `a check makes no database, and says how it comes to be`() async throws {
+        try await TemporaryFolder.with { folder in
+            let path = folder + "/deep/p.sqlite"
+            let report = try await self.report(on: path, in: folder)
+            #expect(report.lines.contains { $0.hasPrefix("ok    database") }, "\(report.lines)")
+            #expect(report.lines.contains { $0.contains("keys create --app rage") })
+            #expect(!report.isOK)
+            #expect(!FileManager.default.fileExists(atPath: folder + "/deep"))
+        }
+    }
+
+    @Test func `what changes a database does not make one`() async throws {
+        try await TemporaryFolder.with { folder in
+            await #expect(throws: StartFailure.self) {
+                _ = try await assembly(folder + "/mistyped.sqlite", for: .changing)
+            }
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
+        }
+    }
+}
