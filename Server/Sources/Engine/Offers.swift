@@ -51,13 +51,14 @@ extension Engine {
     package func offers(
         for id: CustomerID, app appID: AppID, environment: Ledger.Environment
     ) async throws(EngineFailure) -> [OfferAnswer] {
-        try await past(of: id, app: appID, environment: environment).answers
+        try await past(of: id, naming: nil, app: appID, environment: environment).answers
     }
 
-    /// What a customer may take, and the numbers of what they bought.
+    /// What a customer may take, and whether a transaction is one of theirs. No transaction is.
     private func past(
-        of id: CustomerID, app appID: AppID, environment: Ledger.Environment
-    ) async throws(EngineFailure) -> (answers: [OfferAnswer], transactions: Set<String>) {
+        of id: CustomerID, naming transaction: TransactionID?, app appID: AppID,
+        environment: Ledger.Environment
+    ) async throws(EngineFailure) -> (answers: [OfferAnswer], isTheirs: Bool) {
         let (app, _) = try app(appID)
         try id.requireMeaning()
         let now = now()
@@ -65,12 +66,11 @@ extension Engine {
             let known = try tx.customer(known: id, in: appID)
             let timelines = try tx.timelines(
                 of: known, known?.ids ?? [id], in: app, environment: environment)
-            let transactions = timelines.flatMap { timeline in
-                [timeline.purchase.original] + timeline.periods.map(\.payment.transaction)
+            let isTheirs = try transaction.map {
+                try tx.isTransaction($0, of: timelines.map(\.purchase), in: appID)
             }
             return (
-                app.offers.answers(for: timelines, at: now, rules: app.rules),
-                Set(transactions.map(\.rawValue))
+                app.offers.answers(for: timelines, at: now, rules: app.rules), isTheirs ?? true
             )
         }
     }
@@ -84,10 +84,11 @@ extension Engine {
         _ order: OfferOrder, app appID: AppID, environment: Ledger.Environment, whoeverItIs: Bool
     ) async throws(EngineFailure) -> SignedOffer {
         guard let signer = signers[appID] else { throw .noOffersKey }
-        let past = try await past(of: order.customer, app: appID, environment: environment)
+        let past = try await past(
+            of: order.customer, naming: order.transaction.map(TransactionID.init(rawValue:)),
+            app: appID, environment: environment)
         let answers = past.answers.filter { $0.product == order.product }
-        let isTheirs = order.transaction.map(past.transactions.contains) ?? true
-        let mayName = isTheirs || whoeverItIs
+        let mayName = past.isTheirs || whoeverItIs
         let now = now()
         let (date, nonce) = (AppStoreDate(now), UUID().uuidString.lowercased())
         var signed = SignedOffer(
@@ -144,5 +145,23 @@ extension OfferOrder {
             throw .unreadable("The app_account_token is no UUID.")
         }
         return accountToken
+    }
+}
+
+extension StoreTransaction {
+    /// Whether a document about one of these purchases names a transaction. A payment may be told
+    /// under two numbers, of which its timeline keeps one.
+    fileprivate func isTransaction(
+        _ transaction: TransactionID, of purchases: [PurchaseID], in app: AppID
+    ) throws -> Bool {
+        for purchase in purchases {
+            if purchase.original == transaction { return true }
+            for fact in try facts(about: purchase, in: app).map(\.fact) {
+                if case .payment(let payment) = fact.statement, payment.transaction == transaction {
+                    return true
+                }
+            }
+        }
+        return false
     }
 }

@@ -51,6 +51,11 @@ import Testing
             "POST", "/_sim/devices/anna-1/purchases", body: order.bytes)
     }
 
+    private static func payload(_ signed: JSON?) throws -> JSON {
+        let jws = try #require(CompactJWS(try #require(signed?.string)))
+        return try JSON(parsing: try #require(jws.payload))
+    }
+
     private static func subscribe(in shop: Shop) async throws -> JSON {
         try await shop.addDevice("anna", ["app_account_token": .string(token)])
         let bought = try await buy(["product_id": "pro.monthly", "offer": "none"], in: shop).json
@@ -148,8 +153,7 @@ import Testing
                     "introductory_eligibility": try #require(signed["compact_jws"]),
                 ], in: shop
             ).json
-            let jws = try #require(CompactJWS(try bought.text("signed_transaction")))
-            let payload = try JSON(parsing: try #require(jws.payload))
+            let payload = try Self.payload(bought["signed_transaction"])
             #expect((payload["offerType"]?.integer == 1) == isNew)
         }
     }
@@ -181,6 +185,34 @@ import Testing
             try await shop.simulator.post("/_sim/clock", ["advance": "P40D"])
             let later = try await sign("anna", transaction)
             #expect(try later.json["allows_introductory"] == true)
+        }
+    }
+
+    @Test func `a payment that is told under two numbers is theirs under each`() async throws {
+        try await withShop(on: .sqlite, app: try Self.app()) { shop in
+            try await shop.simulator.post(
+                "/_sim/reset", ["habits": ["renewal_told_under_another_id": true]])
+            _ = try await Self.subscribe(in: shop)
+            try await shop.simulator.post("/_sim/clock", ["advance": "P31D"])
+            let restored = try await shop.simulator.post("/_sim/devices/anna-1/restore")
+            let signed = try #require(restored["signed_transactions"])
+            try await shop.server.post(
+                "/v1/purchases", ["customer_id": "anna", "signed_transactions": signed])
+            let told = try await shop.simulator.get("/_sim/notifications")["notifications"]
+            let bodies = try (told?.array ?? []).map { try Self.payload($0["signed_payload"]) }
+            let numbers = try Set(
+                (bodies.map { $0["data"]?["signedTransactionInfo"] } + (signed.array ?? []))
+                    .map { try Self.payload($0).text("transactionId") })
+            #expect(numbers.count == 3, "of the first month, and two of the second")
+            for number in numbers {
+                let order: JSON = [
+                    "customer_id": "anna", "product_id": "pro.monthly", "kind": "introductory",
+                    "transaction_id": .string(number),
+                ]
+                let answer = try await shop.server.send(
+                    "POST", "/v1/offers/signatures", body: order.bytes)
+                #expect(answer.status == 200, "\(number)")
+            }
         }
     }
 
