@@ -146,7 +146,7 @@ private struct Poisoned: Error {}
 
     @Test(.timeLimit(.minutes(45)))
     func `when too many wait, one more is told so at once`() async throws {
-        try await Driver.sqliteMemory.withStore { store in
+        try await Driver.sqliteFile.withStore { store in
             let gate = DispatchSemaphore(value: 0)
             try await withThrowingTaskGroup { group in
                 let holds = Tally()
