@@ -91,7 +91,9 @@ struct News {
             let isFirst = payment.transaction == after.purchase.original
             return payment.terms == .trial ? .trialStarted : isFirst ? .purchased : .resubscribed
         }
-        guard previous.isReplaced || previous.payment.isUpgraded else { return .resubscribed }
+        guard previous.isReplaced || previous.payment.isUpgraded,
+            !previous.wasTakenBack(before: period.from)
+        else { return .resubscribed }
         return previous.product == period.product ? .renewed : .upgraded
     }
 
@@ -99,7 +101,9 @@ struct News {
     private func shared(
         _ period: Timeline.Period, after previous: Timeline.Period?
     ) -> Change.Kind {
-        guard let previous else { return .familyShared }
+        guard let previous, !previous.wasTakenBack(before: period.from) else {
+            return .familyShared
+        }
         if previous.isReplaced || previous.payment.isUpgraded {
             return previous.product == period.product ? .renewed : .upgraded
         }
@@ -213,6 +217,13 @@ struct News {
 }
 
 extension Timeline.Period {
+    /// Whether it was over by a refund, or shared no more, when another began. What an upgrade
+    /// gives back is no refund.
+    fileprivate func wasTakenBack(before next: Instant) -> Bool {
+        guard let revocation = payment.revocation, !payment.isUpgraded else { return false }
+        return revocation.at < next
+    }
+
     /// As it was when it was charged.
     fileprivate var asCharged: Self {
         var charged = self

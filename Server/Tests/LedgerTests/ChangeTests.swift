@@ -151,6 +151,31 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         anna.check("past")
     }
 
+    @Test(arguments: ["pro.monthly", "max.monthly"] as [ProductID])
+    func `bought anew after a refund, before its period is over, is coming back`(
+        product: ProductID
+    ) {
+        var anna = anna()
+        let (over, again) = (start + .days(10), start + .days(12))
+        let back = Revocation(at: over, kind: .refund)
+        anna.hear([payment(1, revocation: back, at: over)], at: over)
+        anna.hear([payment(2, product, from: again), renewal(on, at: again)], at: again)
+        #expect(kinds(anna) == [.refunded, .resubscribed])
+        #expect(anna.changes.last?.money?.milliunits == 9_990)
+        anna.check("back")
+    }
+
+    @Test func `what is shared again before the end is shared, and no renewal`() {
+        var ben = Chronicle()
+        ben.hear([payment(1, ownership: .familyShared)], at: start)
+        let (over, again) = (start + .days(3), start + .days(4))
+        let back = Revocation(at: over, kind: .sharingEnded)
+        ben.hear([payment(1, ownership: .familyShared, revocation: back, at: over)], at: over)
+        ben.hear([payment(2, from: again, ownership: .familyShared)], at: again)
+        #expect(ben.changes.map(\.kind) == [.familyShared, .revoked, .familyShared])
+        ben.check("again")
+    }
+
     @Test func `a failed payment, grace, its end and the recovery are four changes`() {
         var cleo = anna()
         let failed = Renewal(

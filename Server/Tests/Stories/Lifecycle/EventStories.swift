@@ -110,4 +110,23 @@ import Testing
             }
         }
     }
+
+    @Test(arguments: ["tiers.silver", "tiers.gold"])
+    func `bought anew after a refund is coming back, and neither renewed nor upgraded`(
+        product: String
+    ) async throws {
+        let course = Course(
+            .resubscribedSameProduct,
+            [
+                .buys("tiers.silver"), .waits("P10D"), .does(.refund()), .waits("P2D"),
+                .buys(product),
+            ])
+        try await DirectShop.open(course.set) { shop in
+            var run = CourseRun(shop, token: CourseRun.token)
+            try await run.play(course, aftermath: nil)
+            let log = LogCheck(engine: shop.engine, app: DirectShop.app)
+            let kinds = try await log.events().map(\.entry.change.kind)
+            #expect(kinds == [.purchased, .refunded, .resubscribed])
+        }
+    }
 }
