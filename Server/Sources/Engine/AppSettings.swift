@@ -65,6 +65,13 @@ package struct AppSettings: Hashable, Sendable {
         restore[environment] ?? .keep
     }
 
+    /// Whether the configuration says what a product gives.
+    func names(_ product: ProductID) -> Bool {
+        entitlements.values.contains { $0.contains(product) } || terms.products[product] != nil
+            || wallets.credits[product] != nil
+            || content.items.contains { $0.publication.products.contains(product) }
+    }
+
     var identity: AppIdentity {
         AppIdentity(
             bundleID: bundleID, appAppleID: appAppleID, environments: [.production, .sandbox])

@@ -16,6 +16,7 @@ package struct Engine: Sendable {
     let logger: Logger
     let counters = Counters()
     let digests = HeaderDigests()
+    let productsLookedUp = ProductsLookedUp()
     let asking: Asking
     let wishes = Wishes()
     let states = AskingStates()

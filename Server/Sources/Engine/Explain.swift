@@ -110,6 +110,10 @@ private enum Explanation {
             case .grant(let grant): lines.append("    by hand, \(grant)")
             }
         }
+        let payments = state.purchases.flatMap { $0.timeline.periods.map(\.payment) }
+        let unnamed = Set(payments.filter { $0.kind != .consumable }.map(\.product))
+            .filter { !app.names($0) }
+        lines += unnamed.sorted().map { "\($0): gives nothing, perennial.yaml does not name it" }
         lines += state.terms.map { line(of: $0, at: state.asOf, by: state.clock) }
         return lines
     }

@@ -87,6 +87,7 @@ extension Engine {
         _ attestation: Attestation, _ arrived: ArrivedNotification
     ) async throws(EngineFailure) -> KeptNotification {
         report(attestation)
+        lookUpProducts(of: attestation)
         let document = attestation.document
         var notification = KeptNotification(
             app: document.app, document: DocumentID(bytes: document.id), isRepeat: false)

@@ -54,6 +54,7 @@ extension Engine {
         let origin = Attestation.Origin(
             app: app, source: .device, receivedAt: now(), digests: digests)
         let attestations = try await attest(evidence, verifier, origin)
+        for attestation in attestations { lookUpProducts(of: attestation) }
         let state = try await keep(attestations, of: id, app: app, at: origin.receivedAt)
         counters.purchasesPosted.add()
         return state

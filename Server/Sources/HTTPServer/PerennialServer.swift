@@ -17,16 +17,22 @@ package struct PerennialServer: Sendable {
     let counts = RequestCounts()
     let logger: Logger
     let startedAt = ContinuousClock.now
+    private let askClock: (@Sendable () async -> Void)?
 
-    package init(engine: Engine, logger: Logger) {
+    /// - Parameter askClock: brings the engine's clock up to date, where it follows another one.
+    package init(
+        engine: Engine, logger: Logger, askClock: (@Sendable () async -> Void)? = nil
+    ) {
         self.engine = engine
         self.logger = logger
+        self.askClock = askClock
     }
 
     /// The routes, with what surrounds each request: id, problems, counts, one line in the log.
     package func router() -> Router<ServerContext> {
         let router = Router(context: ServerContext.self, options: .autoGenerateHeadEndpoints)
         router.add(middleware: RequestFrame(counts: counts, logger: logger))
+        if let askClock { router.add(middleware: LaggingClock(ask: askClock)) }
         for route in routes { add(route, to: router) }
         for (path, methods) in Dictionary(grouping: routes, by: \.path).mapValues({
             $0.map(\.method)

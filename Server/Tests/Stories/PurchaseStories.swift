@@ -201,6 +201,17 @@ import Testing
         }
     }
 
+    @Test func `a product that the configuration does not name is explained`() async throws {
+        var app = birds
+        app.settings.entitlements = ["pro": ["pro.yearly"]]
+        try await withShop(on: .sqlite, app: app) { shop in
+            let transaction = try await Self.buy("anna", in: shop)
+            _ = try await Self.post([transaction], as: "anna", in: shop)
+            let text = try await shop.engine.explain("anna", app: "birds", environment: .production)
+            #expect(text.contains("pro.monthly: gives nothing, perennial.yaml does not name it"))
+        }
+    }
+
     @Test func `a rebuild whose facts another one takes away changes nothing`() async throws {
         try await withShop(on: .sqlite) { shop in
             let transaction = try await Self.buy("anna", in: shop)

@@ -16,9 +16,12 @@ struct ConfigCommand: AsyncParsableCommand {
         @Argument(help: "The new configuration, read as if it stood in the old one's place.")
         var new: String
         @OptionGroup var process: ProcessOptions
+        @OptionGroup var simulator: SimulatorOptions
 
         func run() async throws {
-            try await Outcome.reported { _ = try await ConfigChange(to: new, process).show() }
+            try await Outcome.reported {
+                _ = try await ConfigChange(to: new, process).show(by: simulator)
+            }
         }
     }
 
@@ -31,11 +34,12 @@ struct ConfigCommand: AsyncParsableCommand {
         var new: String
         @Flag(help: "Also where access would be shut.") var shutAccess = false
         @OptionGroup var process: ProcessOptions
+        @OptionGroup var simulator: SimulatorOptions
 
         func run() async throws {
             try await Outcome.reported {
                 let change = try ConfigChange(to: new, process)
-                let shut = try await change.show()
+                let shut = try await change.show(by: simulator)
                 guard shut == 0 || shutAccess else {
                     throw StartFailure(
                         "It would shut access of \(shut) entitlements, and was not applied.",
@@ -92,16 +96,19 @@ struct ConfigChange {
     }
 
     /// Prints what changes; returns how many entitlements would be shut.
-    func show() async throws -> Int {
+    func show(by simulator: SimulatorOptions) async throws -> Int {
         let apps = Self.differences(old.apps.map(\.settings), new.apps.map(\.settings))
         for line in apps + Self.settingDifferences(old.settings, new.settings) { print(line) }
         if isOfAnotherDatabase {
             print("Another database: whoever has something by the present one would be shut out.")
         }
         let settings = try process.settings(old)
+        let logger = Log.start(settings.logLevel)
+        let time = try await simulator.time(for: old.apps, logger)
         let assembly = try await Assembly(
             apps: old.apps, databaseAddress: settings.database, for: .looking,
-            now: { .machine }, logger: Log.start(settings.logLevel))
+            simulatorRoot: time.root, receiptRoot: time.receiptRoot, now: { time.now },
+            logger: logger)
         defer { assembly.database.close() }
         var shut = 0
         for app in old.apps.map(\.settings) {

@@ -26,7 +26,7 @@ struct DevCommand: AsyncParsableCommand {
             try StartFailure.check(port: simulatorPort, flag: "--simulator-port")
             let shop = DevShop(folder: data)
             if fresh { try shop.forget() }
-            let app = try self.app(in: shop)
+            let app = try shop.app(of: config)
             let world = try shop.nextWorld()
             var settings = try shop.settings(app, world, logger: logger)
             (settings.port, settings.simulatorPort) = (port, simulatorPort)
@@ -41,18 +41,6 @@ struct DevCommand: AsyncParsableCommand {
                 try await store.keepingTime(of: world, in: shop)
             }
         }
-    }
-
-    private func app(in shop: DevShop) throws -> AppConfiguration {
-        guard let config else { return try shop.example() }
-        let file = try Outcome.configuration(at: config)
-        guard let app = file.apps.first, file.apps.count == 1, app.settings.isSimulated else {
-            throw StartFailure(
-                "\(config) has not exactly one app, or it is not simulated.",
-                remedy: "Write a configuration of its own for development, with one app and "
-                    + "`simulated: true`.")
-        }
-        return app
     }
 }
 

@@ -29,15 +29,20 @@ struct ProcessOptions: ParsableArguments {
 /// `perennial dev`.
 struct DatabaseOptions: ParsableArguments {
     @OptionGroup var process: ProcessOptions
-    @Option(help: "The folder of `perennial dev`, instead of a configuration.") var data: String?
+    @OptionGroup var simulator: SimulatorOptions
+    @Option(help: "The folder of `perennial dev`; of its --config, or of the example without it.")
+    var data: String?
 
     func assembly(for purpose: Assembly.Purpose) async throws -> Assembly {
         if let data { return try await development(in: DevShop(folder: data), for: purpose) }
         let file = try Outcome.configuration(at: process.configPath)
         let settings = try process.settings(file)
+        let logger = Log.start(settings.logLevel)
+        let time = try await simulator.time(for: file.apps, logger)
         return try await Assembly(
             apps: file.apps, databaseAddress: settings.database, for: purpose,
-            now: { .machine }, logger: Log.start(settings.logLevel))
+            simulatorRoot: time.root, receiptRoot: time.receiptRoot, now: { time.now },
+            logger: logger)
     }
 
     private func development(
@@ -47,12 +52,20 @@ struct DatabaseOptions: ParsableArguments {
             throw StartFailure(
                 "\(shop.folder.path) holds no development database.", remedy: "Run bin/dev first.")
         }
+        let app = try shop.app(of: process.config)
         let now = Instant(milliseconds: world.now)
-        return try await Assembly(
-            apps: [try DevShop.birds], databaseAddress: shop.databaseAddress, for: purpose,
+        let assembly = try await Assembly(
+            apps: [app], databaseAddress: shop.databaseAddress, for: purpose,
             simulatorRoot: try shop.authority().rootDER,
             receiptRoot: try shop.authority().receipts.rootDER, now: { now },
             logger: Log.start(.warning))
+        guard try await assembly.engine.hasKeys(app.settings.id) else {
+            assembly.database.close()
+            throw StartFailure(
+                "\(shop.folder.path) is not of the app \(app.settings.id).",
+                remedy: "Name the configuration that it was served by, with --config.")
+        }
+        return assembly
     }
 }
 

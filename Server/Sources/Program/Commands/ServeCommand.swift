@@ -65,7 +65,9 @@ struct ServeCommand: AsyncParsableCommand {
         _ assembly: Assembly, _ settings: Settings, clock: ClockFollower?, _ logger: Logger
     ) async throws {
         try await ServeRules.checkKeys(of: assembly)
-        let server = PerennialServer(engine: assembly.engine, logger: logger)
+        let server = PerennialServer(
+            engine: assembly.engine, logger: logger,
+            askClock: clock.map { clock in { await clock.askAgain() } })
         let app = server.application(host: settings.host, port: settings.port) { port in
             logger.notice(
                 "listening",

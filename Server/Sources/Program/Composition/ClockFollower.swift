@@ -43,12 +43,16 @@ final class ClockFollower: Service {
     func run() async throws {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
-                do { try await self.ask() } catch {
-                    self.logger.warning(
-                        "simulator's clock not read", metadata: ["error": "\(error)"])
-                }
+                await self.askAgain()
                 try? await Task.sleep(for: Self.pause)
             }
+        }
+    }
+
+    /// Where there is no answer, the time stays what it was.
+    func askAgain() async {
+        do { try await ask() } catch {
+            logger.warning("simulator's clock not read", metadata: ["error": "\(error)"])
         }
     }
 

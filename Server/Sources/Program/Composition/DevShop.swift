@@ -42,6 +42,19 @@ struct DevShop {
         return app
     }
 
+    /// The one app of a configuration, or the example's where none is named.
+    func app(of config: String?) throws -> AppConfiguration {
+        guard let config else { return try example() }
+        let file = try Outcome.configuration(at: config)
+        guard let app = file.apps.first, file.apps.count == 1, app.settings.isSimulated else {
+            throw StartFailure(
+                "\(config) has not exactly one app, or it is not simulated.",
+                remedy: "Write a configuration of its own for development, with one app and "
+                    + "`simulated: true`.")
+        }
+        return app
+    }
+
     /// A season of the example shop lasts three months, and the day on which it is bought is free.
     /// A week and a day before its end that is told.
     static let terms = TermRules(products: [

@@ -1,0 +1,24 @@
+import Hummingbird
+import PerennialContract
+
+/// For a server that follows a simulator's clock, which can jump: what was signed later than it
+/// knows makes it ask the clock, and look at it once more.
+struct LaggingClock: RouterMiddleware {
+    let ask: @Sendable () async -> Void
+
+    @concurrent func handle(
+        _ request: Request, context: ServerContext,
+        next: @concurrent (Request, ServerContext) async throws -> Response
+    ) async throws -> Response {
+        guard request.method == .post else { return try await next(request, context) }
+        // Kept, as a stream is read only once.
+        let body = try await request.bytes(max: BodyLimit.purchasesBytesMax)
+        var request = request
+        request.body = RequestBody(buffer: body)
+        do { return try await next(request, context) } catch let refused as Refused {
+            guard refused.problem.code == .trustUndecided else { throw refused }
+            await ask()
+            return try await next(request, context)
+        }
+    }
+}

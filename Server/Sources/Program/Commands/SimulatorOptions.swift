@@ -1,0 +1,43 @@
+import ArgumentParser
+import AsyncHTTPClient
+import Ledger
+import Logging
+
+/// Flags of commands that look at what a simulator's time has made.
+struct SimulatorOptions: ParsableArguments {
+    @Option(help: "Take the time from a simulator; only where every app is simulated.")
+    var clockFrom: String?
+
+    /// What the simulator says now; the machine's time and no roots where none is named.
+    func time(for apps: [AppConfiguration], _ logger: Logger) async throws -> SimulatedTime {
+        guard let clockFrom else {
+            let simulated = apps.filter(\.settings.isSimulated).map(\.settings.id.rawValue)
+            if !simulated.isEmpty {
+                Outcome.toStandardError(
+                    "warning: \(simulated.sorted().joined(separator: ", ")): judged by this "
+                        + "machine's clock. Add --clock-from URL of the simulator that the server "
+                        + "follows.")
+            }
+            return SimulatedTime(now: .machine)
+        }
+        try ServeRules.check(apps, clockFrom: clockFrom)
+        let client = HTTPClient(eventLoopGroupProvider: .singleton)
+        let outcome: Result<SimulatedTime, any Error>
+        do {
+            let clock = try await ClockFollower(clockFrom, client: client, logger: logger)
+            outcome = .success(
+                SimulatedTime(
+                    now: clock.now, root: try await clock.root(),
+                    receiptRoot: try await clock.receiptRoot()))
+        } catch { outcome = .failure(error) }
+        try await client.shutdown()
+        return try outcome.get()
+    }
+}
+
+/// The time by which a database is looked at, and what its documents are signed under.
+struct SimulatedTime {
+    var now: Instant
+    var root: [UInt8]?
+    var receiptRoot: [UInt8]?
+}
