@@ -15,22 +15,38 @@ extension V1Notification {
         return (shown + (unifiedReceipt?.latestRows ?? []).compactMap(\.purchased)).max()
     }
 
+    private var latestExpiry: AppStoreDate? {
+        let shown = [latest, latestExpired].compactMap { $0?.expires }
+        return (shown + (unifiedReceipt?.latestRows ?? []).compactMap(\.expires)).max()
+    }
+
+    /// When the transactions that it shows stood so. The event of some types has nothing to do with
+    /// them: these may be tried again two days later, and then show no refund of meanwhile.
+    package func rowsMoment(receivedAt: AppStoreDate) -> AppStoreDate {
+        eventMoment.map { min($0, receivedAt) } ?? latestMoment.map { min($0, receivedAt) }
+            ?? receivedAt
+    }
+
     /// When what it says was so. Some types name the moment of their event; of others it is not
     /// known, and it is when they came.
     ///
     /// - Parameter receivedAt: no notification tells of what comes later, but a renewal that is
     ///   charged ahead.
     package func moment(receivedAt: AppStoreDate) -> AppStoreDate {
-        let named: AppStoreDate? =
-            switch notificationType {
-            case .didChangeRenewalStatus?: autoRenewStatusChanged
-            case .cancel?, .refund?, .revoke?: cancelled ?? latestMoment
-            case .initialBuy?, .didRenew?, .interactiveRenewal?, .didRecover?, .renewal?:
-                latestPurchase
-            default: nil
-            }
         // A renewal that was charged ahead begins later than it was told.
-        return named.map { min($0, receivedAt) } ?? receivedAt
+        eventMoment.map { min($0, receivedAt) } ?? receivedAt
+    }
+
+    private var eventMoment: AppStoreDate? {
+        switch notificationType {
+        case .didChangeRenewalStatus?: autoRenewStatusChanged
+        case .cancel?, .refund?, .revoke?: cancelled ?? latestMoment
+        case .initialBuy?, .didRenew?, .interactiveRenewal?, .didRecover?, .renewal?:
+            latestPurchase
+        // It is tried for the first time about when the period ends.
+        case .didFailToRenew?: latestExpiry
+        default: nil
+        }
     }
 
     /// What is the same in every copy of a notification: Apple makes receipts anew for each attempt

@@ -100,11 +100,14 @@ extension Intake {
         of notification: V1Notification, in environment: StoreEnvironment,
         attestedAt: AppStoreDate, kinds: [String: ProductKind] = [:]
     ) throws(IntakeFailure) -> LegacyFacts {
-        let place = try LegacyPlace(environment, attestedAt: attestedAt)
-        let rows = notification.rows
-        return place.facts(
-            rows: rows.map { ($0, kinds[$0.productID ?? ""]) },
-            renewals: notification.renewals)
+        let rowsAt = notification.rowsMoment(receivedAt: attestedAt)
+        var told = try LegacyPlace(environment, attestedAt: rowsAt).facts(
+            rows: notification.rows.map { ($0, kinds[$0.productID ?? ""]) })
+        let renewals = try LegacyPlace(environment, attestedAt: attestedAt).facts(
+            rows: [], renewals: notification.renewals)
+        told.facts += renewals.facts
+        told.shortcomings += renewals.shortcomings
+        return told
     }
 }
 

@@ -126,6 +126,10 @@ extension Payment: Mergeable {
         guard legacy.at > signed.at else { return signed }
         var payment = signed.value
         payment.isUpgraded = payment.isUpgraded || legacy.value.isUpgraded
+        // An end is put off, and never brought forward; older documents cut it to seconds.
+        if let told = legacy.value.until, let known = payment.until, told >= known + .seconds(1) {
+            payment.until = told
+        }
         switch (payment.revocation, legacy.value.revocation) {
         // The signed one says how much was given back.
         case (.some, .some): break
@@ -200,7 +204,8 @@ extension Payment: Mergeable {
 }
 
 extension Renewal: Mergeable {
-    /// Where the later one says the same, the signed one holds, and as of then.
+    /// Where the later one says the same, the signed one holds, and as of then. Of a higher price
+    /// most older documents say nothing.
     static func merged(
         signed: Timeline.Attested<Renewal>, legacy: Timeline.Attested<Renewal>
     ) -> Timeline.Attested<Renewal> {
@@ -210,7 +215,9 @@ extension Renewal: Mergeable {
             says.willRenew == signed.value.willRenew && says.renewsTo == signed.value.renewsTo
             && says.isRetrying == signed.value.isRetrying
             && says.graceUntil == signed.value.graceUntil && says.ending == signed.value.ending
-        return Timeline.Attested(isSame ? signed.value : says, at: legacy.at)
+        var told = isSame ? signed.value : says
+        told.priceRise = says.priceRise ?? told.priceRise
+        return Timeline.Attested(told, at: legacy.at)
     }
 
     /// Answers about one transaction do not know of grace. So of that the latest end holds that was

@@ -137,7 +137,7 @@ package struct Timeline: Hashable, Sendable {
             guard !periods[index].isVoid else { continue }
             let from = periods[index].from
             if let last, periods[last].end.map({ from < $0 }) ?? true,
-                !periods[last].outlives(beginningAt: from)
+                !periods[last].outlives(periods[index])
             {
                 periods[last].end = from
                 periods[last].isReplaced = true
@@ -187,9 +187,20 @@ extension Timeline.Period {
     /// Whether it goes on behind one that began within it: the store has spoken of it since, when
     /// it must have known of the next one, and neither as upgraded nor as given back. So it is
     /// where a refund is reversed for somebody who has bought anew.
-    fileprivate func outlives(beginningAt next: Instant) -> Bool {
-        attestedAt > next + Timeline.clockSkewMax && payment.revocation == nil
+    fileprivate func outlives(_ next: Self) -> Bool {
+        guard let spokenAt = lastWord(besides: next.product) else { return false }
+        return spokenAt > next.from + Timeline.clockSkewMax && payment.revocation == nil
             && !payment.isUpgraded
+    }
+
+    /// When it was spoken of by a document that would have said that another product has taken its
+    /// place. Most older ones cannot; but the same product takes nobody's place.
+    private func lastWord(besides other: ProductID) -> Instant? {
+        switch sources {
+        case .signed: attestedAt
+        case .legacy: other == product ? attestedAt : nil
+        case .both(let signed, _): other == product ? attestedAt : signed.at
+        }
     }
 
     /// Begins earlier; of two that begin together the one that was upgraded, then the one with the

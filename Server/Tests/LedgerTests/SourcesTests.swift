@@ -207,4 +207,76 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
         let off = Renewal(willRenew: false, graceUntil: end + .days(6))
         #expect(try timeline([refunded, told(off)]).access(at: after)?.state == .refunded)
     }
+
+    @Test func `an end that a later receipt has put off holds, and one that is cut does not`()
+        throws
+    {
+        let bought = signed(payment(), at: start)
+        let end = start + .days(30)
+        let extended = try timeline([
+            bought, legacy(payment { $0.until = end + .days(20) }, at: start + .days(9)),
+        ])
+        #expect(extended.periods.map(\.payment.until) == [end + .days(20)])
+        for until in [end - .milliseconds(999), end - .days(3), nil] {
+            let cut = try timeline([
+                bought, legacy(payment { $0.until = until }, at: start + .days(9)),
+            ])
+            #expect(cut.periods.map(\.payment.until) == [end])
+        }
+        let earlier = try timeline([
+            signed(payment(), at: start + .days(10)),
+            legacy(payment { $0.until = end + .days(20) }, at: start + .days(9)),
+        ])
+        #expect(earlier.periods.map(\.payment.until) == [end])
+    }
+
+    @Test func `a receipt cannot say that a product was replaced, and does not deny it`() throws {
+        func year(_ change: (inout Payment) -> Void = { _ in }) -> Payment {
+            payment {
+                ($0.product, $0.until) = ("pro.yearly", start + .days(365))
+                change(&$0)
+            }
+        }
+        func next(_ product: ProductID) -> Payment {
+            payment(line: "b") {
+                $0.transaction = "2"
+                $0.product = product
+                ($0.from, $0.until) = (start + .days(10), start + .days(40))
+            }
+        }
+        let late = start + .days(12)
+        let upgraded = try timeline([
+            legacy(year(), at: late), legacy(next("premium.monthly"), at: late),
+        ])
+        #expect(upgraded.periods.map(\.isReplaced) == [true, false])
+        let partly = try timeline([
+            signed(year(), at: start), legacy(year(), at: late),
+            signed(next("premium.monthly"), at: start + .days(10)),
+        ])
+        #expect(partly.periods.map(\.isReplaced) == [true, false])
+        // Who has the same product again, has bought it after a refund that was reversed later.
+        let again = try timeline([
+            legacy(year(), at: late), legacy(next("pro.yearly"), at: late),
+        ])
+        #expect(again.periods.map(\.isReplaced) == [false, false])
+        let spoken = try timeline([
+            signed(year(), at: late), signed(next("premium.monthly"), at: start + .days(10)),
+        ])
+        #expect(spoken.periods.map(\.isReplaced) == [false, false])
+    }
+
+    @Test func `a higher price that an older document tells of is news`() throws {
+        let on = Renewal(
+            willRenew: true, renewsTo: "pro.monthly", renewsAt: start + .days(30), price: price)
+        var legacyOn = Renewal(willRenew: true, renewsTo: "pro.monthly")
+        func renewal(_ renewal: Renewal, _ grade: Grade, at: Instant) -> Fact {
+            Fact(about: purchase, attestedAt: at, grade: grade, .renewal(renewal))
+        }
+        legacyOn.priceRise = .waiting
+        let told = try timeline([
+            renewal(on, .signed, at: start), renewal(legacyOn, .legacy, at: start + .days(3)),
+        ])
+        #expect(told.renewal?.value.priceRise == .waiting)
+        #expect(told.renewal?.value.price == price)
+    }
 }

@@ -127,6 +127,60 @@ import Testing
         }
     }
 
+    @Test(arguments: [LocalStore.Settings.Announcements.v1, .both])
+    func `a notification of version 1 that comes late takes back no refund of meanwhile`(
+        announcements: LocalStore.Settings.Announcements
+    ) async throws {
+        try await withShop(on: .sqlite, notifies: false, announcements: announcements) { shop in
+            try await shop.addDevice(Stage.account)
+            let bought = try await shop.simulator.post(
+                "/_sim/devices/anna-1/purchases", ["product_id": "pro.monthly"])
+            let receipt = try bought.text("app_receipt")
+            try await shop.server.post(
+                "/v1/purchases", ["customer_id": "anna", "app_receipt": .string(receipt)])
+            let chain = "/_sim/subscriptions/anna:pro.monthly"
+            try await shop.simulator.post("/_sim/clock", ["advance": "P3D"])
+            try await shop.simulator.post(
+                "\(chain)/change-product", ["product_id": "plus.monthly"])
+            let late = try await shop.v1Notifications().last
+            try await shop.simulator.post("/_sim/clock", ["advance": "PT2H"])
+            try await shop.simulator.post("\(chain)/refund")
+            let refund = try await shop.v1Notifications().last
+            try await shop.simulator.post("/_sim/clock", ["advance": "PT4H"])
+            for body in [try #require(refund), try #require(late)] {
+                let answer = try await shop.server.send("POST", "/apple/notifications", body: body)
+                #expect(answer.status == 200)
+            }
+            #expect(refund != late)
+            #expect(try await shop.entitlement("pro", of: "anna")?["state"] == "refunded")
+        }
+    }
+
+    @Test func `an upgrade that receipts alone tell of ends what was before it`() async throws {
+        try await withShop(on: .sqlite, notifies: false) { shop in
+            try await shop.addDevice(Stage.account)
+            for (product, wait) in [("pro.yearly", "P10D"), ("premium.monthly", "P1D")] {
+                try await shop.simulator.post(
+                    "/_sim/devices/anna-1/purchases", ["product_id": .string(product)])
+                try await shop.simulator.post("/_sim/clock", ["advance": .string(wait)])
+                let receipt = try await shop.simulator.get("/_sim/devices/anna-1/receipt")
+                try await shop.server.post(
+                    "/v1/purchases",
+                    [
+                        "customer_id": "anna",
+                        "app_receipt": .string(try receipt.text("app_receipt")),
+                    ])
+            }
+            #expect(try await shop.entitlement("pro", of: "anna")?["product_id"] == "premium.monthly")
+            try await shop.simulator.post("/_sim/subscriptions/anna:premium.monthly/cancel")
+            try await shop.simulator.post("/_sim/clock", ["advance": "P40D"])
+            #expect(try await shop.entitlement("pro", of: "anna")?["active"] == false)
+            let support = Wire(base: shop.server.base, bearer: Shop.secretKey)
+            let told = try await support.get("/v1/events")["items"]?.array ?? []
+            #expect(told.prefix(2).map { $0["type"]?.string } == ["purchased", "upgraded"])
+        }
+    }
+
     @Test
     func `a notification of version 1 without the secret is refused, and with it kept without`()
         async throws
