@@ -225,7 +225,7 @@ package actor AppStoreSimulator {
         await takeTurn()
         defer { endTurn() }
         do { try await run(until: clock.now) } catch {
-            note("trouble", [("error", .string(error.description))])
+            note(.trouble, [("error", .string(error.description))])
         }
     }
 
@@ -287,7 +287,7 @@ extension AppStoreSimulator {
         let answer = await post(url, notification.posted(body, attempt: due.attempt))
         deliveries.note(answer, of: due, at: now)
         note(
-            "delivery",
+            .delivery,
             [
                 ("uuid", .string(notification.notice.uuid)),
                 ("attempt", .integer(Int64(due.attempt))),
@@ -308,7 +308,7 @@ extension AppStoreSimulator {
             deliveries.add(
                 notification, timing: fate.timing, isSent: url(of: notification) != nil)
             note(
-                "notification",
+                .notification,
                 [
                     ("uuid", .string(notice.uuid)),
                     ("account", notice.account.map { .string($0) } ?? .null),
@@ -325,7 +325,7 @@ extension AppStoreSimulator {
     ) throws(SigningFailure) {
         for fault in faults {
             note(
-                "fault",
+                .fault,
                 [("uuid", .string(notice.uuid)), ("notifications", .string(fault.rawValue))])
             guard let spoilage = fault.spoilage else { continue }
             let stray = SentNotification(
@@ -342,7 +342,7 @@ extension AppStoreSimulator {
             let notification = SentNotification(
                 notice: notice, signedPayload: "", faults: fate.faults, v1: letter)
             deliveries.add(notification, timing: fate.timing, isSent: true)
-            note("v1-notification", [("uuid", .string(notice.uuid)), ("type", letter.type.json)])
+            note(.v1Notification, [("uuid", .string(notice.uuid)), ("type", letter.type.json)])
         }
     }
 
@@ -354,11 +354,11 @@ extension AppStoreSimulator {
     }
 
     /// Adds an entry to the log, at the present.
-    func note(_ what: String, _ members: [(String, JSON)]) {
+    func note(_ what: LogWord, _ members: [(String, JSON)]) {
         // Many at once, so that a full log costs nothing to write.
         if entries.count >= 2 * Self.logEntriesMax { entries.removeFirst(Self.logEntriesMax) }
         let head: [(String, JSON)] = [
-            ("at", .string(RFC3339.text(clock.now))), ("what", .string(what)),
+            ("at", .string(RFC3339.text(clock.now))), ("what", .string(what.rawValue)),
         ]
         entries.append(.object((head + members).map { JSON.Member($0.0, $0.1) }))
     }

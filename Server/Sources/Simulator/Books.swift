@@ -22,7 +22,7 @@ package struct Books: Hashable, Sendable {
 
 /// One chain of renewals, or one thing bought once.
 package struct BookedPurchase: Hashable, Sendable {
-    package enum State: String, Hashable, Sendable {
+    package enum State: String, Hashable, Sendable, CaseIterable {
         case trial
         case offer
         case paid

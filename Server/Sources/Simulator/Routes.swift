@@ -84,7 +84,7 @@ private struct SimulatorAnswers: RouterMiddleware {
             response = Response(problem(for: error, request))
         }
         await simulator.note(
-            "request",
+            .request,
             [
                 ("method", .string(request.method.rawValue)), ("path", .string(request.uri.path)),
                 ("status", .integer(Int64(response.status.code))),

@@ -41,7 +41,7 @@ extension AppStoreSimulator {
     /// The answer as faults want it, or nothing where the true one is to be given.
     func faultyAnswer(to request: APIRequest, _ endpoint: APIEndpoint) async -> APIAnswer? {
         if let outage = faults.apiOutage, outage.includes(clock.now) {
-            note("fault", [("api", "outage"), ("endpoint", .string(endpoint.name))])
+            note(.fault, [("api", "outage"), ("endpoint", .string(endpoint.name))])
             return APIAnswer(503)
         }
         let before = request.question.flatMap { earlierAnswer(to: $0) }
@@ -57,7 +57,7 @@ extension AppStoreSimulator {
         }
         for fault in striking {
             note(
-                "fault", [("api", .string(fault.rawValue)), ("endpoint", .string(endpoint.name))])
+                .fault, [("api", .string(fault.rawValue)), ("endpoint", .string(endpoint.name))])
         }
         if striking.contains(.slow) { await waitAsFaultsWant() }
         return striking.lazy.compactMap { self.answer(of: $0, before) }.first

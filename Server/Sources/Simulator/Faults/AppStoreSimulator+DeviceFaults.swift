@@ -115,7 +115,7 @@ extension AppStoreSimulator {
         }
         for fault in struck {
             note(
-                "fault", [("devices", .string(fault.rawValue)), ("account", .string(account.name))])
+                .fault, [("devices", .string(fault.rawValue)), ("account", .string(account.name))])
         }
         return Set(struck)
     }

@@ -2,7 +2,7 @@ import AppStoreFormats
 
 /// A purchase that waits for somebody: a parent, or the customer themselves.
 struct PendingPurchase: Hashable, Sendable {
-    enum Reason: String, Hashable, Sendable {
+    enum Reason: String, Hashable, Sendable, CaseIterable {
         case askToBuy = "ask_to_buy"
         case interrupted
     }

@@ -30,7 +30,7 @@ extension AppStoreSimulator {
             let what = try await carryOut(step, account, device)
             run.steps.append((clock.now, what))
             note(
-                "scenario", [("account", .string(account)), ("step", .string(what))])
+                .scenario, [("account", .string(account)), ("step", .string(what))])
         }
         run.notices = notifications.map(\.notice).filter { $0.account == account }
         run.books = try truth(of: account)

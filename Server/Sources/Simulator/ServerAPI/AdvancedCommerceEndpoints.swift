@@ -136,7 +136,7 @@ extension AppStoreSimulator {
                 ((), try world.apply(act, to: id, at: now))
             }
         } catch let problem as StoreProblem where problem.status < 500 {
-            note("refused_change", [("reason", .string(problem.description))])
+            note(.refusedChange, [("reason", .string(problem.description))])
             throw APIError.badRequest
         }
         return try documents(of: id)
@@ -157,7 +157,7 @@ extension AppStoreSimulator {
                 ((), try world.apply(act, toTransaction: transaction.id, at: now))
             }
         } catch let problem as StoreProblem where problem.status < 500 {
-            note("refused_change", [("reason", .string(problem.description))])
+            note(.refusedChange, [("reason", .string(problem.description))])
             throw APIError.badRequest
         }
         let after = try world.transaction(transaction.id, in: call.environment)

@@ -46,14 +46,14 @@ extension AppStoreSimulator {
         switch error {
         case let error as APIError: return APIAnswer(error)
         case let refusal as BearerToken.Refusal:
-            note("refused_token", [("reason", .string(refusal.reason))])
+            note(.refusedToken, [("reason", .string(refusal.reason))])
             return APIAnswer(401)
         case let limit as LimitReached:
             var answer = APIAnswer(.rateLimitExceeded)
             answer.retryAfter = limit.retryAfter
             return answer
         default:
-            note("trouble", [("endpoint", .string(endpoint.name)), ("error", .string("\(error)"))])
+            note(.trouble, [("endpoint", .string(endpoint.name)), ("error", .string("\(error)"))])
             return APIAnswer(.generalInternal)
         }
     }
@@ -63,7 +63,7 @@ extension AppStoreSimulator {
     private func note(_ request: APIRequest, _ answer: APIAnswer) {
         let query = request.query.map { JSON.string("\($0.name)=\($0.value)") }
         note(
-            "call",
+            .call,
             [
                 (
                     "endpoint",

@@ -70,6 +70,6 @@ extension AppStoreSimulator {
     }
 
     private func noteReceiptFault(_ name: String) {
-        note("fault", [("api", .string(name)), ("endpoint", "POST verifyReceipt")])
+        note(.fault, [("api", .string(name)), ("endpoint", "POST verifyReceipt")])
     }
 }

@@ -44,7 +44,7 @@ extension AppStoreSimulator {
     /// What was asked, and the status of the answer.
     private func note(_ body: [UInt8], _ answer: JSON, at environment: SimulatedEnvironment) {
         note(
-            "call",
+            .call,
             [
                 ("endpoint", "POST verifyReceipt"), ("environment", .string(environment.rawValue)),
                 ("body", Self.recorded(body)), ("status", answer["status"] ?? .null),
