@@ -1,12 +1,13 @@
 import AppStoreFormats
 
-/// The OpenAPI 3.1 description of the control plane, made from the list of routes.
+/// The OpenAPI 3.1 description of the control plane, made from the list of routes. Tests hold the
+/// running simulator against it: each route is there, and answers as its schema says.
 enum OpenAPI {
     static let document: JSON = [
         "openapi": "3.1.0",
         "info": ["title": "Perennial App Store simulator", "version": "1"],
         "paths": .object(paths),
-        "components": ["schemas": ["Problem": problem]],
+        "components": ["schemas": .object(schemas)],
     ]
 
     private static var paths: [JSON.Member] {
@@ -23,7 +24,7 @@ enum OpenAPI {
     private static func operation(_ route: SimulatorRoute) -> JSON {
         var members: [JSON.Member] = [.init("summary", .string(route.summary))]
         let inPath = route.parameters.map { parameter($0, place: "path") }
-        let inQuery = (route.query + ["only"]).map { parameter($0, place: "query") }
+        let inQuery = (route.query + only(route)).map { parameter($0, place: "query") }
         members.append(.init("parameters", .array(inPath + inQuery)))
         if !route.fields.isEmpty {
             let schema: JSON = [
@@ -38,8 +39,34 @@ enum OpenAPI {
             members.append(.init("requestBody", ["content": content]))
         }
         members.append(
-            .init("responses", ["200": ["description": "Done."], "default": failure]))
+            .init("responses", ["200": success(route.shape), "default": failure]))
         return .object(members)
+    }
+
+    /// One member of an answer alone can be asked for where it is JSON.
+    private static func only(_ route: SimulatorRoute) -> [String] {
+        if case .json = route.shape { ["only"] } else { [] }
+    }
+
+    private static func success(_ shape: SimulatorRoute.Shape) -> JSON {
+        switch shape {
+        case .json(let name):
+            let content: JSON = [
+                "application/json": ["schema": reference(name)],
+                "text/plain": ["schema": ["type": "string"]],
+            ]
+            return [
+                "description": "Done. With `only` that member alone, as plain text.",
+                "content": content,
+            ]
+        case .bytes(let type):
+            return ["description": "The bytes.", "content": .object([.init(type, [:])])]
+        case .events:
+            return [
+                "description": "Server-sent events, each with JSON as its data.",
+                "content": ["text/event-stream": ["schema": ["type": "string"]]],
+            ]
+        }
     }
 
     private static func property(_ field: SimulatorRoute.Field) -> JSON {
@@ -59,15 +86,7 @@ enum OpenAPI {
     private static let failure: JSON = [
         "description": "Refused: what happened, and what to do.",
         "content": [
-            "application/problem+json": ["schema": ["$ref": "#/components/schemas/Problem"]]
+            "application/problem+json": ["schema": reference("Problem")]
         ],
-    ]
-
-    private static let problem: JSON = [
-        "type": "object",
-        "properties": .object(
-            ["type", "title", "detail", "code", "remedy"].map {
-                JSON.Member($0, ["type": "string"])
-            } + [JSON.Member("status", ["type": "integer"])]),
     ]
 }

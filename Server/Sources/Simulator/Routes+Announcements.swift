@@ -4,12 +4,16 @@ import AppStoreFormats
 
 extension SimulatorRoute {
     static let announcementRoutes = [
-        post("/_sim/notifications", "Sends what no purchase brings about.", announcementFields) {
-            simulator, call in
+        post(
+            "/_sim/notifications", "Sends what no purchase brings about.", announcementFields,
+            gives: .json("ToldTurn")
+        ) { simulator, call in
             .json(try await simulator.announce(call.body).json)
         },
-        get("/_sim/habits", "What the store can do otherwise than documented, and what it does.") {
-            simulator, _ in
+        get(
+            "/_sim/habits", "What the store can do otherwise than documented, and what it does.",
+            gives: .json("Habits")
+        ) { simulator, _ in
             .json(["habits": .array(await simulator.habitsJSON)])
         },
     ]

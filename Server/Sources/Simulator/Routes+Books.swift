@@ -4,20 +4,26 @@ import AppStoreFormats
 
 extension SimulatorRoute {
     static let bookRoutes = [
-        get("/_sim/truth/{account}", "What an account may use now, by the simulator's own books.") {
-            simulator, call in
+        get(
+            "/_sim/truth/{account}", "What an account may use now, by the simulator's own books.",
+            gives: .json("Books")
+        ) { simulator, call in
             .json(try await simulator.truth(of: call.parameter("account")).json)
         },
-        get("/_sim/notifications", "Every notification, with the attempts to deliver it.") {
-            simulator, _ in
+        get(
+            "/_sim/notifications", "Every notification, with the attempts to deliver it.",
+            gives: .json("SentNotifications")
+        ) { simulator, _ in
             let all = await simulator.notifications + simulator.v1Notifications
             return .json([
                 "notifications": .array(all.map(\.json)),
                 "strays": .array(await simulator.strays.map(\.json)),
             ])
         },
-        get("/_sim/consumption", "What the app has said of purchases, in its order.") {
-            simulator, _ in
+        get(
+            "/_sim/consumption", "What the app has said of purchases, in its order.",
+            gives: .json("ReceivedConsumption")
+        ) { simulator, _ in
             .json([
                 "received": .array(
                     await simulator.world.consumptionReceived.map { one in
@@ -29,7 +35,8 @@ extension SimulatorRoute {
                     })
             ])
         },
-        get("/_sim/log", "What happened since the last reset.") { simulator, _ in
+        get("/_sim/log", "What happened since the last reset.", gives: .json("Log")) {
+            simulator, _ in
             .json(["entries": .array(await simulator.log)])
         },
     ]

@@ -4,8 +4,10 @@ import AppStoreFormats
 
 extension SimulatorRoute {
     static let deviceRoutes = [
-        post("/_sim/devices", "Adds a device, and its account where that is new.", deviceFields) {
-            simulator, call in
+        post(
+            "/_sim/devices", "Adds a device, and its account where that is new.", deviceFields,
+            gives: .json("DeviceName")
+        ) { simulator, call in
             .json(["device_id": .string(try await simulator.addDevice(call.body))])
         },
         post(
@@ -13,15 +15,17 @@ extension SimulatorRoute {
             [
                 Field("account", "string", "The Apple account's name; new, or known."),
                 Field("storefront", "string", "ISO 3166-1 alpha-3; else it stays."),
-            ]
+            ], gives: .json("DeviceName")
         ) { simulator, call in
             let id = try call.parameter("id")
             try await simulator.signIn(
                 name(call.body), on: id, storefront: call.body.string("storefront"))
             return .json(["device_id": .string(id)])
         },
-        post("/_sim/devices/{id}/purchases", "Buys a product.", PurchaseOrder.fields) {
-            simulator, call in
+        post(
+            "/_sim/devices/{id}/purchases", "Buys a product.", PurchaseOrder.fields,
+            gives: .json("PurchaseOutcome")
+        ) { simulator, call in
             let device = try call.parameter("id")
             let outcome = try await simulator.order(
                 PurchaseOrder(call.body), on: device, at: call.body.time("at"))
@@ -30,8 +34,10 @@ extension SimulatorRoute {
             let members = outcome.json.members ?? []
             return .json(.object(members + [.init("app_receipt", receipt)]))
         },
-        post("/_sim/devices/{id}/restore", "What a device sends after restoring purchases.", []) {
-            simulator, call in
+        post(
+            "/_sim/devices/{id}/restore", "What a device sends after restoring purchases.", [],
+            gives: .json("RestoredPurchases")
+        ) { simulator, call in
             let restored = try await simulator.restore(on: call.parameter("id"))
             return .json([
                 "signed_transactions": texts(restored.signedTransactions),
@@ -39,41 +45,52 @@ extension SimulatorRoute {
                 "app_receipt": .string(try await simulator.receipt(on: call.parameter("id"))),
             ])
         },
-        get("/_sim/devices/{id}/transactions", "All transactions, signed.") { simulator, call in
+        get(
+            "/_sim/devices/{id}/transactions", "All transactions, signed.",
+            gives: .json("SignedTransactions")
+        ) { simulator, call in
             let signed = try await simulator.transactions(on: call.parameter("id"))
             return .json(["signed_transactions": texts(signed)])
         },
-        get("/_sim/devices/{id}/entitlements", "The transactions that entitle to something now.") {
-            simulator, call in
+        get(
+            "/_sim/devices/{id}/entitlements", "The transactions that entitle to something now.",
+            gives: .json("SignedTransactions")
+        ) { simulator, call in
             let signed = try await simulator.entitlements(on: call.parameter("id"))
             return .json(["signed_transactions": texts(signed)])
         },
-        get("/_sim/devices/{id}/unfinished", "What the app has not finished yet.") {
-            simulator, call in
+        get(
+            "/_sim/devices/{id}/unfinished", "What the app has not finished yet.",
+            gives: .json("SignedTransactions")
+        ) { simulator, call in
             let signed = try await simulator.unfinished(on: call.parameter("id"))
             return .json(["signed_transactions": texts(signed)])
         },
         get(
             "/_sim/devices/{id}/updates", "What happens from now on, as server-sent events.",
-            query: ["limit"]
+            query: ["limit"], gives: .events
         ) { simulator, call in
             .events(try await simulator.updates(on: call.parameter("id"), limit: limit(call)))
         },
         post(
             "/_sim/devices/{id}/transactions/{transaction_id}/finish",
-            "The app has finished a transaction.", []
+            "The app has finished a transaction.", [], gives: .json("Finished")
         ) { simulator, call in
             try await simulator.finish(
                 call.parameter("transaction_id"), on: call.parameter("id"))
             return .json(["result": "finished"])
         },
-        get("/_sim/devices/{id}/statuses", "The subscriptions and where they stand.") {
-            simulator, call in
+        get(
+            "/_sim/devices/{id}/statuses", "The subscriptions and where they stand.",
+            gives: .json("SignedStatuses")
+        ) { simulator, call in
             let statuses = try await simulator.statuses(on: call.parameter("id"))
             return .json(["statuses": .array(statuses.map(\.json))])
         },
-        get("/_sim/devices/{id}/app-transaction", "The signed statement that the app was had.") {
-            simulator, call in
+        get(
+            "/_sim/devices/{id}/app-transaction", "The signed statement that the app was had.",
+            gives: .json("SignedAppTransaction")
+        ) { simulator, call in
             let signed = try await simulator.appTransaction(on: call.parameter("id"))
             let verification = try await simulator.verificationID(of: call.parameter("id"))
             return .json([
@@ -81,7 +98,10 @@ extension SimulatorRoute {
                 "device_verification_id": .string(verification),
             ])
         },
-        get("/_sim/devices/{id}/storefront", "The country's App Store.") { simulator, call in
+        get(
+            "/_sim/devices/{id}/storefront", "The country's App Store.",
+            gives: .json("Storefront")
+        ) { simulator, call in
             let storefront = try await simulator.storefront(of: call.parameter("id"))
             return .json([
                 "country_code": .string(storefront.country), "id": .string(storefront.id),

@@ -4,12 +4,16 @@ import AppStoreFormats
 
 extension SimulatorRoute {
     static let faultRoutes = [
-        get("/_sim/faults", "What is armed, what can be, and how often each has struck.") {
-            simulator, _ in
+        get(
+            "/_sim/faults", "What is armed, what can be, and how often each has struck.",
+            gives: .json("Faults")
+        ) { simulator, _ in
             .json(await simulator.faults.json)
         },
-        post("/_sim/faults", "What goes wrong from now on, by chance or once.", faultFields) {
-            simulator, call in
+        post(
+            "/_sim/faults", "What goes wrong from now on, by chance or once.", faultFields,
+            gives: .json("Faults")
+        ) { simulator, call in
             try await simulator.setFaults { faults throws(StoreProblem) in
                 try faults.read(call.body, at: simulator.clock.now)
             }

@@ -36,7 +36,8 @@ extension SimulatorRoute {
 
     private static func subscriptionRoute(_ verb: SubscriptionVerb) -> Self {
         post(
-            "/_sim/subscriptions/{id}/\(verb.rawValue)", verb.summary, verb.fields
+            "/_sim/subscriptions/{id}/\(verb.rawValue)", verb.summary, verb.fields,
+            gives: .json("VerbAnswer")
         ) { simulator, call in
             let id = try await simulator.originalTransactionID(named: call.parameter("id"))
             return .json(try await simulator.change(id, verb.act(call.body)).json)
@@ -45,7 +46,8 @@ extension SimulatorRoute {
 
     private static func transactionRoute(_ verb: TransactionVerb) -> Self {
         post(
-            "/_sim/transactions/{id}/\(verb.rawValue)", verb.summary, verb.fields
+            "/_sim/transactions/{id}/\(verb.rawValue)", verb.summary, verb.fields,
+            gives: .json("VerbAnswer")
         ) { simulator, call in
             let answer = try await simulator.change(
                 transaction: call.parameter("id"), verb.act(call.body))

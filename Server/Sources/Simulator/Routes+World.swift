@@ -7,28 +7,33 @@ extension SimulatorRoute {
     static let shopBytesMax = 4_194_304
 
     static let worldRoutes = [
-        get("/_sim/health", "Whether the simulator runs.") { simulator, _ in
+        get("/_sim/health", "Whether the simulator runs.", gives: .json("Health")) { simulator, _ in
             .json(["status": "ok", "now": .string(RFC3339.text(simulator.clock.now))])
         },
-        get("/_sim/root.cer", "The root certificate (DER) that everything is signed under.") {
-            simulator, _ in
+        get(
+            "/_sim/root.cer", "The root certificate (DER) that everything is signed under.",
+            gives: .bytes(type: "application/pkix-cert")
+        ) { simulator, _ in
             .bytes(simulator.rootDER, type: "application/pkix-cert")
         },
-        get("/_sim/openapi.json", "This description.") { _, _ in .json(OpenAPI.document) },
+        get("/_sim/openapi.json", "This description.", gives: .json("Description")) { _, _ in
+            .json(OpenAPI.document)
+        },
         post(
             "/_sim/reset", "Begins a new world. What is not named is as it was.",
-            allResetFields, bodyBytesMax: shopBytesMax
+            allResetFields, bodyBytesMax: shopBytesMax, gives: .json("NewWorld")
         ) {
             simulator, call in
             try await simulator.reset(settings(call.body, from: simulator.settings))
             return .json(await simulator.resetJSON(warnings: ShopBody.warnings(call.body)))
         },
-        get("/_sim/clock", "The virtual time.") { simulator, _ in
+        get("/_sim/clock", "The virtual time.", gives: .json("Clock")) { simulator, _ in
             .json(await simulator.clockJSON)
         },
         post(
             "/_sim/clock",
-            "Moves the clock, or lets it run. Answers when all that fell due is done.", clockFields
+            "Moves the clock, or lets it run. Answers when all that fell due is done.", clockFields,
+            gives: .json("Clock")
         ) {
             simulator, call in
             try await simulator.moveClock(call.body)
@@ -40,7 +45,7 @@ extension SimulatorRoute {
             [
                 Field("accounts", "integer", "How many; 100 where it is absent."),
                 Field("within", "string", "The time of their lives: P1Y where it is absent."),
-            ]
+            ], gives: .json("Population")
         ) { simulator, call in
             guard let within = ISODuration(try call.body.string("within") ?? "P1Y") else {
                 throw RequestBody.wrong("within", "a duration such as P1Y")

@@ -12,6 +12,14 @@ struct SimulatorRoute: Sendable {
         case events(AsyncStream<ServerSentEvent>)
     }
 
+    /// What the description says that an answer is made of.
+    enum Shape: Hashable, Sendable {
+        /// A JSON document; its schema, by name.
+        case json(String)
+        case bytes(type: String)
+        case events
+    }
+
     /// What a route is called with.
     struct Call: Sendable {
         let body: RequestBody
@@ -28,6 +36,7 @@ struct SimulatorRoute: Sendable {
     /// With parameters in braces, as OpenAPI writes them.
     let path: String
     let summary: String
+    let shape: Shape
     var fields: [Field] = []
     var query: [String] = []
     var bodyBytesMax = Self.bodyBytesMax
@@ -49,19 +58,22 @@ struct SimulatorRoute: Sendable {
     }
 
     static func get(
-        _ path: String, _ summary: String, query: [String] = [],
+        _ path: String, _ summary: String, query: [String] = [], gives shape: Shape,
         answer: @escaping @Sendable (AppStoreSimulator, Call) async throws -> Answer
     ) -> Self {
-        Self(method: .get, path: path, summary: summary, query: query, answer: answer)
+        Self(
+            method: .get, path: path, summary: summary, shape: shape, query: query,
+            answer: answer)
     }
 
     static func post(
         _ path: String, _ summary: String, _ fields: [Field], bodyBytesMax: Int = bodyBytesMax,
+        gives shape: Shape,
         answer: @escaping @Sendable (AppStoreSimulator, Call) async throws -> Answer
     ) -> Self {
         Self(
-            method: .post, path: path, summary: summary, fields: fields, bodyBytesMax: bodyBytesMax,
-            answer: answer)
+            method: .post, path: path, summary: summary, shape: shape, fields: fields,
+            bodyBytesMax: bodyBytesMax, answer: answer)
     }
 
     /// The names of the parameters in the path.

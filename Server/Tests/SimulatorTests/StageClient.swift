@@ -5,16 +5,21 @@ import Testing
 
 @testable import Simulator
 
-/// Calls the routes of a stage's simulator.
+/// Calls the routes of a stage's simulator, and holds every answer against the description that the
+/// simulator gives of it.
 struct StageClient: Sendable {
     let client: any TestClientProtocol
 
     func text(_ path: String, _ body: String? = nil) async throws -> (Int, String) {
         let buffer = body.map { ByteBuffer(string: $0) }
         let method: HTTPRequest.Method = body == nil ? .get : .post
-        return try await client.execute(uri: path, method: method, body: buffer) { response in
-            (response.status.code, String(buffer: response.body))
+        let (status, text) = try await client.execute(uri: path, method: method, body: buffer) {
+            ($0.status.code, String(buffer: $0.body))
         }
+        let differences = try DescribedAnswers.shared.differences(
+            method, path, status: status, text)
+        #expect(differences == [], "\(method) \(path)")
+        return (status, text)
     }
 
     func json(_ path: String, _ body: String? = nil, status: Int = 200) async throws -> JSON {

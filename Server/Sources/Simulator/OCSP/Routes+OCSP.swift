@@ -8,7 +8,8 @@ extension SimulatorRoute {
         Self(
             method: .post, path: "/_sim/ocsp",
             summary: "The OCSP responder (RFC 6960) of the simulator's certificates.",
-            bodyBytesMax: OCSPRequest.bytesMax, mediaType: "application/ocsp-request"
+            shape: .bytes(type: "application/ocsp-response"), bodyBytesMax: OCSPRequest.bytesMax,
+            mediaType: "application/ocsp-request"
         ) { simulator, call in
             .bytes(
                 try await simulator.ocspResponse(to: call.bytes),

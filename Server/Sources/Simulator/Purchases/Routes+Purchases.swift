@@ -7,7 +7,8 @@ extension SimulatorRoute {
         [
             post(
                 "/_sim/subscriptions/{id}/redeem-code", "The customer redeems an offer code.",
-                [Field("offer", "string", "The code's reference name."), productField]
+                [Field("offer", "string", "The code's reference name."), productField],
+                gives: .json("VerbAnswer")
             ) { simulator, call in
                 let id = try await simulator.originalTransactionID(named: call.parameter("id"))
                 let answer = try await simulator.redeemCode(
@@ -17,7 +18,8 @@ extension SimulatorRoute {
             },
             post(
                 "/_sim/subscriptions/{id}/win-back", "The customer takes a win-back offer.",
-                [Field("offer", "string", "Its identifier; else the first."), productField]
+                [Field("offer", "string", "Its identifier; else the first."), productField],
+                gives: .json("VerbAnswer")
             ) { simulator, call in
                 let id = try await simulator.originalTransactionID(named: call.parameter("id"))
                 let answer = try await simulator.winBack(
@@ -27,14 +29,16 @@ extension SimulatorRoute {
             },
             post(
                 "/_sim/subscriptions/{id}/stop-sharing",
-                "The purchaser shares it no longer; named by a member's id, that member alone.", []
+                "The purchaser shares it no longer; named by a member's id, that member alone.", [],
+                gives: .json("Clock")
             ) { simulator, call in
                 let id = try await simulator.originalTransactionID(named: call.parameter("id"))
                 try await simulator.stopSharing(id)
                 return .json(await simulator.clockJSON)
             },
             post(
-                "/_sim/transactions/{id}/stop-sharing", "The same, of what is bought once.", []
+                "/_sim/transactions/{id}/stop-sharing", "The same, of what is bought once.", [],
+                gives: .json("Clock")
             ) { simulator, call in
                 try await simulator.stopSharing(call.parameter("id"))
                 return .json(await simulator.clockJSON)
@@ -45,7 +49,10 @@ extension SimulatorRoute {
         "product_id", "string", "Of the same group; else the product it would renew as.")
 
     private static func pendingRoute(_ verb: PendingVerb) -> Self {
-        post("/_sim/transactions/{id}/\(verb.rawValue)", verb.summary, []) { simulator, call in
+        post(
+            "/_sim/transactions/{id}/\(verb.rawValue)", verb.summary, [],
+            gives: .json("SettledPurchase")
+        ) { simulator, call in
             guard let bought = try await simulator.settle(pending: call.parameter("id"), verb)
             else {
                 return .json(["result": "declined"])
@@ -60,7 +67,7 @@ extension SimulatorRoute {
             [
                 Field("account", "string", "Who."),
                 Field("environment", "string", "production (default) or sandbox."),
-            ]
+            ], gives: .json("Clock")
         ) { simulator, call in
             try await simulator.changeFamily(
                 call.parameter("id"), verb, account: call.body.requiredString("account"),

@@ -4,12 +4,16 @@ import AppStoreFormats
 
 extension SimulatorRoute {
     static let receiptRoutes = [
-        get("/_sim/receipt-root.cer", "The root certificate (DER) that receipts are signed under.")
-        { simulator, _ in
+        get(
+            "/_sim/receipt-root.cer", "The root certificate (DER) that receipts are signed under.",
+            gives: .bytes(type: "application/pkix-cert")
+        ) { simulator, _ in
             .bytes(try simulator.authority.receipts.rootDER, type: "application/pkix-cert")
         },
-        get("/_sim/devices/{id}/receipt", "A device's app receipt, made now.", query: ["guid"]) {
-            simulator, call in
+        get(
+            "/_sim/devices/{id}/receipt", "A device's app receipt, made now.", query: ["guid"],
+            gives: .json("AppReceipt")
+        ) { simulator, call in
             let id = try call.parameter("id")
             let guid = try call.query["guid"].map(guidBytes)
             let own = try await simulator.vendorIdentifier(of: id)
@@ -18,8 +22,10 @@ extension SimulatorRoute {
                 "device_guid": .string(call.query["guid"] ?? own),
             ])
         },
-        get("/_sim/transactions/{id}/receipt", "One transaction's receipt, as before iOS 7.") {
-            simulator, call in
+        get(
+            "/_sim/transactions/{id}/receipt", "One transaction's receipt, as before iOS 7.",
+            gives: .json("TransactionReceipt")
+        ) { simulator, call in
             let receipt = try await simulator.transactionReceipt(of: call.parameter("id"))
             return .json(["transaction_receipt": .string(receipt)])
         },

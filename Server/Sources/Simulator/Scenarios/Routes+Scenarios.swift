@@ -4,7 +4,10 @@ import AppStoreFormats
 
 extension SimulatorRoute {
     static let scenarioRoutes = [
-        get("/_sim/scenarios", "The stories that can be played, each in a sentence.") { _, _ in
+        get(
+            "/_sim/scenarios", "The stories that can be played, each in a sentence.",
+            gives: .json("Scenarios")
+        ) { _, _ in
             .json([
                 "scenarios": .array(
                     Scenario.all.map {
@@ -14,7 +17,8 @@ extension SimulatorRoute {
         },
         post(
             "/_sim/scenarios/{name}",
-            "Plays a story with a customer of its own, and moves the clock as it needs.", []
+            "Plays a story with a customer of its own, and moves the clock as it needs.", [],
+            gives: .json("ScenarioRun")
         ) { simulator, call in
             let scenario = try Scenario.named(call.parameter("name"))
             return .json(try await simulator.play(scenario).json)

@@ -70,8 +70,10 @@ extension Response {
 
 extension SimulatorRoute {
     static let serverAPIRoutes = [
-        get("/_sim/api-key", "A key for the App Store Server API that needs no registration.") {
-            simulator, _ in
+        get(
+            "/_sim/api-key", "A key for the App Store Server API that needs no registration.",
+            gives: .json("APIKey")
+        ) { simulator, _ in
             .json([
                 "key_id": .string(APIKey.wellKnown.id),
                 "issuer_id": .string(APIKey.wellKnown.issuerID),
@@ -79,14 +81,18 @@ extension SimulatorRoute {
                 "private_key": .string(APIKey.wellKnownPEM),
             ])
         },
-        get("/_sim/api-token", "A bearer token by that key, good for an hour: for calls by hand.") {
-            simulator, _ in
+        get(
+            "/_sim/api-token", "A bearer token by that key, good for an hour: for calls by hand.",
+            gives: .json("APIToken")
+        ) { simulator, _ in
             let token = try APIKey.wellKnownToken(
                 for: await simulator.settings.bundleID, at: .machineNow)
             return .json(["token": .string(token)])
         },
-        get("/_sim/transactions/{id}", "A transaction's numbers, also that of its order.") {
-            simulator, call in
+        get(
+            "/_sim/transactions/{id}", "A transaction's numbers, also that of its order.",
+            gives: .json("TransactionNumbers")
+        ) { simulator, call in
             .json(try await simulator.numbers(of: call.parameter("id")))
         },
     ]

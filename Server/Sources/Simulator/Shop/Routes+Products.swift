@@ -6,7 +6,7 @@ extension SimulatorRoute {
     static let productRoutes = [
         get(
             "/_sim/products", "The shop's products; for a device with its prices and eligibility.",
-            query: ["ids", "device"]
+            query: ["ids", "device"], gives: .json("Products")
         ) { simulator, call in
             .json(try await simulator.products(call.query["ids"], for: call.query["device"]))
         }

@@ -96,7 +96,7 @@ extension SimulatorRoute {
                 Field("status", "integer", "Such as 21005, or 21100 to 21199."),
                 Field("is_retryable", "boolean", "Goes with 21100 to 21199."),
                 Field("times", "integer", "1 unless told."),
-            ]
+            ], gives: .json("OrderedStatuses")
         ) { simulator, call in
             guard let number = try call.body.integer("status"), statuses.contains(number) else {
                 throw RequestBody.wrong("status", "a number from 21000 to 21199")
