@@ -20,7 +20,8 @@ extension SimulatorRoute {
             .json(OpenAPI.document)
         },
         post(
-            "/_sim/reset", "Begins a new world. What is not named is as it was.",
+            "/_sim/reset",
+            "Begins a new world. What is not named is as it was; a shop brings its own rules.",
             allResetFields, bodyBytesMax: shopBytesMax, gives: .json("NewWorld")
         ) {
             simulator, call in
@@ -118,7 +119,7 @@ extension SimulatorRoute {
             settings.renewsEarlySeconds = seconds
         }
         settings.graceForPaidOnly =
-            try body.bool("grace_for_paid_only") ?? old.graceForPaidOnly
+            try body.bool("grace_for_paid_only") ?? settings.graceForPaidOnly
         if let pace = try pace(body, "sandbox_renewal_minutes") { settings.sandboxPace = pace }
         if let hours = try body.integer("refund_decision_hours") {
             guard (0...SimulatorSettings.refundDecisionHoursMax).contains(hours) else {

@@ -86,6 +86,19 @@ package struct SimulatorSettings: Sendable {
         return ["http", "https"].contains(url.scheme) && url.host?.isEmpty == false
     }
 
+    /// Opens another shop: all that is the shop's begins anew, as its file says, or as it would be
+    /// without a word. Families stay, as they are the customers'; so does all else.
+    package mutating func open(_ shop: StoreKitFile) {
+        let fresh = Self(shop: shop)
+        let families = rules.families
+        self.shop = shop
+        rules = fresh.rules
+        rules.families = families
+        graceDays = fresh.graceDays
+        graceForPaidOnly = fresh.graceForPaidOnly
+        sandboxPace = fresh.sandboxPace
+    }
+
     /// Lets a shop's own settings be those of the world.
     package mutating func take(_ settings: StoreKitSettings) {
         rules.take(settings)

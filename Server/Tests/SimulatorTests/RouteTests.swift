@@ -62,6 +62,34 @@ import Testing
         #expect(await stage.simulator.settings.seed == 9)
     }
 
+    @Test func `a shop that is named brings its own rules, and nothing of the one before`()
+        async throws
+    {
+        let stage = try Stage(
+            shop: try CatShop.file(
+                settings: #"{"_billingGracePeriodEnabled": false, "_timeRate": 1003}"#))
+        try await stage.withClient { client in
+            _ = try await client.json(
+                "/_sim/reset",
+                #"{"grace_for_paid_only":true,"ask_to_buy":true,"prices":{"gem":{"DEU":"2"}},"#
+                    + #""families":{"cats":["anna"]},"habits":{"expired_never_sent":true}}"#)
+            // Without a shop all is as it was.
+            _ = try await client.json("/_sim/reset", #"{"seed":4}"#)
+            let before = await stage.simulator.settings
+            #expect(before.graceDays == 0 && before.sandboxPace == .every(30_000))
+            #expect(before.graceForPaidOnly && before.rules.asksToBuy)
+            _ = try await client.json("/_sim/reset", #"{"shop":"example"}"#)
+        }
+        let after = await stage.simulator.settings
+        let fresh = SimulatorSettings(shop: try ExampleShop.file())
+        #expect(after.graceDays == fresh.graceDays && after.sandboxPace == fresh.sandboxPace)
+        #expect(!after.graceForPaidOnly && !after.rules.asksToBuy)
+        #expect(after.rules.prices == fresh.rules.prices)
+        // What is not the shop's stays.
+        #expect(after.rules.families == ["cats": ["anna"]])
+        #expect(after.habits == [.expiredNeverSent] && after.seed == 4)
+    }
+
     @Test(arguments: [
         ("/_sim/clock", #"{"advance":"x"}"#, 400, "bad_request"),
         ("/_sim/clock", #"{"advence":"P1D"}"#, 400, "bad_request"),

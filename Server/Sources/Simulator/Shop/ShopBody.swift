@@ -15,17 +15,11 @@ struct ShopBody: Sendable {
         .init("time_rate", "integer", "The sandbox's pace, by Xcode's number; 0 is its own."),
     ]
 
-    /// Takes over what the body names. A new shop begins with its own rules; families stay.
+    /// Takes over what the body names, first the shop.
     static func read(
         _ body: RequestBody, into settings: inout SimulatorSettings
     ) throws(StoreProblem) {
-        if let json = body.value("shop") {
-            settings.shop = try shop(json)
-            let families = settings.rules.families
-            settings.rules = ShopRules()
-            settings.rules.families = families
-            settings.take(settings.shop.settings)
-        }
+        if let json = body.value("shop") { settings.open(try shop(json)) }
         if let json = body.value("families") { settings.rules.families = try families(json) }
         try readPrices(body, into: &settings)
         var rules = settings.rules
