@@ -304,6 +304,11 @@ extension AppStoreSimulator {
                 signedBy: authority, settings, altered: Alteration(faults: fate.faults))
             let notification = SentNotification(
                 notice: notice, signedPayload: try authority.sign(payload), faults: fate.faults)
+            if fate.faults.contains(.otherTransactionID),
+                let id = notice.transaction?.transactionId
+            {
+                world.retell(id, as: Alteration.other(id))
+            }
             try tellListeners(of: notice)
             deliveries.add(
                 notification, timing: fate.timing, isSent: url(of: notification) != nil)

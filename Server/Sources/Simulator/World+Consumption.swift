@@ -214,8 +214,8 @@ extension World {
     /// A transaction of whatever kind.
     func transaction(_ id: String) throws(StoreProblem) -> StoreTransaction {
         if let once = oneTimePurchases[id] { return once }
+        let id = ownID(of: id)
         let chain = chainOfTransaction[id].flatMap { subscriptions[$0] }
-        // Under another id a renewal may be told, with the order of the real one.
         guard let found = chain?.transactions.last(where: { $0.id == id }) else {
             throw .unknownTransaction(id)
         }

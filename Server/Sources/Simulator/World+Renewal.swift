@@ -58,7 +58,7 @@ extension World {
             return notice(.didRenew, of: subscription, at: now)
         }
         let retold = subscription.latest.retold(as: newID())
-        chainOfTransaction[retold.id] = subscription.id
+        retell(subscription.latest.id, as: retold.id)
         return notice(.didRenew, of: subscription, transaction: retold, at: now)
     }
 

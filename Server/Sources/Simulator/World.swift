@@ -36,6 +36,8 @@ struct World: Sendable {
     var oneTimePurchases: [String: StoreTransaction] = [:]
     /// For each transaction of a subscription, the original one.
     var chainOfTransaction: [String: String] = [:]
+    /// For each id that a renewal was told under beside its own: its own.
+    private var ownIDs: [String: String] = [:]
     var families: [Family.Key: Family] = [:]
     /// By what was bought: the chain's id, or that of a transaction of its own.
     var sharings: [String: Sharing] = [:]
@@ -177,6 +179,17 @@ extension World {
     }
 
     mutating func newUUID() -> String { random.uuid() }
+
+    /// Notes that a transaction of a subscription was told under another id. Who asks by that means
+    /// the same purchase.
+    mutating func retell(_ id: String, as other: String) {
+        let own = ownID(of: id)
+        ownIDs[other] = own
+        chainOfTransaction[other] = chainOfTransaction[own]
+    }
+
+    /// The id that a transaction is kept under, also where it was told under another.
+    func ownID(of id: String) -> String { ownIDs[id] ?? id }
 
     /// The first of so many dates, a millisecond apart, for documents about one purchase: now, but
     /// later than all before, so that of two documents the later signed is the truer.

@@ -127,6 +127,42 @@ import Testing
         #expect(told.transactionId != held.transactionId)
         #expect(told.webOrderLineItemId == held.webOrderLineItemId)
         #expect(told.expiresDate == held.expiresDate)
+        try await checkIsKnown(try require(told.transactionId, "no id"), as: held, by: stage)
+    }
+
+    @Test func `a renewal that a fault tells under another id is known by both, too`() async throws
+    {
+        let stage = try Stage()
+        try await stage.simulator.setFaults { try $0.notifications.order([.otherTransactionID]) }
+        try await stage.buy("pro.monthly")
+        try await stage.advance("P1M")
+        let sent = try require(await stage.simulator.notifications.last, "no notification")
+        let told = try Letter(sent.signedPayload).transaction
+        let signed = try await stage.simulator.transactions(on: "anna-1")
+        let held = try decode(TransactionPayload.self, require(signed.last, "no transaction"))
+        #expect(told.transactionId != held.transactionId)
+        try await checkIsKnown(try require(told.transactionId, "no id"), as: held, by: stage)
+    }
+
+    /// Apple's API takes the other id of a renewal for the renewal; and so does the control plane.
+    private func checkIsKnown(
+        _ other: String, as held: TransactionPayload, by stage: Stage
+    ) async throws {
+        let answer = try await stage.json(Ask("GET v1/transactions/\(other)"))
+        let text = try require(answer["signedTransactionInfo"]?.string, "no transaction")
+        let known = try decode(TransactionPayload.self, text)
+        #expect(known.transactionId == held.transactionId)
+        #expect(known.webOrderLineItemId == held.webOrderLineItemId)
+        let history = try await stage.json(Ask("GET v2/history/\(other)"))
+        #expect(try stage.transactions(history).count == 2)
+        let statuses = try await stage.json(Ask("GET v1/subscriptions/\(other)"))
+        #expect(statuses["data"]?.array?.count == 1)
+        try await stage.simulator.finish(other, on: "anna-1")
+        #expect(try await stage.simulator.unfinished(on: "anna-1").count == 1)
+        try await stage.simulator.change(transaction: other, .refund())
+        let refunds = try await stage.json(Ask("GET v2/refund/lookup/\(other)"))
+        let refunded = try stage.transactions(refunds)
+        #expect(refunded.map(\.transactionId) == [held.transactionId])
     }
 
     @Test func `receipts of the sandbox may count the first transaction otherwise`() async throws {

@@ -57,5 +57,5 @@ struct Alteration: Hashable, Sendable {
     }
 
     /// An id that no world gives: those begin with 2 to 8.
-    private static func other(_ id: String) -> String { "9" + id.dropFirst() }
+    static func other(_ id: String) -> String { "9" + id.dropFirst() }
 }

@@ -67,11 +67,12 @@ extension World {
     mutating func apply(
         _ act: TransactionAct, toTransaction id: String, at now: AppStoreDate
     ) throws(StoreProblem) -> [Notice] {
+        let id = ownID(of: id)
         switch act {
-        case .refund(let order): try refund(id, order, at: now)
-        case .reverseRefund: try reverseRefund(id, at: now)
+        case .refund(let order): return try refund(id, order, at: now)
+        case .reverseRefund: return try reverseRefund(id, at: now)
         case .requestRefund(let reason, let decision):
-            try requestRefund(id, reason: reason, decision: decision, at: now)
+            return try requestRefund(id, reason: reason, decision: decision, at: now)
         }
     }
 
@@ -82,6 +83,6 @@ extension World {
         guard chainOfTransaction[transactionID] == id else {
             throw .unknownTransaction(transactionID)
         }
-        return transactionID
+        return ownID(of: transactionID)
     }
 }

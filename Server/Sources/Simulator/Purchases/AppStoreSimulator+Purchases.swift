@@ -106,10 +106,11 @@ extension AppStoreSimulator {
     package func finish(_ transactionID: String, on deviceID: String) async throws {
         _ = try await perform { world, _ throws(StoreProblem) in
             let account = try world.device(deviceID).account
-            guard world.transactions(of: account).contains(where: { $0.id == transactionID }) else {
+            let id = world.ownID(of: transactionID)
+            guard world.transactions(of: account).contains(where: { $0.id == id }) else {
                 throw .unknownTransaction(transactionID)
             }
-            world.finished.insert(transactionID)
+            world.finished.insert(id)
             return ((), [])
         }
     }

@@ -25,9 +25,10 @@ extension AppStoreSimulator {
 
     /// One transaction as an app before iOS 7 received it, Base64.
     package func transactionReceipt(of transactionID: String) throws -> String {
-        guard let owner = world.owner(of: transactionID),
+        let id = world.ownID(of: transactionID)
+        guard let owner = world.owner(of: id),
             let transaction = world.legacyTransactions(of: owner, at: clock.now).first(where: {
-                $0.payload.transactionId == transactionID
+                $0.payload.transactionId == id
             })
         else { throw StoreProblem.unknownTransaction(transactionID) }
         let receipt = transaction.receipt(

@@ -52,6 +52,7 @@ extension World {
     }
 
     private func anyTransaction(_ id: String) -> StoreTransaction? {
+        let id = ownID(of: id)
         if let chain = chainOfTransaction[id] {
             return subscriptions[chain]?.transactions.first { $0.id == id }
         }
