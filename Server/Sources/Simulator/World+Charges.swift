@@ -78,7 +78,7 @@ extension World {
         subscription.anchor = calendar.anchor(at: now)
         subscription.pace = device.pace
         subscription.nextProduct = product
-        subscription.agreeByBuying(product.id, at: now)
+        subscription.forgetAnnouncements(at: now)
         subscription.renewalCount = 0
         subscription.isUsedUp = false
         subscription.renews = true

@@ -90,6 +90,41 @@ import Testing
         #expect(try await money(steps) == [[9990, 0], [12_990, 0], [12_990, 0]])
     }
 
+    @Test(arguments: [true, false])
+    func `a rise announced for later is not for who has left and come back`(
+        needsConsent: Bool
+    ) async throws {
+        let rise = PriceRise.Order(
+            price: 12_990, needsConsent: needsConsent, from: try moment("2026-04-15T00:00:00Z"))
+        let stage = try Stage(shop: TableShop.file())
+        try await stage.play([
+            .buy("pro"), .does(.raisePrice(rise)), .does(.cancel), .waits("P2M"), .buy("pro"),
+        ])
+        #expect(try await stage.truth().priceRise == nil)
+        let told = try require(try await stage.letters().last?.renewal, "no renewal info")
+        #expect(told.renewalPrice == 9990 && told.priceIncreaseStatus == nil)
+        try await stage.advance("P2M")
+        let truth = try await stage.truth()
+        #expect(truth.charges.map(\.amount) == [9990, 9990, 9990, 9990])
+        #expect(truth.state == .paid)
+    }
+
+    @Test func `a rise whose day has come is the price, and announced no more, of who comes back`()
+        async throws
+    {
+        let stage = try Stage(shop: try CatShop.file())
+        let id = try await stage.buy("pro.monthly", offer: "none").originalTransactionID
+        let rise = PriceRise.Order(price: 12_990, needsConsent: true)
+        try await stage.simulator.change(id, .raisePrice(rise))
+        try await stage.simulator.change(id, .cancel)
+        try await stage.advance("P2M")
+        try await stage.simulator.winBack(id)
+        let truth = try await stage.truth()
+        #expect(truth.priceRise == nil && truth.nextPrice == 12_990)
+        try await stage.advance("P1M")
+        #expect(try await stage.truth().charges.map(\.amount) == [9990, 2990, 12_990])
+    }
+
     @Test func `the books say whose money it is and where it went`() async throws {
         let stage = try Stage()
         try await stage.simulator.addDevice(account: "anna", storefront: "DEU")

@@ -12,7 +12,7 @@ package struct PriceRise: Hashable, Sendable {
     package let told: AppStoreDate
     /// When the customer agreed.
     package internal(set) var agreed: AppStoreDate?
-    /// A period was charged at this price.
+    /// It is the price: a period was charged at it, or something bought since.
     package internal(set) var isCharged = false
 
     /// Whether a renewal waits for the customer's word.
@@ -44,11 +44,13 @@ extension Subscription {
         }?.price
     }
 
-    /// Who buys again does so at today's price, and needs not be asked.
-    mutating func agreeByBuying(_ productID: String, at now: AppStoreDate) {
-        for index in priceRises.indices
-        where priceRises[index].productID == productID && priceRises[index].from <= now {
+    /// Who buys again does so at today's price, and needs not be asked: a rise whose day has come
+    /// is the price by now. One for a later day was announced to the periods that are over.
+    mutating func forgetAnnouncements(at now: AppStoreDate) {
+        priceRises.removeAll { !$0.isCharged && $0.from > now }
+        for index in priceRises.indices where !priceRises[index].isCharged {
             priceRises[index].agreed = priceRises[index].agreed ?? now
+            priceRises[index].isCharged = true
         }
     }
 
