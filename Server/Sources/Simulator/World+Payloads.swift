@@ -35,14 +35,16 @@ extension World {
         of key: Account.Key, at now: AppStoreDate
     ) throws(StoreProblem) -> AppTransactionPayload {
         guard let account = accounts[key] else { throw .unknownAccount(key.name) }
+        let isProduction = key.environment == .production
         var payload = AppTransactionPayload()
         payload.receiptType = key.environment.storeEnvironment
-        payload.appAppleId = key.environment == .production ? settings.appAppleID : nil
+        payload.appAppleId = isProduction ? settings.appAppleID : nil
         payload.bundleId = settings.bundleID
         payload.applicationVersion = Self.bundleVersion
-        payload.originalApplicationVersion = Self.bundleVersion
+        payload.originalApplicationVersion = Self.originalVersion(in: key.environment)
+        payload.versionExternalIdentifier = isProduction ? Self.versionExternalIdentifier : nil
         payload.receiptCreationDate = now
-        payload.originalPurchaseDate = account.downloaded
+        payload.originalPurchaseDate = Self.originallyHad(account.downloaded, in: key.environment)
         payload.appTransactionId = account.appTransactionID
         payload.originalPlatform = .iOS
         return payload

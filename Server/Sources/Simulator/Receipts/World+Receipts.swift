@@ -93,10 +93,29 @@ extension World {
             number(.downloadID, Self.downloadIDsFrom + download),
             number(.versionExternalIdentifier, Self.versionExternalIdentifier),
             .date(Field.downloaded, isProduction ? downloaded : nil), .date(Field.created, now),
-            .date(Field.originallyPurchased, isProduction ? downloaded : Self.sandboxOrigin),
-            .text(Field.originalApplicationVersion, isProduction ? Self.bundleVersion : "1.0"),
+            .date(Field.originallyPurchased, Self.originallyHad(downloaded, in: key.environment)),
+            .text(
+                Field.originalApplicationVersion, Self.originalVersion(in: key.environment)),
             opaque(.opaque6, key, at: now), opaque(.opaque7, key, at: now),
         ]
+    }
+
+    /// The version of the app that an account had first; older and newer documents say the same.
+    static func originalVersion(in environment: SimulatedEnvironment) -> String {
+        switch environment {
+        case .production: bundleVersion
+        case .sandbox: "1.0"
+        }
+    }
+
+    /// Since when an account has had the app (Apple's page "originalPurchaseDate").
+    static func originallyHad(
+        _ downloaded: AppStoreDate, in environment: SimulatedEnvironment
+    ) -> AppStoreDate {
+        switch environment {
+        case .production: downloaded
+        case .sandbox: sandboxOrigin
+        }
     }
 
     private func opaque(

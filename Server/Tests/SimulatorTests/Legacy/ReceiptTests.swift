@@ -71,6 +71,29 @@ import X509
         #expect(sandbox[.downloaded]?.text == "")
     }
 
+    @Test(arguments: SimulatedEnvironment.allCases)
+    func `an app transaction says of the app what the receipt says`(
+        environment: SimulatedEnvironment
+    ) async throws {
+        let stage = try Stage()
+        try await stage.simulator.addDevice(account: "anna", environment: environment)
+        try await stage.advance("P1D")
+        let signed = try await stage.simulator.appTransaction(on: "anna-1")
+        let app = try decode(AppTransactionPayload.self, signed)
+        let receipt = try await receipt(stage)
+        #expect(app.originalPurchaseDate == receipt[.originallyPurchased]?.date)
+        #expect(app.originalApplicationVersion == receipt[.originalApplicationVersion]?.text)
+        #expect(app.applicationVersion == receipt[.applicationVersion]?.text)
+        let isSandbox = environment == .sandbox
+        let first = try moment(isSandbox ? "2013-08-01T07:00:00Z" : Stage.noon)
+        #expect(app.originalPurchaseDate == first)
+        #expect(app.originalApplicationVersion == (isSandbox ? "1.0" : "1"))
+        // Where the receipt has zeros the app transaction has nothing.
+        let version = receipt[.versionExternalIdentifier]?.integer
+        #expect((app.versionExternalIdentifier ?? 0) == version)
+        #expect((app.versionExternalIdentifier == nil) == isSandbox)
+    }
+
     @Test func `trials, refunds and upgrades show in the receipt`() async throws {
         let stage = try Stage()
         let id = try await stage.buy("pro.yearly").originalTransactionID
