@@ -143,9 +143,16 @@ struct Subscription: Sendable {
     }
 
     /// The chain of a family member, which stands as this one does, with transactions of its own.
-    func followed(by member: Account.Key, id: String, transactions: [StoreTransaction]) -> Self {
+    ///
+    /// - Parameter startedRecently: of the member's own part, which may have begun later (Apple's
+    ///   page "recentSubscriptionStartDate": without a long gap that is `originalPurchaseDate`).
+    func followed(
+        by member: Account.Key, id: String, transactions: [StoreTransaction],
+        startedRecently: AppStoreDate
+    ) -> Self {
         var chain = self
         chain.sharedBy = self.id
+        chain.startedRecently = startedRecently
         chain.account = member
         chain.id = id
         chain.transactions = transactions

@@ -148,7 +148,8 @@ extension World {
         chainOfTransaction[transaction.id] = subscription.id
     }
 
-    private func restartAfterGap(
+    /// Begins the time of subscription anew where the last transaction was over for long.
+    func restartAfterGap(
         _ subscription: inout Subscription, since last: StoreTransaction, at start: AppStoreDate
     ) {
         // Money that is given back after the end takes no time away.

@@ -133,6 +133,31 @@ import Testing
         #expect(bens.allSatisfy { $0.originalPurchaseDate == noon })
     }
 
+    @Test func `a member's time of subscription begins with their own part`() async throws {
+        let stage = try Stage(shop: try CatShop.file())
+        try await stage.simulator.addDevice(account: "anna", family: "cats")
+        let id = try await stage.buy("pro.monthly", offer: "none").originalTransactionID
+        try await stage.advance("P10D")
+        try await stage.simulator.addDevice(account: "ben", family: "cats")
+        func bens() async throws -> (start: AppStoreDate?, transaction: TransactionPayload) {
+            let sent = await stage.simulator.notifications.last { $0.notice.account == "ben" }
+            let letter = try Letter(require(sent, "nothing about ben").signedPayload)
+            return (letter.renewal?.recentSubscriptionStartDate, letter.transaction)
+        }
+        let joined = try moment("2026-01-20T20:00:00Z")
+        #expect(try await bens().transaction.originalPurchaseDate == joined)
+        #expect(try await bens().start == joined)
+        try await stage.advance("P1M")
+        #expect(try await bens().transaction.transactionReason == .renewal)
+        #expect(try await bens().start == joined)
+        try await stage.simulator.change(id, .cancel)
+        try await stage.advance("P4M")
+        try await stage.buy("pro.monthly", offer: "none")
+        let again = try await bens()
+        #expect(again.transaction.originalPurchaseDate == joined)
+        #expect(again.start == again.transaction.purchaseDate)
+    }
+
     @Test func `the books of a member follow the purchaser's, without the money`() async throws {
         let stage = try await household()
         let id = try await stage.buy("pro.monthly", offer: "none").originalTransactionID

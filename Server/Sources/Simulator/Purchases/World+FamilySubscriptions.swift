@@ -39,7 +39,8 @@ extension World {
         let id = newID()
         let first = copy(present, id: id, of: id, for: member, from: now)
         chainOfTransaction[id] = id
-        let chain = source.followed(by: member, id: id, transactions: [first])
+        let chain = source.followed(
+            by: member, id: id, transactions: [first], startedRecently: now)
         keep(chain)
         accounts[member]?.sharedChains.append(id)
         sharings[source.id, default: Sharing()].shares[member] = id
@@ -52,7 +53,7 @@ extension World {
         at now: AppStoreDate
     ) -> Notice {
         append(present, to: &chain, from: now, reason: .purchase)
-        chain = source.followed(by: chain.account, id: chain.id, transactions: chain.transactions)
+        chain = source.followed(as: chain)
         shareRest(of: source, after: present)
         return notice(.subscribed, .resubscribe, of: chain, at: now)
     }
@@ -73,15 +74,14 @@ extension World {
         let unshared = source.transactions.dropFirst((last ?? -1) + 1)
         for period in unshared where mayHave(chain.account, period) {
             append(period, to: &chain, from: period.purchased, reason: period.reason)
-            chain = source.followed(
-                by: chain.account, id: chain.id, transactions: chain.transactions)
+            chain = source.followed(as: chain)
             notices.append(
                 isReplaced
                     ? notice(.didChangeRenewalPref, .upgrade, of: chain, at: now)
                     : notice(
                         .didRenew, before.isRetrying ? .billingRecovery : nil, of: chain, at: now))
         }
-        chain = source.followed(by: chain.account, id: chain.id, transactions: chain.transactions)
+        chain = source.followed(as: chain)
         if notices.isEmpty { notices = changes(from: before, to: chain, at: now) }
         return notices
     }
@@ -116,8 +116,7 @@ extension World {
         _ chain: inout Subscription, _ source: Subscription, at now: AppStoreDate
     ) -> [Notice] {
         if case .ended(let intent) = source.phase, mayHave(chain.account, source.latest) {
-            chain = source.followed(
-                by: chain.account, id: chain.id, transactions: chain.transactions)
+            chain = source.followed(as: chain)
             return [notice(.expired, intent.subtype, of: chain, at: now)]
         }
         chain.phase = .revoked
@@ -167,10 +166,21 @@ extension World {
     ) {
         let id = newID()
         let first = chain.transactions.first?.originallyPurchased
+        let last = chain.latest
+        restartAfterGap(&chain, since: last, at: start)
         chain.transactions.append(
             copy(
                 period, id: id, of: chain.id, for: chain.account, from: start, since: first,
                 reason: reason))
         chainOfTransaction[id] = chain.id
+    }
+}
+
+extension Subscription {
+    /// A member's part, brought up to where this chain stands.
+    fileprivate func followed(as part: Self) -> Self {
+        followed(
+            by: part.account, id: part.id, transactions: part.transactions,
+            startedRecently: part.startedRecently)
     }
 }
