@@ -29,9 +29,9 @@ extension OpenAPI {
     }
 
     /// The words of an enumeration of ours.
-    static func words<Word: RawRepresentable<String> & CaseIterable>(
+    static func words<Word: RawRepresentable & CaseIterable>(
         of type: Word.Type
-    ) -> JSON {
+    ) -> JSON where Word.RawValue == String {
         words(type.allCases.map(\.rawValue))
     }
 
