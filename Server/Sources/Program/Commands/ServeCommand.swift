@@ -65,9 +65,10 @@ struct ServeCommand: AsyncParsableCommand {
         _ assembly: Assembly, _ settings: Settings, clock: ClockFollower?, _ logger: Logger
     ) async throws {
         try await ServeRules.checkKeys(of: assembly)
+        var askClock: (@Sendable () async -> Void)?
+        if let clock { askClock = { await clock.askAgain() } }
         let server = PerennialServer(
-            engine: assembly.engine, logger: logger,
-            askClock: clock.map { clock in { await clock.askAgain() } })
+            engine: assembly.engine, logger: logger, askClock: askClock)
         let app = server.application(host: settings.host, port: settings.port) { port in
             logger.notice(
                 "listening",

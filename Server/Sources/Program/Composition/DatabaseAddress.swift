@@ -68,7 +68,7 @@ enum DatabaseAddress {
     /// Opens a database whose tables must be of this program's version, and leaves them as they are.
     static func openToLook(_ address: String) async throws(StartFailure) -> any Database {
         let database = try open(address, mayCreate: false)
-        do {
+        do throws(StartFailure) {
             let version = try await version(of: database, at: address)
             guard version == Schema.version else {
                 throw StartFailure(
