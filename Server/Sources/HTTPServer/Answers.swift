@@ -77,9 +77,17 @@ extension Request {
     /// Values in a body that is read as JSON, by the commas between them.
     private static let valuesMax = 20_000
 
-    /// The body as a value of the contract. No media type is asked for: what does not parse is
-    /// refused anyway.
-    func value<Value: Decodable>(_ type: Value.Type, max bytesMax: Int) async throws -> Value {
+    /// The body as a value of the contract, for routes for servers: without a member that the value
+    /// does not have.
+    func value<Value: StrictBody>(_ type: Value.Type, max bytesMax: Int) async throws -> Value {
+        try await lenientValue(Strict<Value>.self, max: bytesMax).value
+    }
+
+    /// The body as a value of the contract, for routes for apps: members that are not known are
+    /// passed over. No media type is asked for: what does not parse is refused anyway.
+    func lenientValue<Value: Decodable>(
+        _ type: Value.Type, max bytesMax: Int
+    ) async throws -> Value {
         let buffer = try await bytes(max: bytesMax)
         guard !NULCharacter.isEscaped(in: buffer.readableBytesView) else {
             throw Refused(
@@ -92,17 +100,18 @@ extension Request {
                 .bodyHasTooMany, "The body holds too many values.",
                 detail: "At most \(Self.valuesMax) are read.", remedy: "Send several requests.")
         }
+        let json = Data(buffer.readableBytesView)
         do {
-            return try JSONDecoder().decode(type, from: Data(buffer.readableBytesView))
+            return try JSONDecoder().decode(type, from: json)
         } catch let error as DecodingError {
-            throw Refused(error)
+            throw Refused(error, of: json)
         }
     }
 }
 
 extension Refused {
     /// Says which member is wrong, and never repeats what it holds.
-    init(_ error: DecodingError) {
+    init(_ error: DecodingError, of json: Data) {
         let (path, wrong): ([any CodingKey], String) =
             switch error {
             case .keyNotFound(let key, let context): (context.codingPath + [key], "is missing")
@@ -112,15 +121,34 @@ extension Refused {
             case .dataCorrupted(let context): (context.codingPath, "cannot be read")
             @unknown default: ([], "cannot be read")
             }
-        guard let member = Self.text(of: path) else {
+        if let member = Self.text(of: path) {
+            self.init(
+                .bodyNotUnderstood, "The body is not what is expected here.",
+                detail: "\(member) \(wrong).", remedy: Self.remedy(for: error))
+        } else if Self.isObject(json) {
+            // The decoder does not say where.
+            self.init(
+                .bodyNotUnderstood, "The body is not what is expected here.",
+                detail: "A number is not whole or is too large, or a text cannot be read.",
+                remedy: "Compare it with /openapi.json.")
+        } else {
             self.init(
                 .bodyNotJSON, "The body is not a JSON object.",
                 remedy: "Send JSON as /openapi.json describes it.")
-            return
         }
-        self.init(
-            .bodyNotUnderstood, "The body is not what is expected here.",
-            detail: "\(member) \(wrong).", remedy: "Compare it with /openapi.json.")
+    }
+
+    private static func remedy(for error: DecodingError) -> String {
+        // Of what has a place only times are read by us.
+        if case .dataCorrupted = error { return "Send RFC 3339, such as 2026-12-01T00:00:00Z." }
+        return "Compare it with /openapi.json."
+    }
+
+    private static func isObject(_ json: Data) -> Bool {
+        do {
+            _ = try JSONDecoder().decode(MemberNames.self, from: json)
+            return true
+        } catch { return false }
     }
 
     private static func text(of path: [any CodingKey]) -> String? {

@@ -23,7 +23,7 @@ extension PerennialServer {
     @Sendable func signOffer(
         _ request: Request, _ context: ServerContext, _ holder: KeyHolder
     ) async throws -> Response {
-        let asked = try await request.value(OfferSignatureRequest.self, max: offerBytesMax)
+        let asked = try await request.lenientValue(OfferSignatureRequest.self, max: offerBytesMax)
         let environment = try Self.environment(in: request)
         let order = OfferOrder(
             customer: CustomerID(rawValue: asked.customerID),

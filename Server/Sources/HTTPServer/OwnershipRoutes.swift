@@ -26,7 +26,8 @@ extension PerennialServer {
     @Sendable func preview(
         _ request: Request, _ context: ServerContext, _ holder: KeyHolder
     ) async throws -> Response {
-        let posted = try await request.value(PreviewRequest.self, max: BodyLimit.purchasesBytesMax)
+        let posted = try await request.lenientValue(
+            PreviewRequest.self, max: BodyLimit.purchasesBytesMax)
         let environment = try Self.environment(in: request)
         let id = CustomerID(rawValue: posted.customerID)
         try requireProof(of: id, request, holder)

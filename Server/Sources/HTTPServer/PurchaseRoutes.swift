@@ -44,7 +44,7 @@ extension PerennialServer {
     @Sendable func purchases(
         _ request: Request, _ context: ServerContext, _ holder: KeyHolder
     ) async throws -> Response {
-        let posted = try await request.value(
+        let posted = try await request.lenientValue(
             PurchasesRequest.self, max: BodyLimit.purchasesBytesMax)
         let evidence = PurchaseEvidence(
             signedTransactions: posted.signedTransactions ?? [],
@@ -85,7 +85,7 @@ extension PerennialServer {
     ) async throws -> Response {
         let id = try Self.customerID(in: context)
         let environment = try Self.environment(in: request)
-        let other = try await request.value(AliasRequest.self, max: BodyLimit.aliasBytesMax)
+        let other = try await request.lenientValue(AliasRequest.self, max: BodyLimit.aliasBytesMax)
         // Of the two at most one is told apart by a proof; the other must be somebody nobody knows.
         try requireProof(of: id, request, holder)
         try requireProof(of: CustomerID(rawValue: other.customerID), request, holder)

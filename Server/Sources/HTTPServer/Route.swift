@@ -8,6 +8,9 @@ struct Route: Sendable {
     /// With parameters in braces, as OpenAPI writes it.
     var path: String
     var needsKey: Bool
+    /// Of routes for servers: what the query may hold. Of others nil: what is not known is passed
+    /// over.
+    var query: [String]?
     var answer: @Sendable (Request, ServerContext) async throws -> Response
 
     typealias Answer = @Sendable (Request, ServerContext) async throws -> Response
@@ -22,29 +25,35 @@ extension PerennialServer {
             open(.post, Paths.sandboxVerifyReceipt, sandboxVerifyReceipt),
             keyed(.post, Paths.purchases, purchases),
             keyed(.post, Paths.preview, preview),
-            secret(.get, Paths.customers, customers),
+            secret(.get, Paths.customers, asking: ["query"], customers),
             keyed(.get, "/v1/customers/{id}", customer),
             secret(.delete, "/v1/customers/{id}", erase),
             keyed(.post, "/v1/customers/{id}/aliases", alias),
             secret(.get, "/v1/customers/{id}/transfers", transfers),
-            secret(.post, "/v1/customers/{id}/transfers", transfer),
+            secret(.post, "/v1/customers/{id}/transfers", asking: ["environment"], transfer),
             secret(.delete, "/v1/customers/{id}/transfers/{transfer_id}", undoTransfer),
-            secret(.post, "/v1/customers/{id}/blocks", block),
-            secret(.delete, "/v1/customers/{id}/blocks/{original_transaction_id}", unblock),
-            secret(.get, "/v1/customers/{id}/grants", grants),
-            secret(.post, "/v1/customers/{id}/grants", grant),
+            secret(.post, "/v1/customers/{id}/blocks", asking: ["environment"], block),
+            secret(
+                .delete, "/v1/customers/{id}/blocks/{original_transaction_id}",
+                asking: ["environment"], unblock),
+            secret(.get, "/v1/customers/{id}/grants", asking: ["environment"], grants),
+            secret(.post, "/v1/customers/{id}/grants", asking: ["environment"], grant),
             secret(.delete, "/v1/customers/{id}/grants/{grant_id}", withdraw),
-            secret(.get, "/v1/customers/{id}/history", history),
-            secret(.get, "/v1/customers/{id}/consumption", consumption),
-            secret(.put, "/v1/customers/{id}/consumption", putConsumption),
+            secret(
+                .get, "/v1/customers/{id}/history", asking: ["environment", "after", "limit"],
+                history),
+            secret(.get, "/v1/customers/{id}/consumption", asking: ["environment"], consumption),
+            secret(.put, "/v1/customers/{id}/consumption", asking: ["environment"], putConsumption),
             keyed(.get, "/v1/customers/{id}/offers", offers),
             keyed(.post, Paths.offerSignatures, signOffer),
             open(.get, Paths.publishedKeys, publishedKeys),
-            secret(.get, Paths.events, events),
-            secret(.get, Paths.forwards, forwards),
+            secret(.get, Paths.events, asking: ["after", "limit", "customer_id"], events),
+            secret(.get, Paths.forwards, asking: ["state", "after", "limit"], forwards),
             secret(.post, "/v1/forwards/{document_id}/retry", retryForwards),
             keyed(.get, "/v1/customers/{id}/wallets/{currency}", wallet),
-            secret(.post, "/v1/customers/{id}/wallets/{currency}/debits", debit),
+            secret(
+                .post, "/v1/customers/{id}/wallets/{currency}/debits", asking: ["environment"],
+                debit),
             keyed(.get, "/v1/customers/{id}/content", content),
             Route(
                 method: .get, path: "/v1/content/{content_id}/file", needsKey: true, answer: file),
@@ -70,14 +79,19 @@ extension PerennialServer {
         }
     }
 
-    /// For servers: what an app ships could be read by anybody.
+    /// For servers: what an app ships could be read by anybody. The query may hold what is named,
+    /// and the body is a ``StrictBody``.
     private func secret(
-        _ method: HTTPRequest.Method, _ path: String, _ answer: @escaping Route.KeyedAnswer
+        _ method: HTTPRequest.Method, _ path: String, asking query: [String] = [],
+        _ answer: @escaping Route.KeyedAnswer
     ) -> Route {
-        keyed(method, path) { request, context, holder in
+        var route = keyed(method, path) { request, context, holder in
             guard holder.kind == .secret else { throw Refused.keyNotSecret }
+            try request.requireQuery(among: query)
             return try await answer(request, context, holder)
         }
+        route.query = query
+        return route
     }
 
     func holder(of request: Request) async throws -> KeyHolder {

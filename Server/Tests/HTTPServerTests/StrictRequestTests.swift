@@ -1,0 +1,187 @@
+import Foundation
+import HTTPTypes
+import PerennialContract
+import Testing
+
+@testable import HTTPServer
+
+/// What only servers ask is read strictly: a misspelt word is not taken for one that was left out.
+@Suite struct StrictRequestTests {
+    struct Row: CustomTestStringConvertible, Sendable {
+        var method: HTTPRequest.Method = .post
+        var path: String
+        var body: String
+        var detail: String
+        var remedy = "Compare it with /openapi.json."
+        var testDescription: String { "\(path) \(body)" }
+    }
+
+    static let rows = [
+        Row(
+            path: Paths.grants(of: "anna"),
+            body: #"{"entitlement": "pro", "untill": "2026-12-31T00:00:00Z", "reason": "r"}"#,
+            detail: "There is no `untill` here; there are: entitlement, reason, until."),
+        Row(
+            path: Paths.grants(of: "anna"), body: #"{"entitlment": "pro", "reason": "r"}"#,
+            detail: "There is no `entitlment` here; there are: entitlement, reason, until."),
+        Row(
+            path: Paths.grants(of: "anna"),
+            body: #"{"entitlement": "pro", "reason": "r", "until": "next week"}"#,
+            detail: "until cannot be read.",
+            remedy: "Send RFC 3339, such as 2026-12-01T00:00:00Z."),
+        Row(
+            path: Paths.debits("gems", of: "anna"),
+            body: #"{"amount": 1, "reason": "r", "currency": "gems"}"#,
+            detail: "There is no `currency` here; there are: amount, reason."),
+        Row(
+            path: Paths.debits("gems", of: "anna"), body: #"{"amount": 1.5, "reason": "r"}"#,
+            detail: "A number is not whole or is too large, or a text cannot be read."),
+        Row(
+            path: Paths.transfers(of: "anna"),
+            body: #"{"original_transaction_id": "1", "reason": "r", "environment": "sandbox"}"#,
+            detail: "There is no `environment` here; there are: original_transaction_id, reason."),
+        Row(
+            method: .put, path: "/v1/customers/anna/consumption",
+            body: #"{"consented": true, "purchase": []}"#,
+            detail: "There is no `purchase` here; there are: consented, purchases, "
+                + "sample_content_provided."),
+        Row(
+            method: .put, path: "/v1/customers/anna/consumption",
+            body: #"{"consented": true, "purchases": [{"transaction_id": "1", "#
+                + #""delivery": "other", "used": 5}]}"#,
+            detail: "There is no `purchases[0].used` here; there are: delivery, transaction_id, "
+                + "used_percent."),
+    ]
+
+    @Test(arguments: rows)
+    func `a body for servers that holds something else is refused`(row: Row) async throws {
+        try await TestServer.run { server in
+            let answer = try await server.send(
+                row.method, row.path, key: TestServer.secret, body: row.body)
+            #expect(answer.status == 400, "\(answer.text)")
+            let problem = try answer.problem
+            #expect(problem.code == .bodyNotUnderstood)
+            #expect(problem.detail == row.detail)
+            #expect(problem.remedy == row.remedy)
+            let grants = try await server.send(
+                .get, Paths.grants(of: "anna"), key: TestServer.secret)
+            #expect(try grants.decoded(GrantList.self).items.isEmpty)
+        }
+    }
+
+    @Test func `a parameter that a route for servers does not have is refused`() async throws {
+        try await TestServer.run { server in
+            let rows = [
+                (
+                    Paths.events + "?limit=1&customer=anna",
+                    "There is no `customer` here; there are: after, customer_id, limit."
+                ),
+                (
+                    Paths.customers + "?query=1&environment=sandbox",
+                    "There is no `environment` here; there are: query."
+                ),
+                (
+                    Paths.grants(of: "anna") + "?enviroment=sandbox",
+                    "There is no `enviroment` here; there are: environment."
+                ),
+            ]
+            for (path, detail) in rows {
+                let answer = try await server.send(.get, path, key: TestServer.secret)
+                #expect(answer.status == 400, "\(answer.text)")
+                let problem = try answer.problem
+                #expect(problem.code == .requestNotUnderstood && problem.detail == detail)
+            }
+            let erasing = try await server.send(
+                .delete, Paths.customer("anna") + "?environment=sandbox", key: TestServer.secret)
+            let nothing = "There is no `environment` here; there are: none."
+            #expect(try erasing.problem.detail == nothing)
+        }
+    }
+
+    @Test func `what apps send may hold what only newer servers know`() async throws {
+        try await TestServer.run { server in
+            let answer = try await server.send(
+                .post, Paths.aliases(of: "anna") + "?colour=green",
+                body: #"{"customer_id": "phone", "colour": "green"}"#)
+            #expect(answer.status == 200, "\(answer.text)")
+        }
+    }
+
+    // So that a new route for servers is as strict as the others.
+    @Test func `every route for servers knows what it may be asked, and says so`() async throws {
+        try await TestServer.run { server in
+            let document = try await Self.document(of: server)
+            let paths = try #require(document["paths"] as? [String: [String: [String: Any]]])
+            let routes = PerennialServer(engine: server.engine, logger: .init(label: "test")).routes
+            let strict = routes.filter { $0.query != nil }
+            #expect(strict.count > 15)
+            for route in strict {
+                let operation = try #require(
+                    paths[route.path]?[route.method.rawValue.lowercased()])
+                let described = try Self.query(of: operation, in: document)
+                #expect(described == Set(route.query ?? []), "\(route.path)")
+                let path = route.path.replacing("{id}", with: "anna")
+                    .replacing("{currency}", with: "gems")
+                let byApp = try await server.send(route.method, path, body: "{}")
+                #expect(try byApp.problem.code == .keyNotSecret, "\(path)")
+                let asked = try await server.send(
+                    route.method, path + "?untill=1", key: TestServer.secret)
+                #expect(try asked.problem.detail?.hasPrefix("There is no `untill`") == true)
+                guard operation["requestBody"] != nil else { continue }
+                let sent = try await server.send(
+                    route.method, path, key: TestServer.secret, body: #"{"untill": 1}"#)
+                #expect(try sent.problem.code == .bodyNotUnderstood, "\(path)")
+                #expect(try sent.problem.detail?.hasPrefix("There is no `untill`") == true)
+            }
+        }
+    }
+
+    @Test func `the members of a strict body are those of its description`() async throws {
+        try await TestServer.run { server in
+            let document = try await Self.document(of: server)
+            let components = document["components"] as? [String: [String: Any]]
+            let schemas = try #require(components?["schemas"] as? [String: [String: Any]])
+            func properties(_ name: String) throws -> [String: [String: Any]] {
+                try #require(schemas[name]?["properties"] as? [String: [String: Any]], "\(name)")
+            }
+            let bodies: [any StrictBody.Type] = [
+                GrantRequest.self, OwnershipRequest.self, DebitRequest.self,
+                ConsumptionRequest.self,
+            ]
+            for body in bodies {
+                let described = try properties("\(body)")
+                #expect(Set(described.keys) == Set(body.members), "\(body)")
+                for (name, members) in body.listed {
+                    let entry = described[name]?["items"] as? [String: Any]
+                    let reference = try #require(entry?["$ref"] as? String)
+                    let schema = try #require(reference.split(separator: "/").last)
+                    #expect(Set(try properties(String(schema)).keys) == Set(members), "\(name)")
+                }
+            }
+        }
+    }
+
+    private static func document(of server: TestServer) async throws -> [String: Any] {
+        let text = try await server.send(.get, Paths.openAPI, key: nil).text
+        return try #require(
+            JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
+    }
+
+    /// What an operation says that may be asked.
+    private static func query(
+        of operation: [String: Any], in document: [String: Any]
+    ) throws -> Set<String> {
+        let components = document["components"] as? [String: [String: Any]]
+        let shared = try #require(components?["parameters"] as? [String: [String: Any]])
+        let parameters = try (operation["parameters"] as? [[String: Any]] ?? []).map {
+            parameter -> [String: Any] in
+            guard let reference = parameter["$ref"] as? String else { return parameter }
+            let name = try #require(reference.split(separator: "/").last)
+            return try #require(shared[String(name)])
+        }
+        return Set(
+            parameters.filter { $0["in"] as? String == "query" }.compactMap {
+                $0["name"] as? String
+            })
+    }
+}
