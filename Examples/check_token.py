@@ -36,8 +36,13 @@ def number(text):
     return int.from_bytes(decoded(text), "big")
 
 
-def claims(token, keys, app, now):
-    """What a token says; an error where it is not good for this app at this time."""
+def claims(token, keys, app, environment, customer, now):
+    """What a token says; an error where it is not good for this app, environment and time.
+
+    The environment is "production" wherever what is sold is worth something: testers have tokens of
+    the sandbox for nothing. The customer is whom your own log-in has shown; None takes the token of
+    anybody, and `sub` then says whose it is.
+    """
     head, body, signature = token.split(".")
     header = json.loads(decoded(head))
     # The algorithm is ours to say, not the token's.
@@ -52,6 +57,10 @@ def claims(token, keys, app, now):
     said = json.loads(decoded(body))
     if said["aud"] != app:
         raise ValueError("for another app")
+    if said["environment"] != environment:
+        raise ValueError("of another environment")
+    if customer is not None and said["sub"] != customer:
+        raise ValueError("another customer's")
     if now >= said["exp"]:
         raise ValueError("expired")
     return said
@@ -72,13 +81,16 @@ def main():
     # `perennial dev` has a clock of its own: the answer says what it shows.
     as_of = time.strptime(answer["as_of"][:19], "%Y-%m-%dT%H:%M:%S")
     now = calendar.timegm(as_of)
-    said = claims(token, keys, "birds", now)
+    said = claims(token, keys, "birds", "production", customer, now)
     print(said["sub"], "may use", ", ".join(open_now(said, now)) or "nothing")
 
     damaged = token[:-10] + ("A" if token[-10] != "A" else "B") + token[-9:]
-    for what, broken, then in [("damaged", damaged, now), ("old", token, said["exp"])]:
+    sandbox = get(server + "/v1/customers/" + customer + "?environment=sandbox", key)["token"]
+    for what, given, whose, then in [
+            ("damaged", damaged, customer, now), ("old", token, customer, said["exp"]),
+            ("sandbox", sandbox, customer, now), ("another's", token, customer + "-2", now)]:
         try:
-            claims(broken, keys, "birds", then)
+            claims(given, keys, "birds", "production", whose, then)
             print(what, "is taken")
         except (InvalidSignature, ValueError):
             print(what, "is refused")
