@@ -20,6 +20,9 @@ import Testing
         let refused = Refused(.belongsToAnotherCustomer(purchase, .kept), subject: .purchases)
         #expect(refused.problem.status == 409)
         #expect(refused.headers[.retryAfter] == nil)
+        // To join two customers is for good: nobody is sent there without being told.
+        #expect(refused.problem.remedy.contains("log-in has shown"))
+        #expect(refused.problem.remedy.hasSuffix("that is for good."))
     }
 
     @Test func `the apps of this server are not told to a stranger`() {
