@@ -174,6 +174,40 @@ import Testing
         }
     }
 
+    /// The first line of a file, and whether it names columns and none for customers.
+    static let headers: [(kind: ImportKind, first: [String], lacksCustomers: Bool)] = [
+        (.receipts, ["user", "app_receipt"], true), (.receipts, ["app_receipt"], false),
+        (.receipts, ["Customer_ID", "app_receipt"], false), (.receipts, ["anna", "MIIA"], false),
+        (.originalTransactionIDs, ["original_transaction_id", "customer"], true),
+        (.revenueCat, exported, false),
+        (.revenueCat, ["store", "original_store_transaction_id"], true),
+    ]
+
+    @Test(arguments: headers.indices)
+    func `a header with several columns and none for customers is told`(number: Int) throws {
+        let (kind, first, lacksCustomers) = Self.headers[number]
+        let columns = try ImportColumns(kind, first: first, in: .production)
+        #expect(columns.namesWithoutCustomer == (lacksCustomers ? first : []))
+    }
+
+    @Test func `a file is refused before it makes everything nobody's`() async throws {
+        let output = try await BuiltProgram.output(
+            of: """
+                echo 'apps: {birds: {bundle_id: com.example.birds}}' >perennial.yaml
+                "$perennial" keys create --kind app >/dev/null 2>&1
+                printf 'user,app_receipt\\nanna,MIIB\\n' >receipts.csv
+                "$perennial" import receipts receipts.csv 2>&1 || true
+                "$perennial" import receipts receipts.csv --without-customers --dry-run 2>&1
+                printf 'customer_id,original_transaction_id\\nanna,1\\n' >ids.csv
+                "$perennial" import original-transaction-ids ids.csv --dry-run 2>&1 || true
+                """)
+        let expected = [
+            "has no column customer_id; it has: user, app_receipt.", "--without-customers",
+            "2 lines, 0 rows could be used, 1 not: ", "of a number alone nothing is known",
+        ]
+        for part in expected { #expect(output.contains(part), "\(output)") }
+    }
+
     @Test func `a report is cut to what was read, and quotes what it must`() throws {
         let url = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         defer { try? FileManager.default.removeItem(at: url) }

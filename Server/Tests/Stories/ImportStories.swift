@@ -14,15 +14,15 @@ import Testing
         _ kind: ImportKind, _ lines: [String], with engine: Engine, in folder: TemporaryFolder,
         isTrial: Bool = false, isAnew: Bool = false,
         sleep: @escaping @Sendable (Duration) async throws -> Void = { _ in }
-    ) async throws -> (position: ImportPosition, report: String) {
+    ) async throws -> (position: ImportPosition, nameless: Int64, report: String) {
         let file = URL(filePath: folder.path + "/\(kind.rawValue).csv")
         try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: file)
         let report = URL(filePath: folder.path + "/\(kind.rawValue).\(isTrial).csv")
         let run = ImportRun(
             engine: engine, app: "birds", kind: kind, file: file, report: report,
             isTrial: isTrial, isAnew: isAnew, sleep: sleep)
-        let position = try await run.run()
-        return (position, try String(contentsOf: report, encoding: .utf8))
+        let (position, nameless) = try await run.run()
+        return (position, nameless, try String(contentsOf: report, encoding: .utf8))
     }
 
     @Test(arguments: StoryDatabase.allCases)
@@ -49,6 +49,7 @@ import Testing
             for position in [trial.position, found.position] {
                 #expect(position.used == 4 && position.refused == 1)
             }
+            #expect(trial.nameless == 1 && found.nameless == 1)
             #expect(found.report == trial.report)
             #expect(found.report.hasPrefix("line,customer_id,reason\n3,dora,"))
             #expect(try await shop.documentCount() == 3)

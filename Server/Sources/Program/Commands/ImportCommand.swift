@@ -22,6 +22,8 @@ struct ImportCommand: AsyncParsableCommand {
     @Argument(help: "CSV, or one JSON object a line.") var file: String
     @Flag(help: "Say what would come of each row; ask nobody, keep nothing.") var dryRun = false
     @Flag(help: "Begin anew, although the file was begun or done before.") var anew = false
+    @Flag(help: "Take a file whose header names no customer: what it has is nobody's.")
+    var withoutCustomers = false
     @Option(help: "Where the report goes (FILE.report.csv, or FILE.dry-run.csv).")
     var report: String?
     @Option(help: "The app, where there are several.") var app: String?
@@ -77,7 +79,7 @@ struct ImportCommand: AsyncParsableCommand {
 
     private func bring(with assembly: Assembly) async throws {
         let app = try assembly.app(named: app)
-        if kind != .receipts, !dryRun, !assembly.engine.canAskByNumber(app) {
+        if kind != .receipts, !assembly.engine.canAskByNumber(app) {
             throw StartFailure(
                 "App \(app) has no app_store: of a number alone nothing is known.",
                 remedy: "Add a key to the configuration, or import receipts.")
@@ -88,11 +90,13 @@ struct ImportCommand: AsyncParsableCommand {
         let run = ImportRun(
             engine: assembly.engine, app: app, kind: kind, file: URL(fileURLWithPath: file),
             report: report, environment: environment, isTrial: dryRun, isAnew: anew,
-            progress: progress.tell)
-        let position = try await run.run()
+            isWithoutCustomers: withoutCustomers, progress: progress.tell)
+        let (position, nameless) = try await run.run()
+        // Of what an earlier run has read it is not known any more.
+        let nobodys = nameless == 0 ? "" : " (\(nameless) of them named no customer)"
         let verb = dryRun ? "could be used" : "used"
         print(
-            "\(position.linesRead) lines, \(position.used) rows \(verb), "
+            "\(position.linesRead) lines, \(position.used) rows \(verb)\(nobodys), "
                 + "\(position.refused) not: \(report.path)")
     }
 }

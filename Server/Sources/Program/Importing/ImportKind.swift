@@ -29,6 +29,9 @@ enum ImportKind: String, CaseIterable, Sendable {
         }
     }
 
+    /// How the column is called that says whose a row is.
+    var customerColumn: String { columns[.customer]?.first ?? "" }
+
     /// What stands there where the first line is no header.
     fileprivate var usualColumns: [[Column]] {
         switch self {
@@ -75,6 +78,8 @@ struct ImportColumns: Sendable {
     let environment: Environment
     /// Whether the first row is names, and no row.
     let hasHeader: Bool
+    /// The names of the first row, where there are several and none is of a customer.
+    let namesWithoutCustomer: [String]
     private let places: [Column: Int]
 
     /// RevenueCat's words for Apple's stores.
@@ -90,7 +95,7 @@ struct ImportColumns: Sendable {
         self.kind = kind
         self.environment = environment
         guard let first else {
-            (hasHeader, places) = (false, [:])
+            (hasHeader, namesWithoutCustomer, places) = (false, [], [:])
             return
         }
         var places: [Column: Int] = [:]
@@ -99,6 +104,8 @@ struct ImportColumns: Sendable {
         }
         let evidence: Column = kind == .receipts ? .receipt : .number
         if places[evidence] != nil {
+            let hasCustomer = places[.customer] != nil || places[.alias] != nil
+            namesWithoutCustomer = hasCustomer || first.count < 2 ? [] : first
             (hasHeader, self.places) = (true, places)
             return
         }
@@ -106,7 +113,7 @@ struct ImportColumns: Sendable {
             let wanted = (kind.columns[evidence] ?? []).joined(separator: ", or ")
             throw UnusableRow(reason: "The first line names no column \(wanted).")
         }
-        hasHeader = false
+        (hasHeader, namesWithoutCustomer) = (false, [])
         self.places = Dictionary(
             uniqueKeysWithValues: usual.enumerated().map { ($0.element, $0.offset) })
     }

@@ -36,12 +36,15 @@ struct ImportRun {
     var isTrial = false
     /// Begins anew, although the file was begun or done before.
     var isAnew = false
+    /// Takes a file whose header names no customer: what it has is nobody's.
+    var isWithoutCustomers = false
     /// Told after each batch.
     var progress: @Sendable (_ position: ImportPosition, _ bytesTotal: Int64) -> Void = { _, _ in }
     var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
 
-    /// Reads the file to its end. Returns where it stands then: with the rows of earlier runs.
-    func run() async throws -> ImportPosition {
+    /// Reads the file to its end. Returns where it stands then, with the rows of earlier runs; and
+    /// of the rows that this run has used how many named no customer.
+    func run() async throws -> (position: ImportPosition, nameless: Int64) {
         let handle: FileHandle
         do { handle = try FileHandle(forReadingFrom: file) } catch {
             throw StartFailure(
@@ -54,11 +57,13 @@ struct ImportRun {
         let key = ImportKey(app: app, kind: kind.rawValue, file: try Self.mark(of: handle, total))
         var position = ImportPosition()
         if !isTrial, !isAnew { position = try await engine.importPosition(of: key) ?? position }
-        if position.endedAt != nil { return position }
+        if position.endedAt != nil { return (position, 0) }
         var walk = try Walk(handle, kind: kind, environment: environment, from: position)
+        if !isWithoutCustomers { try requireCustomers(walk.columns) }
+        var nameless: Int64 = 0
         var written = try ImportReport(url: report, keeping: position.reportBytes)
         while let batch = try walk.next() {
-            try await take(batch, walk.columns, &position, &written)
+            nameless += try await take(batch, walk.columns, &position, &written)
             if !isTrial { try await engine.put(position, of: key) }
             progress(position, total)
         }
@@ -66,8 +71,24 @@ struct ImportRun {
         position.reportBytes = written.bytes
         if !isTrial { try await engine.put(position, of: key) }
         try written.close()
-        return position
+        return (position, nameless)
     }
+
+    /// Where the column has another name than ours all would become nobody's.
+    private func requireCustomers(_ columns: ImportColumns) throws(StartFailure) {
+        let names = columns.namesWithoutCustomer
+        guard !names.isEmpty else { return }
+        let shown = names.prefix(Self.namesShownMax).map { $0.prefix(Self.nameCharactersMax) }
+        throw StartFailure(
+            "The first line has no column \(kind.customerColumn); it has: "
+                + "\(shown.joined(separator: ", ")).",
+            remedy: "Call the column of your customers so; or say --without-customers, and what "
+                + "the file has is nobody's until a device shows it.")
+    }
+
+    /// Of a header that is shown again.
+    private static let namesShownMax = 20
+    private static let nameCharactersMax = 40
 
     /// Else the report would take the place of what is read.
     private func requireReportApart() throws(StartFailure) {
@@ -92,10 +113,11 @@ struct ImportRun {
 
     // MARK: - One batch
 
+    /// Returns how many rows of use named no customer.
     private func take(
         _ batch: [RowReader.Row], _ columns: ImportColumns, _ position: inout ImportPosition,
         _ report: inout ImportReport
-    ) async throws {
+    ) async throws -> Int64 {
         let outcomes = try await outcomes(of: batch, columns)
         var refused: [(line: Int64, customer: String?, reason: String)] = []
         for (row, outcome) in zip(batch, outcomes) {
@@ -110,6 +132,7 @@ struct ImportRun {
         position.reportBytes = report.bytes
         position.bytesRead = batch.last?.bytesRead ?? position.bytesRead
         position.linesRead = batch.last?.linesRead ?? position.linesRead
+        return Int64(outcomes.count { $0.reason == nil && $0.customer == nil })
     }
 
     private struct Outcome: Sendable {
