@@ -3,6 +3,12 @@ import Hummingbird
 import Ledger
 import PerennialContract
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 /// Bytes of one order.
 private let offerBytesMax = 65_536
 
@@ -29,6 +35,7 @@ extension PerennialServer {
             customer: CustomerID(rawValue: asked.customerID),
             product: ProductID(rawValue: asked.productID), form: try Self.form(of: asked),
             accountToken: asked.appAccountToken, transaction: asked.transactionID)
+        try Self.requireShape(of: order)
         try requireProof(of: order.customer, request, holder)
         do {
             let signed = try await engine.sign(
@@ -36,6 +43,27 @@ extension PerennialServer {
                 whoeverItIs: holder.kind == .secret)
             return try Answers.ok(OfferSignature(signed, form: order.form))
         } catch let failure as EngineFailure { throw Refused(failure, subject: .customer) }
+    }
+
+    /// The engine refuses these, too, and cannot say which member they are in.
+    private static func requireShape(of order: OfferOrder) throws {
+        let title = "The body is not what is expected here."
+        switch order.form {
+        case .introductory where order.transaction?.isEmpty ?? true:
+            throw Refused(
+                .bodyNotUnderstood, title, detail: "transaction_id is missing.",
+                remedy: "Add transaction_id, of a transaction that the customer has posted.")
+        case .promotionalText where !isTokenOrNone(order.accountToken):
+            throw Refused(
+                .bodyNotUnderstood, title, detail: "app_account_token must be a UUID.",
+                remedy: "Send the appAccountToken of the purchase, or leave it out in both.")
+        case .introductory, .promotionalText, .promotionalToken: return
+        }
+    }
+
+    private static func isTokenOrNone(_ token: String?) -> Bool {
+        guard let token, !token.isEmpty else { return true }
+        return UUID(uuidString: token) != nil
     }
 
     private static func form(of asked: OfferSignatureRequest) throws -> OfferOrder.Form {

@@ -23,6 +23,26 @@ extension PerennialServer {
         } catch { throw Refused(error, subject: .customer) }
     }
 
+    /// Of several ids at most one is told apart by a proof; the others must be such as nobody
+    /// knows.
+    func requireProofs(
+        of ids: [CustomerID], _ request: Request, _ holder: KeyHolder
+    ) throws {
+        var failures: [any Error] = []
+        for id in ids {
+            do { try requireProof(of: id, request, holder) } catch { failures.append(error) }
+        }
+        guard let failure = failures.first else { return }
+        guard failures.count < ids.count, var refused = failure as? Refused,
+            refused.problem.code == .customerProofNotValid
+        else { throw failure }
+        refused.problem.title = "The proof is of one of the two ids."
+        refused.problem.remedy =
+            "An app can prove one id only: let your server say it with a secret key, or use an "
+            + "anon_ id."
+        throw refused
+    }
+
     @Sendable func preview(
         _ request: Request, _ context: ServerContext, _ holder: KeyHolder
     ) async throws -> Response {

@@ -86,9 +86,8 @@ extension PerennialServer {
         let id = try Self.customerID(in: context)
         let environment = try Self.environment(in: request)
         let other = try await request.lenientValue(AliasRequest.self, max: BodyLimit.aliasBytesMax)
-        // Of the two at most one is told apart by a proof; the other must be somebody nobody knows.
-        try requireProof(of: id, request, holder)
-        try requireProof(of: CustomerID(rawValue: other.customerID), request, holder)
+        try requireProofs(
+            of: [id, CustomerID(rawValue: other.customerID)], request, holder)
         do {
             let state = try await engine.alias(
                 CustomerID(rawValue: other.customerID), to: id, app: holder.app,

@@ -237,6 +237,31 @@ import Testing
         }
     }
 
+    @Test func `an order that lacks something is told what`() async throws {
+        try await withShop(on: .sqlite, app: try Self.app()) { shop in
+            let orders: [(body: JSON, says: String)] = [
+                (
+                    ["customer_id": "anna", "product_id": "pro.monthly", "kind": "introductory"],
+                    "Add transaction_id"
+                ),
+                (
+                    [
+                        "customer_id": "anna", "product_id": "pro.monthly", "offer_id": "stay",
+                        "kind": "promotional_v1", "app_account_token": "anna",
+                    ], "app_account_token must be a UUID."
+                ),
+            ]
+            for (body, says) in orders {
+                let answer = try await shop.server.send(
+                    "POST", "/v1/offers/signatures", body: body.bytes)
+                #expect(answer.status == 400)
+                #expect(try answer.json["code"] == "body_not_understood")
+                let text = String(decoding: answer.body, as: UTF8.self)
+                #expect(text.contains(says), "\(text)")
+            }
+        }
+    }
+
     @Test func `an app signs for whom an offer is, a server for whomever it wants`() async throws {
         try await withShop(on: .sqlite, app: try Self.app()) { shop in
             let order: JSON = [
