@@ -73,6 +73,25 @@ import Testing
         }
     }
 
+    @Test func `a check says what would not be served, and does not fail for it`() async throws {
+        try await TemporaryFolder.with { folder in
+            let path = folder + "/perennial.yaml"
+            let simulated =
+                "apps:\n  birds: {bundle_id: com.example.birds, simulated: true, products: {}}\n"
+            let real = "  rage: {bundle_id: com.example.rage, app_apple_id: 1, products: {}}\n"
+            for (text, isNoted) in [(simulated + real, true), ("apps:\n" + real, false)] {
+                try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+                let report = await CheckReport(
+                    try ProcessOptions.parse(["--config", path, "--database", folder + "/p"]))
+                let note = report.lines.first { $0.contains("does not start with it") }
+                #expect((note != nil) == isNoted, "\(report.lines)")
+                #expect(note?.hasPrefix("note  ") ?? true)
+                #expect(note?.contains("birds: a simulated app is not served.") ?? true)
+                #expect(note?.contains("--clock-from") ?? true)
+            }
+        }
+    }
+
     @Test func `what changes a database does not make one`() async throws {
         try await TemporaryFolder.with { folder in
             await #expect(throws: StartFailure.self) {

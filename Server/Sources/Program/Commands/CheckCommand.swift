@@ -34,6 +34,7 @@ struct CheckReport {
             let names = file.apps.map(\.settings.id.rawValue).joined(separator: ", ")
             lines.append("ok    configuration \(path): \(names)")
             let settings = try options.settings(file)
+            noteServing(of: file)
             try checkRoots(of: file)
             noteForwards(of: file)
             try await checkAppStores(of: file)
@@ -42,6 +43,13 @@ struct CheckReport {
             for complaint in failure.complaints { fail(complaint.text(file: path)) }
         } catch {
             fail("\(error)")
+        }
+    }
+
+    /// What is right for `dev`, or beside a simulator, may not be served by itself.
+    private mutating func noteServing(of file: ConfigurationFile) {
+        do { try ServeRules.check(file.apps, clockFrom: nil) } catch {
+            lines.append("note  `perennial serve` does not start with it. \(error)")
         }
     }
 
