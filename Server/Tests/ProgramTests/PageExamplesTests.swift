@@ -9,6 +9,8 @@ import Testing
 struct PageExamples: Sendable, CustomTestStringConvertible {
     var page: String
     var examples: [Example]
+    /// Whether it says, before the first, that they begin with a world where nothing has happened.
+    var beginsFresh = false
 
     var testDescription: String { page }
 
@@ -42,6 +44,8 @@ struct PageExamples: Sendable, CustomTestStringConvertible {
                 commands: String(blocks[index].text),
                 answer: next?.kind == "json" ? next.map { String($0.text) } : nil)
         }
+        let first = text.firstRange(of: #/(?m)^```sh\n/#)
+        beginsFresh = text[..<(first?.lowerBound ?? text.endIndex)].contains("`bin/dev --fresh`")
     }
 
     private static let separator = "\u{1E}"
@@ -216,6 +220,11 @@ struct PageExamples: Sendable, CustomTestStringConvertible {
         return shown.explained.filter { !text.contains($0) }.map { "\($0)\nis not in\n\(text)" }
             + shown.history.filter { !history.contains($0) }
             .map { "\($0)\nis not in\n\(history)" }
+    }
+
+    // Pages are tried here each in a world of its own; so their readers have to begin one, too.
+    @Test func `a page with something to try says that it begins anew`() throws {
+        #expect(try PageExamples.all().filter { !$0.beginsFresh }.map(\.page) == [])
     }
 
     @Test func `the pages about what is sold are among those that are tried`() throws {
