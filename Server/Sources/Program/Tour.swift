@@ -21,14 +21,23 @@ package enum Tour {
     }
 
     /// What `perennial dev` prints.
+    ///
+    /// - Parameter isContinued: the database holds what happened in worlds before this one.
     static func text(
-        serverPort: Int, simulatorPort: Int, appKey: String, secretKey: String, isExample: Bool
+        serverPort: Int, simulatorPort: Int, appKey: String, secretKey: String, isExample: Bool,
+        isContinued: Bool
     ) -> String {
         var lines = [
             "server     http://localhost:\(serverPort)",
             "simulator  http://localhost:\(simulatorPort)",
             "keys       \(appKey) (app)  \(secretKey) (secret)",
         ]
+        if isContinued {
+            lines += [
+                "", "The server knows what happened before. The simulator begins without accounts:",
+                "what was bought before does not renew. Start with --fresh to forget both.",
+            ]
+        }
         if isExample {
             lines += [
                 "", "Try, in another terminal: anna buys, a month goes by, she is refunded.", "",

@@ -19,6 +19,16 @@ import Testing
         #expect(lines.filter { $0.contains("curl -s") } == Tour.commands())
     }
 
+    @Test func `a world that is continued says what is not`() {
+        for isContinued in [true, false] {
+            let text = Tour.text(
+                serverPort: 8080, simulatorPort: 8090, appKey: "pk", secretKey: "sk",
+                isExample: true, isContinued: isContinued)
+            #expect(text.contains("--fresh") == isContinued)
+            #expect(text.contains("what was bought before does not renew") == isContinued)
+        }
+    }
+
     // Skipped where there is no curl: the commands are run as somebody would paste them.
     @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: curl)))
     func `the tour's commands do what they say`() async throws {

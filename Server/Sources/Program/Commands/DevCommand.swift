@@ -27,6 +27,7 @@ struct DevCommand: AsyncParsableCommand {
             let shop = DevShop(folder: data)
             if fresh { try shop.forget() }
             let app = try shop.app(of: config)
+            let isContinued = try shop.lastWorld() != nil
             let world = try shop.nextWorld()
             var settings = try shop.settings(app, world, logger: logger)
             (settings.port, settings.simulatorPort) = (port, simulatorPort)
@@ -36,7 +37,8 @@ struct DevCommand: AsyncParsableCommand {
                 print(
                     Tour.text(
                         serverPort: store.serverPort, simulatorPort: store.simulatorPort,
-                        appKey: keys[0], secretKey: keys[1], isExample: config == nil))
+                        appKey: keys[0], secretKey: keys[1], isExample: config == nil,
+                        isContinued: isContinued))
                 fflush(nil)
                 try await store.keepingTime(of: world, in: shop)
             }
