@@ -52,7 +52,7 @@ extension OpenAPI {
         "/v1/customers/{id}/transfers": {
         \(operation(
             "get", "transfers", "Purchases that came to the customer, or went to others", secret,
-            parameters: ["customer"], answers: "TransferList")),
+            parameters: ["customer", "environment"], answers: "TransferList")),
         \(operation(
             "post", "transfer", "Move a purchase to the customer",
             "\(secret) Whatever the policy is; no policy moves it afterwards. Harmless to repeat.",
@@ -106,14 +106,26 @@ extension OpenAPI {
         "\(secret) Their ids, links, grants and debits; their purchases become nobody's. "
             + "Harmless to repeat.", parameters: ["customer"], answers: "Erasure")
 
-    static let identityParameters = parameters.map { id, name, place, description in
+    static let identityParameters = (textParameters + [historyLimit]).joined(separator: ",\n")
+
+    private static let textParameters = parameters.map { id, name, place, description in
         """
         "\(id)": {
-          "name": "\(name)", "in": "\(place)", "required": \(place == "path"),
+          "name": "\(name)", "in": "\(place)", "required": \(place == "path" || name == "query"),
           "description": "\(description)", "schema": { "type": "string" }
         }
         """
-    }.joined(separator: ",\n")
+    }
+
+    private static let historyLimit = """
+        "limit": {
+          "name": "limit", "in": "query", "description": "How many at most.",
+          "schema": {
+            "type": "integer", "minimum": 1, "maximum": \(PerennialServer.historyLinesMax),
+            "default": \(PerennialServer.historyLinesUsual)
+          }
+        }
+        """
 
     private static let parameters: [(id: String, name: String, place: String, text: String)] = [
         ("proof", "Perennial-Customer-Proof", "header", "Where the app's configuration wants one."),
@@ -126,6 +138,5 @@ extension OpenAPI {
         ("grant", "grant_id", "path", "As GET …/grants lists it."),
         ("idempotencyKey", "Idempotency-Key", "header", "A name of your own for this request."),
         ("after", "after", "query", "What next_cursor said."),
-        ("limit", "limit", "query", "How many at most."),
     ]
 }

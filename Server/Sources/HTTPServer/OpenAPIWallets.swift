@@ -13,7 +13,9 @@ extension OpenAPI {
                   { "$ref": "#/components/parameters/environment" },
                   {
                     "name": "limit", "in": "query",
-                    "schema": { "type": "integer", "default": 100, "maximum": 1000 }
+                    "schema": {
+                      "type": "integer", "minimum": 1, "maximum": 1000, "default": 100
+                    }
                   },
                   {
                     "name": "after", "in": "query", "description": "What next_cursor said.",

@@ -74,12 +74,11 @@ extension PerennialServer {
     @Sendable func transfers(
         _ request: Request, _ context: ServerContext, _ holder: KeyHolder
     ) async throws -> Response {
-        let id = try Self.customerID(in: context)
-        do {
+        try await answer(request, context) { id, environment in
             let transfers = try await engine.transfers(of: id, app: holder.app)
-            return try Answers.ok(
-                TransferList(items: transfers.map { PerennialContract.Transfer($0) }))
-        } catch let failure as EngineFailure { throw Refused(failure, subject: .customer) }
+                .filter { $0.purchase.environment == environment }
+            return TransferList(items: transfers.map { PerennialContract.Transfer($0) })
+        }
     }
 
     @Sendable func transfer(

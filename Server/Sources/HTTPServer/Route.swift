@@ -29,7 +29,7 @@ extension PerennialServer {
             keyed(.get, "/v1/customers/{id}", customer),
             secret(.delete, "/v1/customers/{id}", erase),
             keyed(.post, "/v1/customers/{id}/aliases", alias),
-            secret(.get, "/v1/customers/{id}/transfers", transfers),
+            secret(.get, "/v1/customers/{id}/transfers", asking: ["environment"], transfers),
             secret(.post, "/v1/customers/{id}/transfers", asking: ["environment"], transfer),
             secret(.delete, "/v1/customers/{id}/transfers/{transfer_id}", undoTransfer),
             secret(.post, "/v1/customers/{id}/blocks", asking: ["environment"], block),

@@ -9,7 +9,7 @@ private let grantBytesMax = 16_384
 extension PerennialServer {
     /// Lines of a history at once.
     static let historyLinesMax = 1_000
-    private static let historyLinesUsual = 200
+    static let historyLinesUsual = 200
 
     @Sendable func grant(
         _ request: Request, _ context: ServerContext, _ holder: KeyHolder

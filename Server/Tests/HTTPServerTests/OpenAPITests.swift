@@ -90,6 +90,26 @@ import Testing
         }
     }
 
+    @Test func `how many are asked for is a number everywhere, and who is looked for is needed`()
+        async throws
+    {
+        try await TestServer.run { server in
+            let document = try await document(of: server)
+            let components = try #require(document["components"] as? [String: Any])
+            let shared = try #require(components["parameters"] as? [String: [String: Any]])
+            #expect(shared["query"]?["required"] as? Bool == true)
+            let own = try operations(in: document)
+                .flatMap { $0.operation["parameters"] as? [[String: Any]] ?? [] }
+            let limits = (own + shared.values).filter { $0["name"] as? String == "limit" }
+            #expect(limits.count == 4)
+            for limit in limits {
+                let schema = try #require(limit["schema"] as? [String: Any])
+                #expect(schema["type"] as? String == "integer")
+                #expect(schema["minimum"] as? Int == 1 && schema["maximum"] is Int)
+            }
+        }
+    }
+
     @Test func `every code has one status, and no status is left over`() {
         #expect(Set(ProblemStatus.table.keys) == Set(ProblemCode.known))
         #expect(Set(ProblemCode.known).count == ProblemCode.known.count)

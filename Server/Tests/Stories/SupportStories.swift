@@ -223,6 +223,10 @@ import Testing
             try await support.post("/v1/customers/anna/blocks", order)
             try await support.post(
                 "/v1/customers/anna/grants", ["entitlement": "pro", "reason": "ticket 9"])
+            for (query, count) in [("", 1), ("?environment=sandbox", 0)] {
+                let list = try await support.get("/v1/customers/anna/transfers\(query)")
+                #expect(list["items"]?.array?.count == count)
+            }
             let history = try await support.get("/v1/customers/anna/history?limit=1000")
             let items = history["items"]?.array ?? []
             let times = try items.map { try $0.text("at") }
