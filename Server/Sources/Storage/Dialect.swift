@@ -37,6 +37,14 @@ package enum Dialect: Hashable, Sendable {
     /// Lets the statements of a transaction last as long as they do.
     package static let takingItsTime = "SET LOCAL statement_timeout = 0"
 
+    /// The first statement of a transaction that writes beside others, and of one that writes while
+    /// nobody else does. Transactions of several servers that add to the same log come in each
+    /// other's way, and the longer one always loses: it gets its turn by writing alone. A lock is
+    /// waited for in the order of coming, and what the transaction sees is taken after it. Nothing
+    /// but speed depends on it.
+    package static let besideOthers = "LOCK TABLE turns IN ROW EXCLUSIVE MODE"
+    package static let alone = "LOCK TABLE turns IN EXCLUSIVE MODE"
+
     /// Lets nobody else write to tables until the transaction ends, however long it takes. They
     /// must be its first statements: on PostgreSQL the state that a transaction sees is taken by
     /// the first statement after them, so that it holds all that others wrote before. SQLite has
@@ -44,7 +52,7 @@ package enum Dialect: Hashable, Sendable {
     func holding(_ tables: [String]) -> [String] {
         guard self == .postgres else { return [] }
         return [
-            Self.takingItsTime,
+            Self.takingItsTime, "SET LOCAL idle_in_transaction_session_timeout = '60s'",
             "LOCK TABLE \(tables.joined(separator: ", ")) IN EXCLUSIVE MODE",
         ]
     }

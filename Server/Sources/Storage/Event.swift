@@ -89,13 +89,15 @@ extension StoreTransaction {
     func append(_ entries: [EventEntry]) throws(StorageFailure) {
         guard !entries.isEmpty else { return }
         let entries = try withoutErasedTokens(entries)
+        // The apps' rows first, always: two who took them in another order could each wait for the
+        // other.
+        var appNumbers = try numbers(ofAppsIn: entries)
         var customerNumbers = try numbers(ofCustomersIn: entries)
-        var numbers = try numbers(ofAppsIn: entries)
         var rows: [[Value]] = []
         rows.reserveCapacity(entries.count)
         for entry in entries {
-            let sequence = numbers[entry.app, default: 0]
-            numbers[entry.app] = sequence + 1
+            let sequence = appNumbers[entry.app, default: 0]
+            appNumbers[entry.app] = sequence + 1
             var customerSequence: Int64?
             if let owner = Owner(of: entry) {
                 customerSequence = customerNumbers[owner]

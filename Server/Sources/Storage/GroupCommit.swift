@@ -129,10 +129,12 @@ final class GroupCommit: Sendable {
         do {
             return try await database.write { try self.together(works, on: $0) }
         } catch {
-            // Alone there is nobody to be kept apart from; and where there is no database, nobody
-            // is spared by waiting for it once more.
-            let isAway = (error as? StorageFailure)?.kind == .unavailable
-            guard works.count > 1, !isAway else { return works.map { _ in .failure(error) } }
+            // Alone there is nobody to be kept apart from; and what is nobody's own failure would
+            // come again, after as long a time.
+            let isEverybodys = (error as? StorageFailure)?.concernsTheWhole ?? false
+            guard works.count > 1, !isEverybodys else {
+                return works.map { _ in .failure(error) }
+            }
         }
         do {
             return try await database.write { connection in

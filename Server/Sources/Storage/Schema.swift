@@ -25,6 +25,7 @@ package enum Schema {
             walletTables(dialect), forwardTables(dialect), secretTables(dialect),
             identityTables(dialect), tokenTables(dialect), reminderTables(dialect),
             consumptionTables(dialect), toldWalletTables(dialect), rebuiltTables(dialect),
+            turnTables(dialect),
         ]
     }
 
@@ -38,6 +39,12 @@ package enum Schema {
         [
             "DROP TABLE IF EXISTS \(rebuiltFacts)", factsTable(named: rebuiltFacts, type),
         ]
+    }
+
+    /// Nothing stands in it: writers lock it, see ``Dialect/besideOthers``. SQLite has one writer.
+    private static func turnTables(_ type: Dialect) -> [String] {
+        guard type == .postgres else { return [] }
+        return ["CREATE TABLE turns (app \(type.text) NOT NULL PRIMARY KEY)"]
     }
 
     private static func firstTables(_ type: Dialect) -> [String] {

@@ -87,6 +87,10 @@ private final class Server: Sendable {
     private let address: PostgresAddress
     private let watch: Watch
     private let outage = Mutex(Outage())
+    private let crowdedUntil = Mutex(-Double.infinity)
+
+    /// After somebody came in the way, each writes alone for so long.
+    private static let crowdedSeconds = 10.0
 
     init(address: PostgresAddress, watch: Watch) {
         self.address = address
@@ -112,6 +116,18 @@ private final class Server: Sendable {
     }
 
     func noteAnswer() { outage.withLock { $0.noteAnswer(at: Self.now) } }
+
+    /// Whether other servers write, too.
+    var isCrowded: Bool { crowdedUntil.withLock { Self.now < $0 } }
+
+    func note(_ failure: StorageFailure) {
+        guard [.conflict, .constraint].contains(failure.kind) else { return }
+        let until = Self.now + Self.crowdedSeconds
+        crowdedUntil.withLock { $0 = until }
+    }
+
+    /// Whether a connection was made before a server stood still: it would stand still again.
+    func isStale(_ session: PostgresSession) -> Bool { session.openedAt < watch.lastCutAt }
 }
 
 /// What a thread owns: its connection, and the way to a new one.
@@ -138,7 +154,8 @@ private final class Worker {
         while true {
             runs += 1
             do {
-                let value = try openSession().transaction(for: purpose, body)
+                let value = try openSession().transaction(
+                    for: purpose, alone: server.isCrowded, body)
                 server.noteAnswer()
                 return value
             } catch {
@@ -147,6 +164,7 @@ private final class Worker {
                 let wasConnected = session != nil
                 let failure = wasConnected ? session?.failure : error as? StorageFailure
                 if failure?.kind == .unavailable || session?.isLost == true { session = nil }
+                if let failure { server.note(failure) }
                 guard let failure, !isEnding(),
                     case .again(let seconds) = Retry.step(
                         after: failure, runs: runs,
@@ -159,7 +177,8 @@ private final class Worker {
     }
 
     private func openSession() throws(StorageFailure) -> PostgresSession {
-        if let session { return session }
+        if let session, !server.isStale(session) { return session }
+        session = nil
         let opened = try server.connect(for: purpose)
         session = opened
         return opened

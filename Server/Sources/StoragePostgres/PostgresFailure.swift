@@ -40,10 +40,19 @@ enum PostgresFailure {
         }
         switch state.prefix(2) {
         case "08": return .unavailable
+        // disk_full, out_of_memory; errors of its system: it cannot write
+        case "53" where ["53100", "53200"].contains(state), "58": return .unavailable
         case "23": return .constraint
         case "53": return .busy
         default: return .other
         }
+    }
+
+    /// Whether the server is there and cannot do what it should: another attempt at once would only
+    /// make everybody wait.
+    static func isLasting(_ failure: StorageFailure) -> Bool {
+        guard let state = failure.sqlState else { return false }
+        return state.hasPrefix("58") || ["53100", "53200"].contains(state)
     }
 
     private static func field(_ letter: Character, of answer: OpaquePointer?) -> String? {

@@ -6,8 +6,8 @@ final class PostgresSession {
     /// A statement that takes longer is stopped by the server.
     static let statementSecondsMax = 30
     /// A transaction that does nothing for so long is ended by the server, and its locks with it:
-    /// the process was paused, or lost its network.
-    static let idleTransactionSecondsMax = 60
+    /// the process was paused, or lost its network. Until then all who write wait for it.
+    static let idleTransactionSecondsMax = 10
     /// Prepared statements of a connection. With one more, all are forgotten.
     static let statementsMax = 500
 
@@ -24,6 +24,8 @@ final class PostgresSession {
     }
 
     let connection: OpaquePointer
+    /// By the clock of ``Watch``.
+    let openedAt = Watch.now
     private let watch: Watch
     private let line: Int
     /// Whether the running transaction may take as long as it does.
@@ -92,12 +94,14 @@ final class PostgresSession {
     }
 
     /// Runs a closure in a transaction.
+    ///
+    /// - Parameter alone: whether nobody else writes meanwhile.
     func transaction<Value>(
-        for purpose: Purpose, _ body: (any Connection) throws -> Value
+        for purpose: Purpose, alone: Bool = false, _ body: (any Connection) throws -> Value
     ) throws -> Value {
         (failure, takesItsTime) = (nil, false)
-        _ = try simple(purpose.begin)
         do {
+            try begin(for: purpose, alone: alone)
             let value = try body(self)
             if let failure { throw failure }
             try commit()
@@ -107,6 +111,26 @@ final class PostgresSession {
             throw error
         }
     }
+
+    private func begin(for purpose: Purpose, alone: Bool) throws(StorageFailure) {
+        guard purpose == .writing else {
+            _ = try simple(purpose.begin)
+            return
+        }
+        let lock = alone ? Dialect.alone : Dialect.besideOthers
+        do throws(StorageFailure) {
+            // Both in one message.
+            _ = try answer(waiting { PQexec(connection, "\(purpose.begin); \(lock)") })
+        } catch {
+            // Before there are tables, nobody writes but who makes them.
+            guard error.sqlState == Self.undefinedTable else { throw error }
+            rollBack()
+            forgetFailure()
+            _ = try simple(purpose.begin)
+        }
+    }
+
+    private static let undefinedTable = "42P01"
 
     private func commit() throws(StorageFailure) {
         let answer = try simple("COMMIT")

@@ -5,7 +5,7 @@ enum Retry: Hashable, Sendable {
     case again(afterSeconds: Double)
     case giveUp
 
-    /// Runs of one transaction that others keep coming between.
+    /// Runs of one transaction that others keep coming between. From the second on it runs alone.
     static let conflictRunsMax = 60
     /// A row that is there already, or not there, may be the work of a transaction that committed a
     /// moment ago: PostgreSQL tells of it as a broken constraint where the statement ran into the
@@ -32,6 +32,7 @@ enum Retry: Hashable, Sendable {
             .again(afterSeconds: min(0.001 * Double(runs), conflictPauseSecondsMax) * jitter)
         case .constraint where runs < constraintRunsMax:
             .again(afterSeconds: 0.001 * jitter)
+        case .unavailable where PostgresFailure.isLasting(failure): .giveUp
         case .unavailable where runs < outageRunsMax && seconds < outageSecondsMax:
             .again(afterSeconds: outagePause(runs: runs) * (0.5 + jitter / 2))
         case .busy, .conflict, .unavailable, .constraint, .other: .giveUp

@@ -23,6 +23,7 @@ final class Watch: Sendable {
         var number = 0
         var isWatching = false
         var isClosed = false
+        var lastCutAt = -Double.infinity
     }
 
     private let state = Mutex(State())
@@ -54,6 +55,9 @@ final class Watch: Sendable {
         return call()
     }
 
+    /// When a connection was ended last.
+    var lastCutAt: Double { state.withLock { $0.lastCutAt } }
+
     /// Calls under way have little time left. Harmless to repeat.
     func close() { state.withLock { $0.isClosed = true } }
 
@@ -73,6 +77,7 @@ final class Watch: Sendable {
             for line in state.lines.values {
                 guard let from = line.callFrom, now - from > most else { continue }
                 shutdown(line.socket, Int32(SHUT_RDWR))
+                state.lastCutAt = now
             }
             guard state.isClosed, state.lines.isEmpty else { return true }
             state.isWatching = false

@@ -97,7 +97,8 @@ import Testing
             await #expect(throws: StartFailure.self) {
                 _ = try await assembly(folder + "/mistyped.sqlite", for: .changing)
             }
-            #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
+            let files = try FileManager.default.contentsOfDirectory(atPath: folder)
+            #expect(files.isEmpty)
         }
     }
 }

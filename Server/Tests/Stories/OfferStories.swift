@@ -52,7 +52,8 @@ import Testing
     }
 
     private static func payload(_ signed: JSON?) throws -> JSON {
-        let jws = try #require(CompactJWS(try #require(signed?.string)))
+        let text = try #require(signed?.string)
+        let jws = try #require(CompactJWS(text))
         return try JSON(parsing: try #require(jws.payload))
     }
 

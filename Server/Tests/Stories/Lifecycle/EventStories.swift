@@ -116,8 +116,8 @@ import Testing
         product: String
     ) async throws {
         let course = Course(
-            .resubscribedSameProduct,
-            [
+            name: "back after a refund",
+            steps: [
                 .buys("tiers.silver"), .waits("P10D"), .does(.refund()), .waits("P2D"),
                 .buys(product),
             ])
