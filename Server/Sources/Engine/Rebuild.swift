@@ -21,14 +21,17 @@ extension Engine {
     /// Unusable documents that are named.
     private static let unusableMax = 20
 
-    /// Walks of what has arrived meanwhile, before all is walked again.
-    private static let shortWalksMax = 20
+    /// Walks of what has arrived meanwhile, before the rest is taken as it stands.
+    private static let shortWalksMax = 10
+    /// How far the clocks of servers may be apart, and how long a document may wait to be kept.
+    private static let arrivalMax = Duration.seconds(600)
 
     /// Makes all derived rows again from the documents, or only compares.
     ///
     /// Every document is verified again, as of the moment it was received: a fact needs a verified
     /// document, also the second time. The rows in use stay until all new ones are there; then one
-    /// transaction puts these in their place. Documents that arrive meanwhile are taken along.
+    /// transaction puts these in their place. Documents that arrive meanwhile are taken along; where
+    /// they never cease to, the facts of the last ones as they were made a moment ago.
     ///
     /// - Parameter withoutUnusable: also where documents that count now cannot be verified any
     ///   more, as with another configuration: what they gave is taken away.
@@ -39,6 +42,7 @@ extension Engine {
         progress: @Sendable (_ done: Int, _ of: Int) -> Void = { _, _ in }
     ) async throws(EngineFailure) -> RebuildReport {
         let dialect = store.database.dialect
+        let since = now() - Self.arrivalMax
         try await transaction { tx in try tx.beginRebuild(dialect) }
         var walk = RebuildWalk()
         while true {
@@ -53,7 +57,7 @@ extension Engine {
             }
             // What arrived meanwhile lies behind what was walked, where it was signed later too.
             walk.shortWalks += 1
-            if walk.shortWalks > Self.shortWalksMax { walk.begin() }
+            if walk.shortWalks > Self.shortWalksMax { walk.takesArrivedSince = since }
         }
     }
 
@@ -113,8 +117,12 @@ extension Engine {
         let now = now()
         let found: Differences? = try await deciding { tx in
             try tx.holdWriters(dialect)
-            guard try tx.documentCount() == walk.report.documents else { return .success(nil) }
-            guard try tx.rebuiltCount() == walk.facts else {
+            var taken = 0
+            if try tx.documentCount() != walk.report.documents {
+                guard let since = walk.takesArrivedSince else { return .success(nil) }
+                taken = try tx.takeFacts(ofArrivedSince: since)
+            }
+            guard try tx.rebuiltCount() == walk.facts + taken else {
                 return .failure(.storage("another rebuild has been at work meanwhile"))
             }
             if !verifyOnly, !withoutUnusable, let first = walk.report.unusable.first {
@@ -171,9 +179,7 @@ private struct RebuildWalk: Sendable {
     /// That it has made, and no other.
     var facts = 0
     var shortWalks = 0
-
-    /// Walks all again; the facts are there already.
-    mutating func begin() {
-        self = RebuildWalk(facts: facts)
-    }
+    /// Of documents that it has not seen and that came since then, the facts are taken as they
+    /// stand.
+    var takesArrivedSince: Instant?
 }

@@ -38,9 +38,9 @@ extension Wallet {
         package var amount: Int64
     }
 
-    /// All ways in which a later statement is another than this one, in the order of its lines:
-    /// those that are new, those that move another amount, and last those that are gone. Their
-    /// amounts add up to the difference of the balances.
+    /// All ways in which a later statement is another than this one: its lines that are new, those
+    /// that move another amount, and those that are gone. Their amounts add up to the difference of
+    /// the balances. What adds comes before what takes, so that no balance between is below both.
     ///
     /// News of one purchase may change what the refund of another took: that is a step of its own.
     package func steps(to later: Wallet) -> [Step] {
@@ -51,7 +51,8 @@ extension Wallet {
             Step(entry, after: former[entry.cause])
         }
         let gone = entries.filter { !known.contains($0.cause) }.compactMap(Step.init(gone:))
-        return present + gone
+        let steps = present + gone
+        return steps.filter { $0.amount > 0 } + steps.filter { $0.amount < 0 }
     }
 }
 

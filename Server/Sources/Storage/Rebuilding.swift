@@ -53,6 +53,20 @@ extension StoreTransaction {
         try insert([AttestedDocument(document, facts)], into: Self.rebuilt)
     }
 
+    /// Adds the facts in use of documents that came since a moment, where a rebuild has made none
+    /// of them. Returns how many.
+    package func takeFacts(ofArrivedSince since: Instant) throws(StorageFailure) -> Int {
+        try connection.run(
+            "INSERT INTO \(Self.rebuilt) SELECT facts.* FROM facts "
+                + "JOIN documents ON documents.app = facts.app "
+                + "AND documents.signed_at_ms = facts.document_signed_at_ms "
+                + "AND documents.id = facts.document WHERE documents.received_at_ms >= $1 "
+                + "AND NOT EXISTS (SELECT 1 FROM \(Self.rebuilt) AS known "
+                + "WHERE known.app = facts.app AND known.environment = facts.environment "
+                + "AND known.purchase = facts.purchase AND known.document = facts.document)",
+            [.integer(since.milliseconds)])
+    }
+
     /// How many facts a rebuild has made: others than it knows of are another rebuild's.
     package func rebuiltCount() throws(StorageFailure) -> Int {
         Int(try connection.rows("SELECT count(*) FROM \(Self.rebuilt)", [])[0].integer(0))

@@ -151,6 +151,11 @@ import Testing
                 let steps = from.steps(to: to)
                 #expect(from.balance + steps.map(\.amount).reduce(0, +) == to.balance)
                 #expect(steps.allSatisfy { $0.amount != 0 })
+                var balance = from.balance
+                for step in steps {
+                    balance += step.amount
+                    #expect(balance >= min(from.balance, to.balance))
+                }
             }
         }
         #expect(whole.steps(to: whole) == [])
