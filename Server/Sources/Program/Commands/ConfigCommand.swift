@@ -103,6 +103,8 @@ struct ConfigChange {
             print("Another database: whoever has something by the present one would be shut out.")
         }
         let settings = try process.settings(old)
+        // Of a database that is not there yet nobody has anything.
+        guard try await DatabaseAddress.version(of: settings.database) > 0 else { return 0 }
         let logger = Log.start(settings.logLevel)
         let time = try await simulator.time(for: old.apps, logger)
         let assembly = try await Assembly(

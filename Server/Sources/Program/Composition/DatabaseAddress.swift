@@ -65,7 +65,7 @@ enum DatabaseAddress {
         }
     }
 
-    /// Opens a database whose tables must be of this program's version, and leaves them as they are.
+    /// Opens a database whose tables must be of this program's version, and leaves them so.
     static func openToLook(_ address: String) async throws(StartFailure) -> any Database {
         let database = try open(address, mayCreate: false)
         do throws(StartFailure) {
