@@ -7,6 +7,10 @@ import Synchronization
 extension Engine {
     /// Of these a purchase that somebody waits for is asked about once.
     private static let wishPause = Duration.seconds(60)
+    /// Where somebody else is asking, it is looked so often, at such a pause, whether that has
+    /// ended: for five seconds.
+    private static let looksMax = 50
+    private static let lookPause = Duration.milliseconds(100)
 
     /// Asks the App Store about purchases that are due, and keeps what it says. Returns how many
     /// were asked about, whatever came of it; 0 where nothing is due that may be asked now.
@@ -91,6 +95,24 @@ extension Engine {
         return try await carryOut(claim)
     }
 
+    /// Asks about one purchase, due or not; where somebody else is asking already, waits for that
+    /// to end, as long as whoever wants an answer can be kept. What came of it is in the purchase's
+    /// history.
+    func ask(about purchase: PurchaseID, in app: AppID) async throws(EngineFailure) {
+        let before = try await checkHistory(of: purchase, in: app)
+        guard try await refresh(purchase, app: app) == .anotherServersOrUnknown else { return }
+        for _ in 1...Self.looksMax {
+            do { try await Task.sleep(for: Self.lookPause) } catch { return }
+            guard try await checkHistory(of: purchase, in: app) == before else { return }
+        }
+    }
+
+    private func checkHistory(
+        of purchase: PurchaseID, in app: AppID
+    ) async throws(EngineFailure) -> CheckHistory? {
+        try await reading { tx in try tx.checkHistory(of: purchase, in: app)?.history }
+    }
+
     /// Apps whose store can be asked, in both environments, production first.
     var askable: [(AppID, Ledger.Environment)] {
         askableApps.flatMap { app in Ledger.Environment.allCases.map { (app, $0) } }
@@ -98,7 +120,8 @@ extension Engine {
 
     private var askableApps: [AppID] { apps.keys.sorted().filter { canAsk($0) } }
 
-    private func canAsk(_ app: AppID) -> Bool {
+    /// Whether the configuration has what the store wants: a key, or a shared secret.
+    func canAsk(_ app: AppID) -> Bool {
         asking.appStore(app) != nil || asking.verification(app) != nil
     }
 

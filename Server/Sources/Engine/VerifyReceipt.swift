@@ -55,8 +55,10 @@ extension Engine {
         guard isRenewing else { return answer.json.bytes }
         let origin = Attestation.Origin(
             app: app, source: .device, receivedAt: now, digests: digests)
-        let account = try await account(
-            of: try await attest(appReceipt: question.file, verifier, origin), in: app.id)
+        let attestation = try await attest(appReceipt: question.file, verifier, origin)
+        guard let account = try await self.account(of: attestation, in: app) else {
+            return VerifyReceiptAnswer(.unavailable).json.bytes
+        }
         account.complete(
             &answer, from: receipt, text: ReceiptText.text(of: question.file),
             excludesOld: question.request.excludesOldTransactions == true)
@@ -86,36 +88,13 @@ extension Engine {
         let origin = Attestation.Origin(
             app: app, source: .device, receivedAt: now, digests: digests)
         let attestation = try await attest(transactionReceipt: question.file, verifier, origin)
-        let account = try await account(of: attestation, in: app.id)
+        guard let account = try await self.account(of: attestation, in: app) else {
+            return VerifyReceiptAnswer(.unavailable).json.bytes
+        }
         account.complete(
             &answer, from: receipt, text: ReceiptText.text(of: question.file),
             at: AppStoreDate(now))
         return answer.json.bytes
-    }
-
-    /// What is known of the purchases in a receipt, which is kept. Of one never asked about the App
-    /// Store is asked first, where it can be: else the answer would know no more than the receipt.
-    private func account(
-        of attestation: Attestation, in app: AppID
-    ) async throws(EngineFailure) -> ReceiptAccount {
-        do { _ = try await store.keep(attestation.kept) } catch { throw EngineFailure(error) }
-        let purchases = Array(Set(attestation.facts.map(\.purchase))).sorted()
-        let unasked = try await reading { tx in
-            try purchases.first { try tx.checkHistory(of: $0, in: app)?.history.askedAt == nil }
-        }
-        if let unasked { _ = try await refresh(unasked, app: app) }
-        return try await reading { tx in
-            var account = ReceiptAccount()
-            for purchase in purchases {
-                if let timeline = try tx.timeline(of: purchase, in: app) {
-                    account.timelines.append(timeline)
-                }
-                let documents = try tx.documents(
-                    about: purchase, in: app, of: [.receiptAnswer], limit: 1)
-                account.take(documents.first)
-            }
-            return account
-        }
     }
 }
 

@@ -42,16 +42,24 @@ private enum Golden {
 
 /// An engine for one bundle under Apple's roots, whose App Store gives one answer.
 private func goldenEngine(_ bundle: String, appleSays answer: JSON? = nil) async throws -> Engine {
+    guard let body = answer?.bytes else { return try await goldenEngine(bundle, send: nil) }
+    return try await goldenEngine(
+        bundle, send: { _ in AppStoreResponse(status: 200, body: body) })
+}
+
+/// The same with an App Store that answers as a test says; nil: nobody can be asked.
+private func goldenEngine(
+    _ bundle: String, send: (@Sendable (AppStoreRequest) async throws -> AppStoreResponse)?
+) async throws -> Engine {
     let app = AppSettings(
         id: "golden", bundleID: bundle, sharedSecret: AppSecret(secret), entitlements: [:])
     var asking = Asking(
         worker: CheckWorker(holder: "test", lease: Asking.lease, checksPerSecond: 1)
     ) { _ in nil }
-    if let body = answer?.bytes {
+    if let send {
         asking.verification = { _ in
             ReceiptVerification(
-                AppSecret(secret), now: { AppStoreDate(milliseconds: 0) },
-                send: { _ in AppStoreResponse(status: 200, body: body) })
+                AppSecret(secret), now: { AppStoreDate(milliseconds: 0) }, send: send)
         }
     }
     let engine = Engine(
@@ -141,5 +149,22 @@ extension JSON {
         file[place] ^= 1
         let engine = try await goldenEngine(bundle)
         #expect(try await ask(engine, ReceiptText.text(of: file)) == ["status": 21003])
+    }
+
+    @Test(.enabled(if: Golden.arePresent, "skipped: no vectors"))
+    func `where Apple does not answer nothing is said, where it refuses to, what the receipt says`()
+        async throws
+    {
+        let (name, bundle) = Golden.pairs[2]
+        let receipt = try Golden.text(name)
+        let silent = try await goldenEngine(
+            bundle, send: { _ in AppStoreResponse(status: 503, body: []) })
+        for _ in 1...5 { #expect(try await ask(silent, receipt) == ["status": 21005]) }
+        // Apple also says it where there is temporary trouble.
+        let refusal: JSON = ["status": 21002]
+        let refusing = try await goldenEngine(bundle, appleSays: refusal)
+        for _ in 1...2 { #expect(try await ask(refusing, receipt) == ["status": 21005]) }
+        let answer = try await ask(refusing, receipt)
+        #expect(answer["status"] == 0 && answer["latest_receipt_info"]?.array?.count == 9)
     }
 }

@@ -1,0 +1,73 @@
+import AppStoreFormats
+import Simulator
+import Testing
+
+/// Our verifyReceipt where Apple is slow, or silent: nobody who has paid is told that it is over.
+@Suite(.serialized) struct SilentStoreStories {
+    private static let unavailable: JSON = ["status": 21005]
+    private static let works: JSON = ["api": [:]]
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `whoever asks at once about a new receipt is told the same`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database, notifies: false, questions: .receipts) { shop in
+            let question = try await shop.questionOfPayer()
+            try await shop.simulator.post("/_sim/clock", ["advance": "P32D"])
+            let slow: JSON = ["api": ["slow": 1, "slow_seconds": 1]]
+            try await shop.simulator.post("/_sim/faults", slow)
+            let answers = try await withThrowingTaskGroup(of: JSON.self) { callers in
+                for _ in 0..<6 {
+                    callers.addTask { try await shop.server.post("/verifyReceipt", question) }
+                }
+                return try await callers.reduce(into: [JSON]()) { $0.append($1) }
+            }
+            try await shop.simulator.post("/_sim/faults", Self.works)
+            let apple = try await shop.simulator.post("/verifyReceipt", question)
+            #expect(apple["latest_receipt_info"]?.array?.count == 2)
+            for answer in answers {
+                #expect(answer["status"] == 0)
+                #expect(answer["latest_receipt_info"] == apple["latest_receipt_info"])
+            }
+        }
+    }
+
+    @Test func `a receipt never asked about is not answered as long as Apple is silent`()
+        async throws
+    {
+        try await withShop(on: .sqlite, notifies: false, questions: .receipts) { shop in
+            let question = try await shop.questionOfPayer()
+            try await shop.simulator.post("/_sim/clock", ["advance": "P32D"])
+            let outage: JSON = ["api": ["outage": ["days": 1]]]
+            try await shop.simulator.post("/_sim/faults", outage)
+            for _ in 1...2 {
+                let answer = try await shop.server.post("/verifyReceipt", question)
+                #expect(answer == Self.unavailable)
+            }
+            try await shop.simulator.post("/_sim/faults", Self.works)
+            let answer = try await shop.server.post("/verifyReceipt", question)
+            let apple = try await shop.simulator.post("/verifyReceipt", question)
+            #expect(answer["status"] == 0)
+            #expect(answer["latest_receipt_info"] == apple["latest_receipt_info"])
+        }
+    }
+}
+
+extension Shop {
+    /// Anna buys a month, and her receipt is asked about.
+    func questionOfPayer() async throws -> JSON {
+        try await addDevice("anna")
+        try await simulator.post(
+            "/_sim/devices/anna-1/purchases", ["product_id": "pro.monthly"])
+        return try await question(of: "anna")
+    }
+
+    /// What verifyReceipt is asked about the receipt that an account's first device has now.
+    func question(of account: String) async throws -> JSON {
+        let device = try await simulator.get("/_sim/devices/\(account)-1/receipt")
+        return [
+            "receipt-data": .string(try device.text("app_receipt")),
+            "password": .string(SimulatorSettings.wellKnownSecret),
+        ]
+    }
+}
