@@ -7,6 +7,9 @@ import Storage
 /// answered about it, word for word, and what has been heard since.
 struct ReceiptAccount: Sendable {
     var timelines: [Timeline] = []
+    /// What is held open although its period is over, and until when; only where nobody can be
+    /// asked whether it goes on.
+    var held: [PurchaseID: Instant] = [:]
     private var told: (answer: VerifyReceiptAnswer, at: Instant)?
 
     /// Takes Apple's answer out of a document, where it is the newest.
@@ -18,6 +21,19 @@ struct ReceiptAccount: Sendable {
         told = (answer, document.signedAt)
     }
 
+    /// Purchases whose period is over, and of which the store has not said whether they go on: each
+    /// with until when it is held open.
+    func held(at now: Instant, _ rules: AccessRules) -> [PurchaseID: Instant] {
+        var held: [PurchaseID: Instant] = [:]
+        for timeline in timelines {
+            guard let access = timeline.access(at: now, rules: rules),
+                case .unconfirmed(_, let until) = access.reason
+            else { continue }
+            held[timeline.purchase] = until
+        }
+        return held
+    }
+
     /// Adds what the receipt itself cannot say.
     func complete(
         _ answer: inout VerifyReceiptAnswer, from receipt: Verified<AppReceipt>, text: String,
@@ -27,7 +43,7 @@ struct ReceiptAccount: Sendable {
         let shown = excludesOld ? Self.newestOfEachSubscription(rows) : rows
         answer.latestRows = shown.isEmpty ? nil : shown
         answer.latestReceipt = told?.answer.latestReceipt ?? text
-        let renewals = renewals
+        let renewals = holdingOpen(renewals)
         answer.renewals = renewals.isEmpty ? nil : renewals
     }
 
@@ -72,6 +88,24 @@ struct ReceiptAccount: Sendable {
             if let told, renewal.at <= told.at { continue }
             let place = renewals.firstIndex { $0.originalTransactionID == id }
             let row = VerifyReceiptRenewal(renewal.value, of: id, product: product)
+            if let place { renewals[place] = row } else { renewals.append(row) }
+        }
+        return renewals
+    }
+
+    /// What we hold open is shown as in grace: Apple's word for what goes on although nothing was
+    /// paid.
+    private func holdingOpen(_ renewals: [VerifyReceiptRenewal]) -> [VerifyReceiptRenewal] {
+        var renewals = renewals
+        for timeline in timelines {
+            guard let until = held[timeline.purchase],
+                let product = timeline.periods.last(where: { !$0.isVoid })?.product
+            else { continue }
+            let id = timeline.purchase.original.rawValue
+            let place = renewals.firstIndex { $0.originalTransactionID == id }
+            var row = place.map { renewals[$0] } ?? VerifyReceiptRenewal(of: id, product: product)
+            row.isInBillingRetry = .yes
+            row.graceUntil = AppStoreDate(until)
             if let place { renewals[place] = row } else { renewals.append(row) }
         }
         return renewals
@@ -176,10 +210,17 @@ extension VerifyReceiptRow {
 }
 
 extension VerifyReceiptRenewal {
-    fileprivate init(_ renewal: Renewal, of original: String, product: ProductID) {
+    /// Of a subscription of whose renewal nothing was said.
+    fileprivate init(of original: String, product: ProductID) {
         self.init()
         originalTransactionID = original
         productID = product.rawValue
+        autoRenewProductID = product.rawValue
+        autoRenewStatus = .on
+    }
+
+    fileprivate init(_ renewal: Renewal, of original: String, product: ProductID) {
+        self.init(of: original, product: product)
         autoRenewProductID = (renewal.renewsTo ?? product).rawValue
         autoRenewStatus = renewal.willRenew ? .on : .off
         expirationIntent = renewal.ending.map(ExpirationIntent.init)

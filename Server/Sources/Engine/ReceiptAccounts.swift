@@ -9,17 +9,31 @@ extension Engine {
     /// Where the store answers, but so often says that it does not know a purchase, nothing more is
     /// waited for: it seldom says so of one that exists.
     private static let refusalsMax = 3
+    /// Questions for one answer, about purchases whose period has just ended.
+    private static let unconfirmedMax = 3
 
     /// What is known of the purchases in a receipt, which is kept. Nil where that is too little for
     /// an answer, and more may be known in a while: the App Store is to be asked about a purchase
-    /// for the first time, and does not answer.
+    /// for the first time, and does not answer; or it has not said what became of one at the end of
+    /// its period, so that we hold it open.
     func account(
         of attestation: Attestation, in app: AppSettings
     ) async throws(EngineFailure) -> ReceiptAccount? {
         do { _ = try await store.keep(attestation.kept) } catch { throw EngineFailure(error) }
         let purchases = attestation.purchases
         guard try await isPastKnown(of: purchases, in: app.id) else { return nil }
-        return try await known(of: purchases, in: app.id)
+        var account = try await known(of: purchases, in: app.id)
+        var held = account.held(at: now(), app.rules)
+        guard canAsk(app.id) else {
+            account.held = held
+            return account
+        }
+        guard !held.isEmpty else { return account }
+        let unconfirmed = Array(held.keys.sorted().prefix(Self.unconfirmedMax))
+        try await ask(aboutUnconfirmed: unconfirmed, in: app.id)
+        account = try await known(of: purchases, in: app.id)
+        held = account.held(at: now(), app.rules)
+        return held.isEmpty ? account : nil
     }
 
     private func known(

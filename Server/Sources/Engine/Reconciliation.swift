@@ -6,7 +6,7 @@ import Synchronization
 
 extension Engine {
     /// Of these a purchase that somebody waits for is asked about once.
-    private static let wishPause = Duration.seconds(60)
+    fileprivate static let wishPause = Duration.seconds(60)
     /// Where somebody else is asking, it is looked so often, at such a pause, whether that has
     /// ended: for five seconds.
     private static let looksMax = 50
@@ -107,6 +107,17 @@ extension Engine {
         }
     }
 
+    /// The same of purchases of which somebody is to be told that we do not know; but those that
+    /// were asked about a moment ago are left alone.
+    func ask(aboutUnconfirmed purchases: [PurchaseID], in app: AppID) async throws(EngineFailure) {
+        for purchase in purchases {
+            let now = now()
+            let wish = Wishes.Wish(app: app, purchase: purchase)
+            let isDue = try await reading { tx in try tx.isDue(wish, at: now) }
+            if isDue { try await ask(about: purchase, in: app) }
+        }
+    }
+
     private func checkHistory(
         of purchase: PurchaseID, in app: AppID
     ) async throws(EngineFailure) -> CheckHistory? {
@@ -141,12 +152,7 @@ extension Engine {
         let taken = ContinuousClock.now
         let claims = try await transaction { tx in
             try wanted.compactMap { wish -> CheckClaim? in
-                guard let known = try tx.checkHistory(of: wish.purchase, in: wish.app)?.history,
-                    try tx.standing(of: wish.app, in: wish.purchase.environment).pausedUntil <= now,
-                    [known.askedAt, known.failedAt].allSatisfy({ moment in
-                        moment.map { $0 + Self.wishPause <= now } ?? true
-                    })
-                else { return nil }
+                guard try tx.isDue(wish, at: now) else { return nil }
                 return try tx.claimCheck(of: wish.purchase, in: wish.app, for: worker, dialect)
             }
         }
@@ -172,6 +178,21 @@ extension Engine {
                 try await tasks.waitForAll()
             }
         } catch { throw EngineFailure(error) }
+    }
+}
+
+extension StoreTransaction {
+    /// Whether to ask because somebody waits: not where that was done a moment ago, or the store is
+    /// left alone.
+    fileprivate func isDue(_ wish: Wishes.Wish, at now: Instant) throws(StorageFailure) -> Bool {
+        guard let known = try checkHistory(of: wish.purchase, in: wish.app)?.history else {
+            return false
+        }
+        let standing = try standing(of: wish.app, in: wish.purchase.environment)
+        guard standing.pausedUntil <= now else { return false }
+        return [known.askedAt, known.failedAt].allSatisfy { moment in
+            moment.map { $0 + Engine.wishPause <= now } ?? true
+        }
     }
 }
 

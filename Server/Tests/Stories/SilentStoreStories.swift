@@ -51,6 +51,61 @@ import Testing
             #expect(answer["latest_receipt_info"] == apple["latest_receipt_info"])
         }
     }
+
+    /// Anna's month is over, and Apple says nothing.
+    private static let silence: JSON = [
+        "api": ["outage": ["days": 3]], "notifications": ["outage": ["days": 3]],
+    ]
+    private static let speech: JSON = ["api": [:], "notifications": [:]]
+
+    private static func fallSilent(_ shop: Shop) async throws {
+        try await shop.simulator.post("/_sim/clock", ["advance": "P30D"])
+        try await shop.simulator.post("/_sim/faults", Self.silence)
+        try await shop.simulator.post("/_sim/clock", ["advance": "P1DT2H"])
+        #expect(try await shop.entitlement("pro", of: "anna")?["state"] == "unconfirmed")
+    }
+
+    private static func post(_ question: JSON, _ shop: Shop) async throws {
+        try await shop.server.post(
+            "/v1/purchases",
+            [
+                "customer_id": "anna", "app_receipt": .string(try question.text("receipt-data")),
+            ])
+    }
+
+    @Test func `who is held open because Apple is silent is not told that it is over`()
+        async throws
+    {
+        try await withShop(on: .sqlite, questions: .receipts, announcements: .v1) { shop in
+            let question = try await shop.questionOfPayer()
+            try await Self.post(question, shop)
+            #expect(try await shop.server.post("/verifyReceipt", question)["status"] == 0)
+            try await Self.fallSilent(shop)
+            #expect(try await shop.server.post("/verifyReceipt", question) == Self.unavailable)
+            try await shop.simulator.post("/_sim/faults", Self.speech)
+            try await shop.simulator.post("/_sim/clock", ["advance": "PT2H"])
+            let answer = try await shop.server.post("/verifyReceipt", question)
+            let apple = try await shop.simulator.post("/verifyReceipt", question)
+            #expect(answer["status"] == 0)
+            #expect(answer["latest_receipt_info"] == apple["latest_receipt_info"])
+        }
+    }
+
+    @Test func `where nobody can be asked, what is held open is shown as in grace`() async throws {
+        try await withShop(on: .sqlite) { shop in
+            let question = try await shop.questionOfPayer()
+            try await Self.post(question, shop)
+            try await Self.fallSilent(shop)
+            let held = try await shop.entitlement("pro", of: "anna")?.text("until")
+            let answer = try await shop.server.post("/verifyReceipt", question)
+            #expect(answer["status"] == 0)
+            let renewal = try #require(answer["pending_renewal_info"]?.array?.first)
+            #expect(renewal["auto_renew_status"] == "1")
+            #expect(renewal["is_in_billing_retry_period"] == "1")
+            let grace = try renewal.text("grace_period_expires_date")
+            #expect(grace.prefix(10) == held?.prefix(10))
+        }
+    }
 }
 
 extension Shop {
