@@ -140,7 +140,8 @@ extension Engine {
         return found
     }
 
-    private func attestation(
+    /// What a document attests that was kept before, as of the moment it was received.
+    func attestation(
         again document: StoredDocument
     ) async throws(EngineFailure) -> Attestation {
         let (app, verifier) = try app(document.app)

@@ -10,7 +10,7 @@ struct ReceiptAccount: Sendable {
     /// What is held open although its period is over, and until when; only where nobody can be
     /// asked whether it goes on.
     var held: [PurchaseID: Instant] = [:]
-    private var told: (answer: VerifyReceiptAnswer, at: Instant)?
+    private var told: (answer: VerifyReceiptAnswer, at: Instant, of: Ledger.Environment)?
 
     /// Takes Apple's answer out of a document, where it is the newest.
     mutating func take(_ document: StoredDocument?) {
@@ -18,7 +18,17 @@ struct ReceiptAccount: Sendable {
             told.map({ $0.at < document.signedAt }) ?? true,
             let answer = try? VerifyReceiptAnswer(parsing: bytes), answer.receipt?.bundleID != nil
         else { return }
-        told = (answer, document.signedAt)
+        told = (answer, document.signedAt, document.environment)
+    }
+
+    /// The purchases that Apple's answer names, in its rows or in what it says of renewals.
+    var purchasesTold: Set<PurchaseID> {
+        guard let told else { return [] }
+        let named =
+            (told.answer.latestRows ?? []).map(\.originalTransactionID)
+            + (told.answer.renewals ?? []).map(\.originalTransactionID)
+        let ids = Set(named.compactMap(\.self)).filter { !$0.isEmpty }
+        return Set(ids.map { PurchaseID(TransactionID(rawValue: $0), in: told.of) })
     }
 
     /// Purchases whose period is over, and of which the store has not said whether they go on: each

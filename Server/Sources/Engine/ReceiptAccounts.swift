@@ -11,43 +11,78 @@ extension Engine {
     private static let refusalsMax = 3
     /// Questions for one answer, about purchases whose period has just ended.
     private static let unconfirmedMax = 3
+    /// Of one account, beside those in the receipt; more are left out.
+    private static let othersMax = 1_000
+    /// Documents of each kind that are read for other purchases of an account: the newest shows
+    /// whatever those before it did.
+    private static let witnessesMax = 1
 
-    /// What is known of the purchases in a receipt, which is kept. Nil where that is too little for
+    /// What is known of the account of a receipt, which is kept. Nil where that is too little for
     /// an answer, and more may be known in a while: the App Store is to be asked about a purchase
     /// for the first time, and does not answer; or it has not said what became of one at the end of
     /// its period, so that we hold it open.
+    ///
+    /// - Parameter isWhole: whether all that the account has is wanted, or only what the receipt
+    ///   shows.
     func account(
-        of attestation: Attestation, in app: AppSettings
+        of attestation: Attestation, in app: AppSettings, isWhole: Bool
     ) async throws(EngineFailure) -> ReceiptAccount? {
         do { _ = try await store.keep(attestation.kept) } catch { throw EngineFailure(error) }
-        let purchases = attestation.purchases
+        var purchases = attestation.purchases
+        if isWhole { purchases += try await others(beside: attestation, in: app.id) }
         guard try await isPastKnown(of: purchases, in: app.id) else { return nil }
-        var account = try await known(of: purchases, in: app.id)
-        var held = account.held(at: now(), app.rules)
-        guard canAsk(app.id) else {
-            account.held = held
-            return account
-        }
-        guard !held.isEmpty else { return account }
+        let account = try await known(of: purchases, in: app.id, isWhole: isWhole)
+        let held = account.held(at: now(), app.rules)
+        guard canAsk(app.id), !held.isEmpty else { return account.holding(held) }
         let unconfirmed = Array(held.keys.sorted().prefix(Self.unconfirmedMax))
         try await ask(aboutUnconfirmed: unconfirmed, in: app.id)
-        account = try await known(of: purchases, in: app.id)
-        held = account.held(at: now(), app.rules)
-        return held.isEmpty ? account : nil
+        let told = try await known(of: purchases, in: app.id, isWhole: isWhole)
+        return told.held(at: now(), app.rules).isEmpty ? told : nil
     }
 
+    /// What the same store account has beside the purchases in a receipt: whatever the newest
+    /// documents show that each show an account, and one of the receipt's subscriptions in it.
+    ///
+    /// A subscription is one account's, and stands in all later documents about that account. So
+    /// what belongs to another account is not among them, whoever our customer is.
+    private func others(
+        beside attestation: Attestation, in app: AppID
+    ) async throws(EngineFailure) -> [PurchaseID] {
+        guard let subscription = attestation.subscription else { return [] }
+        let kinds: [StoredDocument.Kind] = [.appReceipt, .receiptAnswer, .notificationV1]
+        let witnesses = try await reading { tx in
+            try kinds.flatMap { kind in
+                try tx.documents(
+                    about: subscription, in: app, of: [kind], limit: Self.witnessesMax)
+            }
+        }
+        var others: Set<PurchaseID> = []
+        for witness in witnesses where witness.id != attestation.document.id {
+            // One that can be verified no more, as under another configuration, shows nothing.
+            guard let again = try? await self.attestation(again: witness) else { continue }
+            others.formUnion(again.purchases)
+        }
+        return Array(others.subtracting(attestation.purchases).sorted().prefix(Self.othersMax))
+    }
+
+    /// What is known of purchases, and where all is wanted also of those that Apple's own answer
+    /// about their account names.
     private func known(
-        of purchases: [PurchaseID], in app: AppID
+        of purchases: [PurchaseID], in app: AppID, isWhole: Bool
     ) async throws(EngineFailure) -> ReceiptAccount {
         try await reading { tx in
             var account = ReceiptAccount()
             for purchase in purchases {
-                if let timeline = try tx.timeline(of: purchase, in: app) {
-                    account.timelines.append(timeline)
-                }
                 let documents = try tx.documents(
                     about: purchase, in: app, of: [.receiptAnswer], limit: 1)
                 account.take(documents.first)
+            }
+            var seen: Set<PurchaseID> = []
+            let told = isWhole ? account.purchasesTold.sorted().prefix(Self.othersMax) : []
+            for purchase in purchases + told where seen.insert(purchase).inserted {
+                if let timeline = try tx.timeline(of: purchase, in: app) {
+                    account.timelines.append(timeline)
+                }
             }
             return account
         }
@@ -75,7 +110,25 @@ extension Engine {
     }
 }
 
+extension ReceiptAccount {
+    /// The same, which shows what is held open: for who has nobody to ask.
+    fileprivate func holding(_ held: [PurchaseID: Instant]) -> ReceiptAccount {
+        var account = self
+        account.held = held
+        return account
+    }
+}
+
 extension Attestation {
     /// What it says something of, each once.
     fileprivate var purchases: [PurchaseID] { Set(facts.map(\.purchase)).sorted() }
+
+    /// A chain of renewals that it shows.
+    fileprivate var subscription: PurchaseID? {
+        let chains = facts.filter { fact in
+            guard case .payment(let payment) = fact.statement else { return false }
+            return payment.kind == .autoRenewable
+        }
+        return chains.map(\.purchase).min()
+    }
 }

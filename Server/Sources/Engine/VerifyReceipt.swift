@@ -56,7 +56,8 @@ extension Engine {
         let origin = Attestation.Origin(
             app: app, source: .device, receivedAt: now, digests: digests)
         let attestation = try await attest(appReceipt: question.file, verifier, origin)
-        guard let account = try await self.account(of: attestation, in: app) else {
+        let found = try await account(of: attestation, in: app, isWhole: true)
+        guard let account = found else {
             return VerifyReceiptAnswer(.unavailable).json.bytes
         }
         account.complete(
@@ -88,7 +89,8 @@ extension Engine {
         let origin = Attestation.Origin(
             app: app, source: .device, receivedAt: now, digests: digests)
         let attestation = try await attest(transactionReceipt: question.file, verifier, origin)
-        guard let account = try await self.account(of: attestation, in: app) else {
+        let found = try await account(of: attestation, in: app, isWhole: false)
+        guard let account = found else {
             return VerifyReceiptAnswer(.unavailable).json.bytes
         }
         account.complete(
