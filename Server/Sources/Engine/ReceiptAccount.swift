@@ -49,42 +49,62 @@ struct ReceiptAccount: Sendable {
         _ answer: inout VerifyReceiptAnswer, from receipt: Verified<AppReceipt>, text: String,
         excludesOld: Bool
     ) {
-        let rows = rows(from: receipt)
+        let rows = rows(of: receipt.payload, madeAt: Instant(receipt.signedAt))
         let shown = excludesOld ? Self.newestOfEachSubscription(rows) : rows
         answer.latestRows = shown.isEmpty ? nil : shown
         answer.latestReceipt = told?.answer.latestReceipt ?? text
-        let renewals = holdingOpen(renewals)
+        let renewals = holdingOpen(self.renewals)
         answer.renewals = renewals.isEmpty ? nil : renewals
     }
 
-    /// By age. Without an answer of Apple's, the receipt's own rows are what is known.
-    private func rows(from receipt: Verified<AppReceipt>) -> [VerifyReceiptRow] {
+    /// Without an answer of Apple's, the receipt's own rows are what is known. What is missing is
+    /// added; of what is there, only what was heard later changes anything.
+    func rows(of receipt: AppReceipt, madeAt: Instant) -> [VerifyReceiptRow] {
         var rows = told?.answer.latestRows ?? []
-        if told == nil { rows = receipt.payload.purchases.map { VerifyReceiptRow($0) } }
-        let since = told?.at ?? Instant(receipt.signedAt)
+        if told == nil { rows = receipt.purchases.map { VerifyReceiptRow($0) } }
+        let since = told?.at ?? madeAt
         for timeline in timelines {
-            for period in timeline.periods where period.isShown {
-                let place = rows.firstIndex { $0.isOf(period) }
-                if let place {
+            for period in timeline.periods where !period.isVoid {
+                if let place = rows.firstIndex(where: { $0.isOf(period) }) {
                     if period.attestedAt > since { rows[place].update(from: period.payment) }
                     rows[place].take(timeline.replacement(of: period))
-                } else if told == nil || period.attestedAt > since {
+                } else if period.isShown, !isLeftOut(period) {
                     rows.append(VerifyReceiptRow(period, in: timeline))
                 }
             }
         }
-        // Apple's own order is left as it is.
-        let isApples = rows.count == told?.answer.latestRows?.count
-        return isApples ? rows : rows.sorted { $0.isOlder(than: $1) }
+        return inOrder(rows)
     }
 
-    /// Rows come oldest first.
-    private static func newestOfEachSubscription(_ rows: [VerifyReceiptRow]) -> [VerifyReceiptRow] {
-        var seen: Set<String?> = []
-        let newest = rows.reversed().filter { row in
-            row.expires != nil && seen.insert(row.originalTransactionID).inserted
+    /// Apple knew of it when it answered, and did not list it: as where the sandbox has forgotten
+    /// what was long ago. Of a product whose kind is not known it may have been used up.
+    private func isLeftOut(_ period: Timeline.Period) -> Bool {
+        guard let told, period.attestedAt <= told.at else { return false }
+        guard period.payment.kind != .unknown else { return true }
+        return told.answer.receipt?.purchases?.contains { $0.isOf(period) } ?? false
+    }
+
+    /// By age. Apple's own order is left as it is; where rows were added, its direction.
+    private func inOrder(_ rows: [VerifyReceiptRow]) -> [VerifyReceiptRow] {
+        let apples = told?.answer.latestRows ?? []
+        if told != nil, rows.count == apples.count { return rows }
+        let sorted = rows.sorted { $0.isOlder(than: $1) }
+        guard let first = apples.first, let last = apples.last, last.isOlder(than: first) else {
+            return sorted
         }
-        return newest.reversed()
+        return sorted.reversed()
+    }
+
+    /// Of each the row that ends last; of two that end together the one that was bought later.
+    /// Where it stands among the others says nothing.
+    static func newestOfEachSubscription(_ rows: [VerifyReceiptRow]) -> [VerifyReceiptRow] {
+        var newest: [String: Int] = [:]
+        for (place, row) in rows.enumerated() where row.expires != nil {
+            let id = row.originalTransactionID ?? ""
+            if let known = newest[id], rows[known].endsLater(than: row) { continue }
+            newest[id] = place
+        }
+        return newest.values.sorted().map { rows[$0] }
     }
 
     private var renewals: [VerifyReceiptRenewal] {
@@ -170,8 +190,25 @@ extension Timeline {
 
 extension VerifyReceiptRow {
     fileprivate func isOf(_ period: Timeline.Period) -> Bool {
-        if let line = period.payment.line { return webOrderLineItemID == line }
-        return transactionID == period.payment.transaction.rawValue
+        let payment = period.payment
+        if let line = payment.line, let mine = webOrderLineItemID { return mine == line }
+        if transactionID == payment.transaction.rawValue { return true }
+        // What has no line is known by what else is one in its chain.
+        guard let until = payment.until, payment.kind == .autoRenewable else { return false }
+        return productID == payment.product.rawValue && expires.map { Instant($0) } == until
+    }
+
+    fileprivate func endsLater(than other: Self) -> Bool {
+        let (mine, others) = (lastMoment, other.lastMoment)
+        return mine == others ? other.isOlder(than: self) : mine > others
+    }
+
+    /// Up to when it counted: what was given back no longer than that; and not at all where another
+    /// product took its place and Apple does not say when.
+    private var lastMoment: Int64 {
+        let end = expires?.milliseconds ?? 0
+        if let cancelled { return min(cancelled.milliseconds, end) }
+        return isUpgraded == true ? min(purchased?.milliseconds ?? end, end) : end
     }
 
     fileprivate func isOlder(than other: Self) -> Bool {

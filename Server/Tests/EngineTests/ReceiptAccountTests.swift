@@ -1,0 +1,126 @@
+import AppStoreFormats
+import Crypto
+import Ledger
+import Storage
+import Testing
+
+@testable import Engine
+
+/// What verifyReceipt answers about an account, by what is known of it.
+@Suite struct ReceiptAccountTests {
+    static let start = Instant(milliseconds: 1_767_268_800_000)
+    static let chain = PurchaseID("1", in: .production)
+
+    static func day(_ count: Int) -> Instant { start + .days(count) }
+
+    /// The period of a month, by its number: each begins thirty days after the one before.
+    static func month(
+        _ number: Int, attestedAt: Instant, _ change: (inout Payment) -> Void = { _ in }
+    ) -> Fact {
+        let id = TransactionID(rawValue: "\(number)")
+        var payment = Payment(
+            transaction: id, line: "9\(number)", product: "pro.monthly",
+            from: day(30 * number - 30), until: day(30 * number), isRenewal: number > 1)
+        change(&payment)
+        return Fact(about: chain, attestedAt: attestedAt, .payment(payment))
+    }
+
+    static func renewal(_ renewal: Renewal, attestedAt: Instant) -> Fact {
+        Fact(about: chain, attestedAt: attestedAt, .renewal(renewal))
+    }
+
+    static func row(_ number: Int) -> VerifyReceiptRow {
+        var row = VerifyReceiptRow()
+        row.productID = "pro.monthly"
+        row.transactionID = "\(number)"
+        row.originalTransactionID = "1"
+        row.webOrderLineItemID = "9\(number)"
+        row.purchased = AppStoreDate(day(30 * number - 30))
+        row.expires = AppStoreDate(day(30 * number))
+        return row
+    }
+
+    /// Apple's answer, as it is kept.
+    static func document(
+        _ rows: [VerifyReceiptRow], _ renewals: [VerifyReceiptRenewal] = [], at: Instant,
+        bought: [VerifyReceiptRow] = []
+    ) -> StoredDocument {
+        var answer = VerifyReceiptAnswer(.valid, environment: .production)
+        var app = VerifyReceiptApp()
+        app.bundleID = "com.example.birds"
+        app.purchases = bought
+        answer.receipt = app
+        answer.latestRows = rows
+        answer.renewals = renewals
+        let bytes = answer.json.bytes
+        let packed = PackedDocument(packing: bytes)
+        return StoredDocument(
+            app: "birds", id: Array(SHA256.hash(data: bytes)), kind: .receiptAnswer,
+            environment: .production, source: .reconciliation, signedAt: at, receivedAt: at,
+            parts: packed.parts,
+            headers: packed.headers.map {
+                StoredDocument.Header(digest: Array(SHA256.hash(data: $0)), segment: $0)
+            })
+    }
+
+    static func account(_ facts: [Fact], told: StoredDocument? = nil) -> ReceiptAccount {
+        var account = ReceiptAccount()
+        account.take(told)
+        account.timelines = [Timeline(of: chain, facts)]
+        return account
+    }
+
+    private static func ids(_ rows: [VerifyReceiptRow]) -> [String?] { rows.map(\.transactionID) }
+
+    private static func rows(of account: ReceiptAccount, _ receipt: AppReceipt = AppReceipt())
+        -> [String?]
+    {
+        ids(account.rows(of: receipt, madeAt: start))
+    }
+
+    @Test func `a period that Apple's answer lacks is added, whenever it was heard of`() {
+        let facts = (1...3).map { Self.month($0, attestedAt: Self.day(61)) }
+        for at in [Self.day(61), Self.day(62)] {
+            let ascending = Self.document([Self.row(1), Self.row(2)], at: at)
+            #expect(Self.rows(of: Self.account(facts, told: ascending)) == ["1", "2", "3"])
+            let descending = Self.document([Self.row(2), Self.row(1)], at: at)
+            #expect(Self.rows(of: Self.account(facts, told: descending)) == ["3", "2", "1"])
+        }
+        let whole = Self.document([Self.row(2), Self.row(3), Self.row(1)], at: Self.day(62))
+        #expect(Self.rows(of: Self.account(facts, told: whole)) == ["2", "3", "1"])
+    }
+
+    @Test func `what Apple has left out of its list on purpose stays out`() {
+        let facts = (1...2).map { Self.month($0, attestedAt: Self.day(61)) }
+        let document = Self.document([], at: Self.day(62), bought: [Self.row(1), Self.row(2)])
+        #expect(Self.rows(of: Self.account(facts, told: document)).isEmpty)
+    }
+
+    @Test func `the newest of a subscription is the one that ends last, wherever it stands`() {
+        let rows = (1...4).map(Self.row)
+        for order in [rows, rows.reversed(), [rows[2], rows[3], rows[0], rows[1]]] {
+            #expect(Self.ids(ReceiptAccount.newestOfEachSubscription(order)) == ["4"])
+        }
+        var other = Self.row(1)
+        (other.originalTransactionID, other.transactionID) = ("5", "5")
+        let two = ReceiptAccount.newestOfEachSubscription([other] + rows.reversed())
+        #expect(Self.ids(two) == ["5", "4"])
+    }
+
+    @Test func `what was given back or replaced is not the newest where another goes on`() {
+        var year = Self.row(1)
+        year.expires = AppStoreDate(Self.day(365))
+        var refunded = year
+        refunded.cancelled = AppStoreDate(Self.day(20))
+        var upgraded = year
+        upgraded.isUpgraded = true
+        for old in [refunded, upgraded] {
+            let newest = ReceiptAccount.newestOfEachSubscription([Self.row(2), old])
+            #expect(Self.ids(newest) == ["2"])
+        }
+        var last = Self.row(2)
+        last.cancelled = last.purchased
+        let newest = ReceiptAccount.newestOfEachSubscription([last, Self.row(1)])
+        #expect(Self.ids(newest) == ["2"], "given back at once, and nothing since")
+    }
+}
