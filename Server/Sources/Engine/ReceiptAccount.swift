@@ -53,7 +53,7 @@ struct ReceiptAccount: Sendable {
         let shown = excludesOld ? Self.newestOfEachSubscription(rows) : rows
         answer.latestRows = shown.isEmpty ? nil : shown
         answer.latestReceipt = told?.answer.latestReceipt ?? text
-        let renewals = holdingOpen(self.renewals)
+        let renewals = renewals
         answer.renewals = renewals.isEmpty ? nil : renewals
     }
 
@@ -107,38 +107,40 @@ struct ReceiptAccount: Sendable {
         return newest.values.sorted().map { rows[$0] }
     }
 
-    private var renewals: [VerifyReceiptRenewal] {
+    /// Of each subscription, by what was said of its last period: what was said of a former one,
+    /// and why that ended, is no longer so.
+    var renewals: [VerifyReceiptRenewal] {
         var renewals = told?.answer.renewals ?? []
         for timeline in timelines {
-            guard let renewal = timeline.renewal,
-                let product = timeline.periods.last(where: { !$0.isVoid })?.product
+            guard let renewal = timeline.renewal, let period = timeline.lastToRenew,
+                !isTold(renewal, of: period)
             else { continue }
-            let id = timeline.purchase.original.rawValue
-            // What was known when Apple answered stands in its answer, or was left out by it.
-            if let told, renewal.at <= told.at { continue }
-            let place = renewals.firstIndex { $0.originalTransactionID == id }
-            let row = VerifyReceiptRenewal(renewal.value, of: id, product: product)
-            if let place { renewals[place] = row } else { renewals.append(row) }
+            let row = VerifyReceiptRenewal(
+                timeline.news(about: period)?.value, of: timeline.purchase, period)
+            renewals.put(row)
+        }
+        // What we hold open is shown as in grace: Apple's word for what goes on although nothing
+        // was paid.
+        for timeline in timelines {
+            guard let until = held[timeline.purchase], let period = timeline.lastToRenew else {
+                continue
+            }
+            let known = renewals.first { $0.isOf(timeline.purchase) }
+            var row = known ?? VerifyReceiptRenewal(nil, of: timeline.purchase, period)
+            row.isInBillingRetry = .yes
+            row.graceUntil = AppStoreDate(until)
+            renewals.put(row)
         }
         return renewals
     }
 
-    /// What we hold open is shown as in grace: Apple's word for what goes on although nothing was
-    /// paid.
-    private func holdingOpen(_ renewals: [VerifyReceiptRenewal]) -> [VerifyReceiptRenewal] {
-        var renewals = renewals
-        for timeline in timelines {
-            guard let until = held[timeline.purchase],
-                let product = timeline.periods.last(where: { !$0.isVoid })?.product
-            else { continue }
-            let id = timeline.purchase.original.rawValue
-            let place = renewals.firstIndex { $0.originalTransactionID == id }
-            var row = place.map { renewals[$0] } ?? VerifyReceiptRenewal(of: id, product: product)
-            row.isInBillingRetry = .yes
-            row.graceUntil = AppStoreDate(until)
-            if let place { renewals[place] = row } else { renewals.append(row) }
-        }
-        return renewals
+    /// Whether Apple's answer knew of it: then it stands there, or was left out on purpose.
+    private func isTold(
+        _ renewal: Timeline.Attested<Renewal>, of period: Timeline.Period
+    ) -> Bool {
+        guard let told, renewal.at <= told.at else { return false }
+        let rows = (told.answer.latestRows ?? []) + (told.answer.receipt?.purchases ?? [])
+        return rows.contains { $0.isOf(period) }
     }
 }
 
@@ -162,12 +164,14 @@ extension ReceiptAccount {
             answer.latest = latest
             answer.latestReceipt = text
         }
-        guard let renewal = timeline.renewal?.value else { return }
-        answer.autoRenewStatus = renewal.willRenew ? .on : .off
-        answer.autoRenewProductID = (renewal.renewsTo ?? period.product).rawValue
+        guard timeline.renewal != nil else { return }
+        let news = timeline.news(about: period)?.value
+        let renewal = VerifyReceiptRenewal(news, of: timeline.purchase, period)
+        answer.autoRenewStatus = renewal.autoRenewStatus
+        answer.autoRenewProductID = renewal.autoRenewProductID
         guard isOver else { return }
-        answer.expirationIntent = renewal.ending.map(ExpirationIntent.init)
-        answer.isInBillingRetry = renewal.isRetrying ? .yes : .no
+        answer.expirationIntent = renewal.expirationIntent
+        answer.isInBillingRetry = news?.isRetrying == true ? .yes : .no
     }
 }
 
@@ -179,6 +183,11 @@ extension Timeline.Period {
 }
 
 extension Timeline {
+    /// The period that the next one would follow.
+    fileprivate var lastToRenew: Period? {
+        periods.last { !$0.isVoid && $0.payment.until != nil }
+    }
+
     /// When another product took a period's place before its own end; nil where none did. It is the
     /// newer one that tells it.
     fileprivate func replacement(of period: Period) -> Instant? {
@@ -257,25 +266,44 @@ extension VerifyReceiptRow {
 }
 
 extension VerifyReceiptRenewal {
-    /// Of a subscription of whose renewal nothing was said.
-    fileprivate init(of original: String, product: ProductID) {
-        self.init()
-        originalTransactionID = original
-        productID = product.rawValue
-        autoRenewProductID = product.rawValue
-        autoRenewStatus = .on
+    fileprivate func isOf(_ purchase: PurchaseID) -> Bool {
+        originalTransactionID == purchase.original.rawValue
     }
 
-    fileprivate init(_ renewal: Renewal, of original: String, product: ProductID) {
-        self.init(of: original, product: product)
-        autoRenewProductID = (renewal.renewsTo ?? product).rawValue
-        autoRenewStatus = renewal.willRenew ? .on : .off
+    /// - Parameter renewal: what was said of the period's end. Where nothing was, whoever has
+    ///   bought the period has switched renewal on with it.
+    fileprivate init(_ renewal: Renewal?, of purchase: PurchaseID, _ period: Timeline.Period) {
+        self.init()
+        originalTransactionID = purchase.original.rawValue
+        productID = period.product.rawValue
+        autoRenewProductID = (renewal?.renewsTo ?? period.product).rawValue
+        autoRenewStatus = renewal?.willRenew == false ? .off : .on
+        guard let renewal else { return }
         expirationIntent = renewal.ending.map(ExpirationIntent.init)
         if renewal.isRetrying || renewal.ending != nil {
             isInBillingRetry = renewal.isRetrying ? .yes : .no
         }
-        graceUntil = renewal.graceUntil.map { AppStoreDate($0) }
+        graceUntil = renewal.grace(after: period).map { AppStoreDate($0) }
         priceIncreaseStatus = renewal.priceRise.map { $0 == .agreed ? .agreed : .notAnswered }
+    }
+}
+
+extension [VerifyReceiptRenewal] {
+    /// In the place of what was there of the same subscription.
+    fileprivate mutating func put(_ row: VerifyReceiptRenewal) {
+        let place = firstIndex { $0.originalTransactionID == row.originalTransactionID }
+        if let place { self[place] = row } else { append(row) }
+    }
+}
+
+extension Renewal {
+    /// One of an earlier failure is over; and once renewal is off, a grace still named means
+    /// nothing.
+    fileprivate func grace(after period: Timeline.Period) -> Instant? {
+        guard isRetrying || willRenew, let graceUntil, let end = period.payment.until else {
+            return nil
+        }
+        return graceUntil > end ? graceUntil : nil
     }
 }
 

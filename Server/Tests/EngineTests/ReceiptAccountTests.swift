@@ -123,4 +123,61 @@ import Testing
         let newest = ReceiptAccount.newestOfEachSubscription([last, Self.row(1)])
         #expect(Self.ids(newest) == ["2"], "given back at once, and nothing since")
     }
+
+    // MARK: - Renewals
+
+    private static let cancelled = Renewal(
+        willRenew: false, renewsTo: "pro.monthly", ending: .cancelled)
+
+    private static func told(_ change: (inout VerifyReceiptRenewal) -> Void) -> StoredDocument {
+        var renewal = VerifyReceiptRenewal()
+        renewal.originalTransactionID = "1"
+        renewal.productID = "pro.monthly"
+        renewal.autoRenewProductID = "pro.monthly"
+        change(&renewal)
+        return document([row(1)], [renewal], at: day(40))
+    }
+
+    @Test func `who has come back is not told of as who had left`() throws {
+        let left = Self.renewal(Self.cancelled, attestedAt: Self.day(40))
+        let before = Self.told {
+            $0.autoRenewStatus = .off
+            $0.expirationIntent = .cancelled
+            $0.isInBillingRetry = .no
+        }
+        let first = Self.month(1, attestedAt: Self.day(40))
+        let former = try #require(Self.account([first, left], told: before).renewals.first)
+        #expect(former.autoRenewStatus == .off && former.expirationIntent == .cancelled)
+        let again = Self.month(3, attestedAt: Self.day(61)) { payment in
+            payment.isRenewal = false
+            payment.product = "pro.yearly"
+        }
+        for told in [before, nil] {
+            let renewals = Self.account([first, left, again], told: told).renewals
+            #expect(renewals.count == 1)
+            let renewal = try #require(renewals.first)
+            #expect(renewal.autoRenewStatus == .on && renewal.autoRenewProductID == "pro.yearly")
+            #expect(renewal.expirationIntent == nil && renewal.isInBillingRetry == nil)
+        }
+    }
+
+    @Test func `grace is told of while it lasts, and where the store goes on trying`() throws {
+        let grace = Self.day(46)
+        let rows: [(renewal: Renewal, isTold: Bool)] = [
+            (Renewal(willRenew: true, isRetrying: true, graceUntil: grace), true),
+            (Renewal(willRenew: true, graceUntil: grace), true),
+            (Renewal(willRenew: false, graceUntil: grace, ending: .cancelled), false),
+            (Renewal(willRenew: true, isRetrying: true, graceUntil: Self.day(16)), false),
+            (Renewal(willRenew: true, graceUntil: Self.day(16)), false),
+        ]
+        for (renewal, isTold) in rows {
+            let facts = [
+                Self.month(1, attestedAt: Self.day(0)),
+                Self.renewal(renewal, attestedAt: Self.day(31)),
+            ]
+            let told = try #require(Self.account(facts).renewals.first)
+            #expect((told.graceUntil == AppStoreDate(grace)) == isTold, "\(renewal)")
+            #expect((told.graceUntil != nil) == isTold, "\(renewal)")
+        }
+    }
 }
