@@ -52,7 +52,8 @@ struct ReceiptAccount: Sendable {
         let rows = rows(of: receipt.payload, madeAt: Instant(receipt.signedAt))
         let shown = excludesOld ? Self.newestOfEachSubscription(rows) : rows
         answer.latestRows = shown.isEmpty ? nil : shown
-        answer.latestReceipt = told?.answer.latestReceipt ?? text
+        let isToldNewer = told.map { $0.at >= Instant(receipt.signedAt) } ?? false
+        answer.latestReceipt = (isToldNewer ? told?.answer.latestReceipt : nil) ?? text
         let renewals = renewals
         answer.renewals = renewals.isEmpty ? nil : renewals
     }
@@ -67,6 +68,7 @@ struct ReceiptAccount: Sendable {
             for period in timeline.periods where !period.isVoid {
                 if let place = rows.firstIndex(where: { $0.isOf(period) }) {
                     if period.attestedAt > since { rows[place].update(from: period.payment) }
+                    rows[place].complete(from: period.payment)
                     rows[place].take(timeline.replacement(of: period))
                 } else if period.isShown, !isLeftOut(period) {
                     rows.append(VerifyReceiptRow(period, in: timeline))
@@ -232,6 +234,14 @@ extension VerifyReceiptRow {
         if payment.isUpgraded { isUpgraded = true }
     }
 
+    /// Adds what a receipt does not say of a purchase, and its account knows.
+    fileprivate mutating func complete(from payment: Payment) {
+        subscriptionGroupID = subscriptionGroupID ?? payment.group
+        appAccountToken = appAccountToken ?? payment.accountToken
+        promotionalOfferID = promotionalOfferID ?? payment.offer?.name(as: .promotional)
+        offerCodeReferenceName = offerCodeReferenceName ?? payment.offer?.name(as: .code)
+    }
+
     /// Takes in when another product took its place.
     fileprivate mutating func take(_ replacement: Instant?) {
         guard let replacement, cancelled == nil else { return }
@@ -255,12 +265,9 @@ extension VerifyReceiptRow {
         isTrial = payment.terms == .trial
         let isIntroduction = payment.terms == .offer && payment.offer?.kind == .introductory
         isIntroductory = isRenewing ? isIntroduction : nil
-        promotionalOfferID = payment.offer?.kind == .promotional ? payment.offer?.id : nil
-        offerCodeReferenceName = payment.offer?.kind == .code ? payment.offer?.id : nil
         ownership = payment.ownership == .familyShared ? .familyShared : .purchased
-        subscriptionGroupID = payment.group
-        appAccountToken = payment.accountToken
         update(from: payment)
+        complete(from: payment)
         take(timeline.replacement(of: period))
     }
 }
@@ -285,6 +292,10 @@ extension VerifyReceiptRenewal {
         }
         graceUntil = renewal.grace(after: period).map { AppStoreDate($0) }
         priceIncreaseStatus = renewal.priceRise.map { $0 == .agreed ? .agreed : .notAnswered }
+        // The older spelling, which the oldest programs know.
+        priceConsentStatus = priceIncreaseStatus
+        offerCodeReferenceName = renewal.offer?.name(as: .code)
+        promotionalOfferID = renewal.offer?.name(as: .promotional)
     }
 }
 
@@ -294,6 +305,11 @@ extension [VerifyReceiptRenewal] {
         let place = firstIndex { $0.originalTransactionID == row.originalTransactionID }
         if let place { self[place] = row } else { append(row) }
     }
+}
+
+extension Offer {
+    /// Its name, where it is of a kind.
+    fileprivate func name(as kind: Kind) -> String? { self.kind == kind ? id : nil }
 }
 
 extension Renewal {

@@ -180,4 +180,62 @@ import Testing
             #expect((told.graceUntil != nil) == isTold, "\(renewal)")
         }
     }
+
+    // MARK: - What only some documents say
+
+    private static let token = "3fa85f64-5717-4562-b3fc-2c963f66afa6"
+
+    @Test func `a row has what its receipt did not say and the account knows`() throws {
+        let offers: [(kind: Offer.Kind, promotion: String?, code: String?)] = [
+            (.promotional, "loyal", nil), (.code, nil, "loyal"), (.winBack, nil, nil),
+        ]
+        for offer in offers {
+            let fact = Self.month(1, attestedAt: Self.day(0)) { payment in
+                payment.accountToken = Self.token
+                payment.group = "21400001"
+                payment.offer = Offer(offer.kind, id: "loyal")
+            }
+            for told in [Self.document([Self.row(1)], at: Self.day(2)), nil] {
+                let account = Self.account([fact], told: told)
+                let row = try #require(
+                    account.rows(of: AppReceipt(), madeAt: Self.day(2)).first)
+                #expect(row.appAccountToken == Self.token)
+                #expect(row.subscriptionGroupID == "21400001")
+                #expect(row.promotionalOfferID == offer.promotion)
+                #expect(row.offerCodeReferenceName == offer.code)
+            }
+        }
+    }
+
+    @Test func `a consumable in an answer is given back there, too, and no other is added`() {
+        func seeds(_ change: (inout Payment) -> Void) -> Fact {
+            Self.month(1, attestedAt: Self.day(3)) { payment in
+                (payment.kind, payment.line, payment.until) = (.consumable, nil, nil)
+                change(&payment)
+            }
+        }
+        let refunded = seeds { $0.revocation = Revocation(at: Self.day(2), kind: .refund) }
+        var row = Self.row(1)
+        (row.webOrderLineItemID, row.expires) = (nil, nil)
+        let account = Self.account([refunded], told: Self.document([row], at: Self.day(1)))
+        let rows = account.rows(of: AppReceipt(), madeAt: Self.day(1))
+        #expect(rows.map(\.cancelled) == [AppStoreDate(Self.day(2))])
+        #expect(Self.rows(of: Self.account([refunded])).isEmpty)
+    }
+
+    @Test func `what is said of the next period names its offer, and its price in both spellings`()
+        throws
+    {
+        let facts = [
+            Self.month(1, attestedAt: Self.day(0)),
+            Self.renewal(
+                Renewal(
+                    willRenew: true, offer: Offer(.promotional, id: "loyal"), priceRise: .waiting),
+                attestedAt: Self.day(5)),
+        ]
+        let renewal = try #require(Self.account(facts).renewals.first)
+        #expect(renewal.promotionalOfferID == "loyal" && renewal.offerCodeReferenceName == nil)
+        #expect(renewal.priceConsentStatus == .notAnswered)
+        #expect(renewal.priceIncreaseStatus == .notAnswered)
+    }
 }
