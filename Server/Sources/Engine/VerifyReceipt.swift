@@ -56,11 +56,10 @@ extension Engine {
         let origin = Attestation.Origin(
             app: app, source: .device, receivedAt: now, digests: digests)
         let attestation = try await attest(appReceipt: question.file, verifier, origin)
-        let found = try await account(of: attestation, in: app, isWhole: true)
-        guard let account = found else {
+        guard let known = try await account(of: attestation, in: app, isWhole: true) else {
             return VerifyReceiptAnswer(.unavailable).json.bytes
         }
-        account.complete(
+        known.complete(
             &answer, from: receipt, text: ReceiptText.text(of: question.file),
             excludesOld: question.request.excludesOldTransactions == true)
         return answer.json.bytes
@@ -89,11 +88,10 @@ extension Engine {
         let origin = Attestation.Origin(
             app: app, source: .device, receivedAt: now, digests: digests)
         let attestation = try await attest(transactionReceipt: question.file, verifier, origin)
-        let found = try await account(of: attestation, in: app, isWhole: false)
-        guard let account = found else {
+        guard let known = try await account(of: attestation, in: app, isWhole: false) else {
             return VerifyReceiptAnswer(.unavailable).json.bytes
         }
-        account.complete(
+        known.complete(
             &answer, from: receipt, text: ReceiptText.text(of: question.file),
             at: AppStoreDate(now))
         return answer.json.bytes
