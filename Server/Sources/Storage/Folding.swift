@@ -87,16 +87,17 @@ extension StoreTransaction {
         var parts: [AttestedGroup] = []
         parts.reserveCapacity(attested.count)
         for one in attested {
-            var rest = one
+            guard let purchase = one.facts.first?.purchase else { continue }
             // Nearly always a document is about one purchase, and passes as it is.
-            while let purchase = rest.facts.first?.purchase {
-                var part = rest
-                if rest.facts.contains(where: { $0.purchase != purchase }) {
-                    part.facts.removeAll { $0.purchase != purchase }
-                    rest.facts.removeAll { $0.purchase == purchase }
-                } else {
-                    rest.facts = []
-                }
+            guard one.facts.contains(where: { $0.purchase != purchase }) else {
+                parts.append(
+                    AttestedGroup(app: one.document.app, purchase: purchase, attested: [one]))
+                continue
+            }
+            // In whatever order: it is by purchases that they are sorted.
+            for (purchase, facts) in Dictionary(grouping: one.facts, by: \.purchase) {
+                var part = one
+                part.facts = facts
                 parts.append(
                     AttestedGroup(app: one.document.app, purchase: purchase, attested: [part]))
             }

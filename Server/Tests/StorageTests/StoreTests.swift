@@ -138,6 +138,22 @@ private struct Interrupted: Error {}
         }
     }
 
+    @Test(.timeLimit(.minutes(2)))
+    func `a receipt with many purchases takes no longer for each of them`() async throws {
+        try await Driver.sqliteMemory.withStore { store in
+            let purchases = (1...30_000).map {
+                PurchaseID(TransactionID(rawValue: "\($0)"), in: .production)
+            }
+            let facts = purchases.map { fact($0.original, about: $0) }
+            _ = try await store.keep(AttestedDocument(document(1), facts))
+            for index in [0, 12_345, 29_999] {
+                let purchase = purchases[index]
+                let timeline = try await store.reading { try $0.timeline(of: purchase, in: app) }
+                #expect(timeline == Timeline(of: purchase, [facts[index]]))
+            }
+        }
+    }
+
     @Test(arguments: Driver.allCases)
     func `there is no fact without its document`(driver: Driver) async throws {
         try await driver.withStore { store in
