@@ -75,14 +75,13 @@ extension Engine {
         let now = now()
         let file = try app.file(of: publication, at: now)
         try id.requireMeaning()
-        let shelf = try await reading { tx in
-            tx.shelf(of: try tx.state(of: id, in: app, environment: environment, at: now), in: app)
+        let found = try await reading { tx in
+            tx.reader(of: try tx.state(of: id, in: app, environment: environment, at: now), in: app)
+                .reading(of: publication, among: app.content.items.map(\.publication))
         }
-        guard let entry = shelf.first(where: { $0.reading.publication == publication }) else {
-            throw .unknownContent(publication, isListed: false)
-        }
-        guard entry.reading.isOpen else {
-            throw .contentNotOpen(publication, reason: entry.reading.reason.sentence)
+        guard let found else { throw .unknownContent(publication, isListed: false) }
+        guard found.isOpen else {
+            throw .contentNotOpen(publication, reason: found.reason.sentence)
         }
         return file
     }
@@ -145,15 +144,19 @@ extension AppSettings {
 
 extension StoreTransaction {
     func shelf(of state: CustomerState, in app: AppSettings) -> [ShelfEntry] {
-        let reader = Reader(
-            of: state.purchases.map(\.timeline), state.terms, state.grants, app.entitlements,
-            at: state.asOf, access: app.rules, rules: app.content.rules)
+        let reader = reader(of: state, in: app)
         let items = Dictionary(
             app.content.items.map { ($0.publication.id, $0) },
             uniquingKeysWith: { first, _ in first })
         return reader.readings(of: app.content.items.map(\.publication)).compactMap { reading in
             items[reading.publication].map { ShelfEntry(item: $0, reading: reading) }
         }
+    }
+
+    fileprivate func reader(of state: CustomerState, in app: AppSettings) -> Reader {
+        Reader(
+            of: state.purchases.map(\.timeline), state.terms, state.grants, app.entitlements,
+            at: state.asOf, access: app.rules, rules: app.content.rules)
     }
 }
 

@@ -62,7 +62,8 @@ package struct Reading: Hashable, Sendable {
 /// All that says what somebody may read: of one customer, at one moment.
 package struct Reader {
     private let tenures: [EntitlementID: Tenure]
-    private let timelines: [Timeline]
+    /// What is open now, by the products that it is open through.
+    private let given: [ProductID: [Timeline]]
     private let now: Instant
     private let access: AccessRules
     private let rules: PublicationRules
@@ -72,7 +73,14 @@ package struct Reader {
         _ entitlements: [EntitlementID: Set<ProductID>], at now: Instant, access: AccessRules,
         rules: PublicationRules
     ) {
-        self.timelines = timelines
+        given = timelines.reduce(into: [:]) { given, timeline in
+            guard let answer = timeline.access(at: now, rules: access), answer.isOpen else {
+                return
+            }
+            for product in Set([answer.product, answer.alternative].compactMap(\.self)) {
+                given[product, default: []].append(timeline)
+            }
+        }
         self.now = now
         self.access = access
         self.rules = rules
@@ -90,12 +98,46 @@ package struct Reader {
 
     /// Of each publication that has come out whether it may be read, the newest first.
     package func readings(of publications: [Publication]) -> [Reading] {
-        let published = publications.filter { $0.publishedAt <= now }
-            .sorted { ($0.publishedAt, $0.id) > ($1.publishedAt, $1.id) }
-        return published.map { reading(of: $0, among: published) }
+        let published = published(of: publications)
+        let starts = starts(among: published)
+        return published.map { reading(of: $0, starts) }
     }
 
-    private func reading(of publication: Publication, among published: [Publication]) -> Reading {
+    /// The same of one publication among all; nil where it has not come out.
+    package func reading(
+        of id: PublicationID, among publications: [Publication]
+    ) -> Reading? {
+        let published = published(of: publications)
+        guard let one = published.first(where: { $0.id == id }) else { return nil }
+        return reading(of: one, starts(among: published))
+    }
+
+    /// The newest first.
+    private func published(of publications: [Publication]) -> [Publication] {
+        publications.filter { $0.publishedAt <= now }
+            .sorted { ($0.publishedAt, $0.id) > ($1.publishedAt, $1.id) }
+    }
+
+    /// Of each right the publications that were the newest when a run of it began, with when the
+    /// first such began.
+    private func starts(
+        among published: [Publication]
+    ) -> [EntitlementID: [PublicationID: Instant]] {
+        let byRight = Dictionary(grouping: published, by: \.entitlement)
+        return tenures.reduce(into: [:]) { starts, entry in
+            let (entitlement, tenure) = entry
+            var earlier = byRight[entitlement, default: []][...]
+            for run in tenure.runs.reversed() {
+                earlier = earlier.drop { $0.publishedAt > run.lowerBound }
+                guard let newest = earlier.first else { return }
+                starts[entitlement, default: [:]][newest.id] = run.lowerBound
+            }
+        }
+    }
+
+    private func reading(
+        of publication: Publication, _ starts: [EntitlementID: [PublicationID: Instant]]
+    ) -> Reading {
         if let product = bought(publication) {
             return Reading(publication: publication.id, isOpen: true, reason: .bought(product))
         }
@@ -108,7 +150,8 @@ package struct Reader {
         if tenure.isOpen && rules.opensEarlier {
             return Reading(publication: publication.id, isOpen: true, reason: .earlier)
         }
-        guard let reason = reason(of: publication, tenure, among: published) else {
+        let start = starts[entitlement]?[publication.id]
+        guard let reason = reason(of: publication, tenure, start) else {
             return Reading(publication: publication.id, isOpen: false, reason: .notMeanwhile)
         }
         let isOpen = tenure.isOpen || rules.staysAfterLapse
@@ -117,24 +160,20 @@ package struct Reader {
     }
 
     private func bought(_ publication: Publication) -> ProductID? {
-        guard !publication.products.isEmpty else { return nil }
+        let candidates = publication.products.flatMap { given[$0] ?? [] }
+        guard !candidates.isEmpty else { return nil }
         let answer = Entitlement.access(
-            through: publication.products, of: timelines, at: now, rules: access)
+            through: publication.products, of: candidates, at: now, rules: access)
         return answer.flatMap { $0.isOpen ? $0.product : nil }
     }
 
     private func reason(
-        of publication: Publication, _ tenure: Tenure, among published: [Publication]
+        of publication: Publication, _ tenure: Tenure, _ start: Instant?
     ) -> Reading.Reason? {
         if tenure.runs.contains(where: { $0.contains(publication.publishedAt) }) {
             return .publishedMeanwhile
         }
-        let start = tenure.runs.first { run in
-            published.first {
-                $0.entitlement == publication.entitlement && $0.publishedAt <= run.lowerBound
-            }?.id == publication.id
-        }
-        return start.map { .currentAtStart($0.lowerBound) }
+        return start.map { .currentAtStart($0) }
     }
 }
 

@@ -88,6 +88,44 @@ import Testing
         #expect(own.filter(\.isOpen).count == 2)
     }
 
+    @Test(.timeLimit(.minutes(1)))
+    func `many publications take no longer for each, whatever was bought`() throws {
+        let count = 20_000
+        let publications = (0..<count).map { PublicationTable.publication("\($0)") }
+        let month = Payment(
+            transaction: "1", product: "monthly", kind: .autoRenewable,
+            from: PublicationTable.day(10) + .hours(12), until: PublicationTable.day(40))
+        let issues = stride(from: 1, to: count, by: 10).map { number in
+            Payment(
+                transaction: TransactionID(rawValue: "b\(number)"),
+                product: ProductID(rawValue: "publication \(number)"), kind: .nonConsumable,
+                from: PublicationTable.day(number), until: nil)
+        }
+        let timelines = ([month] + issues).map { payment in
+            let purchase = PurchaseID(payment.transaction, in: .production)
+            let fact = Fact(about: purchase, attestedAt: payment.from, .payment(payment))
+            return Timeline(of: purchase, [fact])
+        }
+        let reader = Reader(
+            of: timelines, [], [], ["magazine": ["monthly"]], at: PublicationTable.day(count),
+            access: AccessRules(), rules: PublicationRules())
+        let readings = reader.readings(of: publications)
+        // The newest at the start, and what came out then: three of these were bought, too.
+        #expect(readings.filter(\.isOpen).count == issues.count + 30 - 3)
+        let start = readings.first { $0.publication == "10" }
+        #expect(start?.reason == .currentAtStart(month.from))
+    }
+
+    @Test(arguments: try PublicationTable.rows())
+    func `one publication is read as it is among all`(row: PublicationTable.Row) throws {
+        let reader = try row.reader(at: row.now)
+        for reading in reader.readings(of: row.publications) {
+            let one = reader.reading(of: reading.publication, among: row.publications)
+            #expect(one == reading)
+        }
+        #expect(reader.reading(of: "of another magazine", among: row.publications) == nil)
+    }
+
     @Test func `readings are told the newest first, with what is shut`() throws {
         let row = try #require(try PublicationTable.rows().first { $0.what == "sub 10-40" })
         let reader = try row.reader(at: 60)
