@@ -214,8 +214,9 @@ extension StoreTransaction {
     ) throws -> ImportOutcome {
         guard let id else { return .used }
         var foreign: PurchaseID?
+        var purses = Purses()
         for purchase in purchases {
-            let isTheirs = try attribute(purchase, to: id, in: app, at: now)
+            let isTheirs = try attribute(purchase, to: id, in: app, at: now, &purses)
             if !isTheirs { foreign = foreign ?? purchase }
         }
         guard let foreign else { return .used }
@@ -225,7 +226,8 @@ extension StoreTransaction {
     /// Links a purchase that is nobody's. False where it is another customer's, or carries another
     /// customer's token: then nothing is written, and an id never heard of stays so.
     private func attribute(
-        _ purchase: PurchaseID, to id: CustomerID, in app: AppID, at now: Instant
+        _ purchase: PurchaseID, to id: CustomerID, in app: AppID, at now: Instant,
+        _ purses: inout Purses
     ) throws -> Bool {
         let claimant = try customer(known: id, in: app)?.customer
         if let link = try link(of: purchase, in: app) { return link.customer == claimant }
@@ -233,7 +235,8 @@ extension StoreTransaction {
         let named = try token.flatMap { try customer(named: $0, in: app) }
         if let named, named != claimant { return false }
         let owner = try customer(id, in: app, at: now).customer
-        try link(purchase, to: owner, by: named == nil ? .support : .token, in: app, at: now)
+        let evidence: Claim.Evidence = named == nil ? .support : .token
+        try link(purchase, to: owner, by: evidence, in: app, at: now, &purses)
         return true
     }
 }

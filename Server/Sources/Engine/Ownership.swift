@@ -175,17 +175,20 @@ extension StoreTransaction {
 
     /// Carries out what was decided. Nil, or why it was refused: then nothing is written, and an id
     /// never heard of stays so.
+    ///
+    /// - Parameter purses: passed on from one purchase of a posting to the next.
     func settle(
         _ claim: Claim, on purchase: PurchaseID, for id: CustomerID, in app: AppSettings,
-        at now: Instant
+        at now: Instant, _ purses: inout Purses
     ) throws -> Claim.Refusal? {
         switch claim.verdict(under: app.restore(in: purchase.environment)) {
         case .theirs: break
         case .link(let evidence):
             let owner = try customer(id, in: app.id, at: now).customer
-            try link(purchase, to: owner, by: evidence, in: app.id, at: now)
+            try link(purchase, to: owner, by: evidence, in: app.id, at: now, &purses)
         case .move(let evidence):
             let owner = try customer(id, in: app.id, at: now).customer
+            purses = Purses()
             _ = try move(purchase, to: owner, by: evidence, in: app.id, at: now)
         case .share:
             let sharer = try customer(id, in: app.id, at: now).customer

@@ -143,6 +143,24 @@ package struct Wallet: Hashable, Sendable {
         payment.kind == .consumable && rules.credits[payment.product]?[currency] != nil
     }
 
+    /// The steps by which payments come into a wallet that names none of them yet, and from which
+    /// nothing was taken back: then all else that is in it stays as it is. Nil where one of them
+    /// was taken back itself.
+    package static func steps(
+        adding payments: [Payment], to currency: CurrencyID, rules: WalletRules
+    ) -> [Step]? {
+        guard payments.allSatisfy({ $0.revocation == nil }) else { return nil }
+        var movements: [Movement] = []
+        for payment in payments.onePerTransaction({ $0 })
+        where payment.kind == .consumable {
+            guard let credit = rules.credits[payment.product]?[currency] else { continue }
+            movements += Movement.all(of: payment, crediting: credit)
+        }
+        return movements.filter { $0.amount != 0 }.sorted { $0.precedes($1) }.map {
+            Step(kind: .walletCredited, at: $0.at, cause: $0.cause, amount: $0.amount)
+        }
+    }
+
     private mutating func take(_ movement: Movement, _ rules: WalletRules.Currency) {
         switch movement.cause {
         case .purchase: append(movement.at, movement.cause, movement.amount)

@@ -188,6 +188,17 @@ extension StoreTransaction {
         _ purchase: PurchaseID, to customer: CustomerID, by evidence: Link.Evidence, in app: AppID,
         at now: Instant
     ) throws(StorageFailure) {
+        var purses = Purses()
+        try link(purchase, to: customer, by: evidence, in: app, at: now, &purses)
+    }
+
+    /// The same where one customer gets several.
+    ///
+    /// - Parameter purses: passed on from one to the next.
+    package func link(
+        _ purchase: PurchaseID, to customer: CustomerID, by evidence: Link.Evidence, in app: AppID,
+        at now: Instant, _ purses: inout Purses
+    ) throws(StorageFailure) {
         let former = try walletHolder(of: purchase, in: app)
         try tellOwner(of: purchase, is: customer, in: app, .linked, evidence: evidence, at: now)
         try connection.run(
@@ -198,7 +209,7 @@ extension StoreTransaction {
                 .text(purchase.original.rawValue), .text(customer.rawValue),
                 .text(evidence.rawValue), .integer(now.milliseconds),
             ])
-        try tellWallets(of: purchase, from: former, to: customer, in: app, at: now)
+        try tellWallets(of: purchase, from: former, to: customer, in: app, at: now, &purses)
         try wakeQuestions(about: [purchase], in: app, at: now)
     }
 

@@ -56,7 +56,7 @@ extension StoreTransaction {
         var entries: [EventEntry] = []
         for index in folds.indices {
             let app = folds[index].app
-            var purse = try purses.purse(for: folds[index], self)
+            var purse = try purse(for: folds[index], among: &purses)
             entries += folds[index].tell(rules(of: app), &purse)
             purses.put(purse, in: app)
         }
@@ -68,6 +68,18 @@ extension StoreTransaction {
 
     package func add(_ facts: [Fact], from document: StoredDocument) throws(StorageFailure) {
         try add([AttestedDocument(document, facts)])
+    }
+
+    /// Nil where the purchase credits nothing, or nobody.
+    private func purse(
+        for fold: Fold, among purses: inout Purses
+    ) throws(StorageFailure) -> Purse? {
+        guard let rules = rules.wallets[fold.app], !rules.currencies(of: fold.after).isEmpty,
+            let holder = try holder(
+                fold.log.customer, token: fold.after.accountToken, in: fold.app)
+        else { return nil }
+        return try purses.take(
+            of: holder, in: fold.app, fold.after.purchase.environment, self)
     }
 
     /// In the order of their keys, so that two servers never wait for each other.
@@ -180,45 +192,6 @@ extension StoreTransaction {
                 + "timeline = excluded.timeline, due_at_ms = excluded.due_at_ms, "
                 + "told = excluded.told, turns_at_ms = excluded.turns_at_ms",
             rows)
-    }
-}
-
-/// The purses of those whose purchases are folded: each as its purchases before it leave it.
-private struct Purses {
-    private var found: [Key: Purse] = [:]
-
-    struct Key: Hashable, Comparable {
-        var app: AppID
-        var customer: CustomerID
-        var environment: Environment
-
-        static func < (one: Self, other: Self) -> Bool {
-            (one.app, one.customer, one.environment.rawValue)
-                < (other.app, other.customer, other.environment.rawValue)
-        }
-    }
-
-    /// In the order of their keys, so that two servers never wait for each other.
-    var all: [(Key, Purse)] { found.sorted { $0.key < $1.key } }
-
-    /// Nil where the purchase credits nothing, or nobody.
-    func purse(
-        for fold: Fold, _ tx: StoreTransaction
-    ) throws(StorageFailure) -> Purse? {
-        guard let rules = tx.rules.wallets[fold.app],
-            !rules.currencies(of: fold.after).isEmpty,
-            let holder = try tx.holder(
-                fold.log.customer, token: fold.after.accountToken, in: fold.app)
-        else { return nil }
-        let environment = fold.after.purchase.environment
-        let key = Key(app: fold.app, customer: holder, environment: environment)
-        if let purse = found[key] { return purse }
-        return try tx.purse(of: holder, in: fold.app, environment)
-    }
-
-    mutating func put(_ purse: Purse?, in app: AppID) {
-        guard let purse else { return }
-        found[Key(app: app, customer: purse.customer, environment: purse.environment)] = purse
     }
 }
 

@@ -24,7 +24,7 @@ extension StoreTransaction {
 
     /// Keeps documents with their facts, each table's rows in one go. For each, false where it was
     /// kept before, or stands twice among them.
-    func keep(_ attested: [AttestedDocument]) throws(StorageFailure) -> [Bool] {
+    package func keep(_ attested: [AttestedDocument]) throws(StorageFailure) -> [Bool] {
         let isNew = try add(attested.map(\.document))
         let new = zip(attested, isNew).filter(\.1).map(\.0)
         try add(new)

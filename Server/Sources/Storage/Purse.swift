@@ -8,7 +8,26 @@ struct Purse {
     private let app: AppID
     private let rules: WalletRules
     private let debits: [CurrencyID: [Debit]]
-    private var timelines: [PurchaseID: Timeline]
+    private var timelines: [PurchaseID: Timeline] = [:]
+    /// How many payments of the timelines each transaction has.
+    private var transactions: [TransactionID: Int] = [:]
+    /// What is in the wallets, as far as it was looked at since something else was put in.
+    private var counted: [CurrencyID: Counted] = [:]
+
+    private struct Counted {
+        /// Nil where only the balance is known.
+        var wallet: Wallet?
+        var balance: Int64
+        var hasRefunds: Bool
+
+        init(_ wallet: Wallet) {
+            self.wallet = wallet
+            balance = wallet.balance
+            hasRefunds = wallet.entries.contains {
+                if case .refund = $0.cause { true } else { false }
+            }
+        }
+    }
 
     fileprivate init(
         of customer: CustomerID, in app: AppID, _ environment: Environment, _ rules: WalletRules,
@@ -16,8 +35,9 @@ struct Purse {
     ) {
         (self.customer, self.app, self.environment) = (customer, app, environment)
         (self.rules, self.debits, self.told) = (rules, debits, told)
-        self.timelines = Dictionary(
-            timelines.map { ($0.purchase, $0) }, uniquingKeysWith: { one, _ in one })
+        for timeline in timelines where self.timelines[timeline.purchase] == nil {
+            note(timeline, of: timeline.purchase)
+        }
     }
 
     /// What is told with each event.
@@ -29,13 +49,28 @@ struct Purse {
         var other: CustomerID? = nil
     }
 
-    func balance(of currency: CurrencyID) -> Int64 { wallet(currency).balance }
+    func balance(of currency: CurrencyID) -> Int64 {
+        counted[currency]?.balance ?? count(currency).balance
+    }
 
     /// Takes a purchase out without a word: it is put in again later.
-    mutating func leaveOut(_ purchase: PurchaseID) { timelines[purchase] = nil }
+    mutating func leaveOut(_ purchase: PurchaseID) {
+        if timelines[purchase] != nil { note(nil, of: purchase) }
+    }
 
     /// Puts a purchase in without a word.
-    mutating func putBack(_ timeline: Timeline) { timelines[timeline.purchase] = timeline }
+    mutating func putBack(_ timeline: Timeline) { note(timeline, of: timeline.purchase) }
+
+    private mutating func note(_ timeline: Timeline?, of purchase: PurchaseID) {
+        for period in timelines[purchase]?.periods ?? [] {
+            transactions[period.payment.transaction, default: 0] -= 1
+        }
+        for period in timeline?.periods ?? [] {
+            transactions[period.payment.transaction, default: 0] += 1
+        }
+        timelines[purchase] = timeline
+        counted = [:]
+    }
 
     /// Puts in what has become of a purchase, and returns what is to be told of it.
     ///
@@ -46,20 +81,71 @@ struct Purse {
         let former = timelines[purchase]
         let currencies = [former, later].compactMap(\.self)
             .reduce(into: Set<CurrencyID>()) { $0.formUnion(rules.currencies(of: $1)) }.sorted()
-        let before = currencies.map(wallet)
-        timelines[purchase] = later
+        if former == nil, let later, let entries = putNew(later, currencies, telling) {
+            return entries
+        }
+        let before = currencies.map { wallet($0) }
+        note(later, of: purchase)
         let news = later ?? former
         return zip(currencies, before).flatMap { currency, before in
-            tell(currency, from: before, about: news, telling)
+            let after = wallet(currency)
+            return tell(currency, from: before.balance, to: after.balance, about: news, telling) {
+                before.steps(to: after)
+            }
+        }
+    }
+
+    /// The same of a purchase that only adds lines to its wallets, without a look at all the
+    /// others. Nil where it may change some, too: then nothing is done.
+    private mutating func putNew(
+        _ later: Timeline, _ currencies: [CurrencyID], _ telling: Telling
+    ) -> [EventEntry]? {
+        let payments = later.periods.map(\.payment)
+        guard payments.allSatisfy({ transactions[$0.transaction, default: 0] == 0 }) else {
+            return nil
+        }
+        var credits: [[Wallet.Step]] = []
+        for currency in currencies {
+            guard !known(currency).hasRefunds,
+                let steps = Wallet.steps(adding: payments, to: currency, rules: rules)
+            else { return nil }
+            credits.append(steps)
+        }
+        let before = counted
+        note(later, of: later.purchase)
+        counted = before
+        return zip(currencies, credits).flatMap { currency, steps in
+            let former = known(currency).balance
+            let balance = steps.reduce(former) { $0 + $1.amount }
+            counted[currency]?.wallet = nil
+            counted[currency]?.balance = balance
+            return tell(currency, from: former, to: balance, about: later, telling) { steps }
         }
     }
 
     /// Tells what is another than was told, whatever made it so.
     mutating func adjust(_ telling: Telling) -> [EventEntry] {
-        rules.all.sorted().flatMap { tell($0, from: wallet($0), about: nil, telling) }
+        rules.all.sorted().flatMap { currency in
+            let balance = known(currency).balance
+            return tell(currency, from: balance, to: balance, about: nil, telling) { [] }
+        }
     }
 
-    private func wallet(_ currency: CurrencyID) -> Wallet {
+    private mutating func known(_ currency: CurrencyID) -> Counted {
+        if let known = counted[currency] { return known }
+        let fresh = Counted(count(currency))
+        counted[currency] = fresh
+        return fresh
+    }
+
+    private mutating func wallet(_ currency: CurrencyID) -> Wallet {
+        if let known = known(currency).wallet { return known }
+        let wallet = count(currency)
+        counted[currency] = Counted(wallet)
+        return wallet
+    }
+
+    private func count(_ currency: CurrencyID) -> Wallet {
         Wallet(
             of: currency, timelines.values.flatMap { $0.periods.map(\.payment) },
             debits[currency] ?? [], rules: rules)
@@ -69,18 +155,17 @@ struct Purse {
     /// the wallet. Where the balance is not the one that was told, as after another configuration,
     /// one event leads there.
     private mutating func tell(
-        _ currency: CurrencyID, from before: Wallet, about timeline: Timeline?, _ telling: Telling
+        _ currency: CurrencyID, from before: Int64, to after: Int64, about timeline: Timeline?,
+        _ telling: Telling, by steps: () -> [Wallet.Step]
     ) -> [EventEntry] {
-        let after = wallet(currency)
         var balance = told[currency] ?? 0
-        guard balance == before.balance else {
-            guard balance != after.balance else { return [] }
-            told[currency] = after.balance
-            let change = WalletChange(
-                currency, in: environment, before: balance, after: after.balance)
+        guard balance == before else {
+            guard balance != after else { return [] }
+            told[currency] = after
+            let change = WalletChange(currency, in: environment, before: balance, after: after)
             return [entry(.walletAdjusted, at: telling.at, change, nil, nil, telling)]
         }
-        return before.steps(to: after).map { step in
+        return steps().map { step in
             let change = WalletChange(
                 currency, in: environment, before: balance, after: balance + step.amount)
             balance += step.amount
@@ -160,7 +245,7 @@ extension StoreTransaction {
         return told
     }
 
-    private func keep(
+    func keep(
         _ told: [CurrencyID: Int64], of customer: CustomerID, in app: AppID,
         _ environment: Environment
     ) throws(StorageFailure) {
@@ -180,122 +265,7 @@ extension StoreTransaction {
         try keep(purse.told, of: purse.customer, in: app, purse.environment)
     }
 
-    // MARK: - Telling
-
-    /// Keeps a debit of a known customer, and tells it. Not to be repeated: look for it before.
-    ///
-    /// - Parameter key: by which the asker names it.
-    package func spend(
-        _ kept: KeptDebit, key: String?, in app: AppID, at now: Instant
-    ) throws(StorageFailure) {
-        try add(kept, in: app)
-        let debit = kept.debit
-        let before = kept.balance + debit.amount
-        let told = try toldWallets(of: kept.customer, in: app, kept.environment)[debit.currency]
-        var entries: [EventEntry] = []
-        if (told ?? 0) != before {
-            var change = Change(.walletAdjusted, at: now)
-            change.wallet = WalletChange(
-                debit.currency, in: kept.environment, before: told ?? 0, after: before)
-            entries.append(
-                EventEntry(
-                    app: app, customer: kept.customer, purchase: nil, change: change, toldAt: now,
-                    cause: .request))
-        }
-        var change = Change(.walletDebited, at: debit.at)
-        change.wallet = WalletChange(
-            debit.currency, in: kept.environment, before: before, after: kept.balance,
-            debit: debit.id, reason: debit.reason, key: key)
-        entries.append(
-            EventEntry(
-                app: app, customer: kept.customer, purchase: nil, change: change, toldAt: now,
-                cause: .request))
-        try keep(
-            [debit.currency: kept.balance], of: kept.customer, in: app, kept.environment)
-        try append(entries)
-    }
-
-    /// Tells what it does to wallets that purchases, which named nobody who was known, count in a
-    /// customer's from now on.
-    ///
-    /// - Parameter purchases: none of them is told of yet.
-    func tellWallets(
-        receiving purchases: [PurchaseID], by customer: CustomerID, in app: AppID,
-        _ environment: Environment, other: CustomerID? = nil, at now: Instant
-    ) throws(StorageFailure) {
-        guard !purchases.isEmpty, var purse = try purse(of: customer, in: app, environment) else {
-            return
-        }
-        for purchase in purchases { purse.leaveOut(purchase) }
-        var entries: [EventEntry] = []
-        for purchase in purchases {
-            guard let known = try toldPurchase(purchase, in: app) else { continue }
-            // It is the document that was paid with, unless somebody has had it before.
-            let document = other == nil ? try self.document(attesting: purchase, in: app) : nil
-            entries += purse.put(
-                known.timeline, of: purchase,
-                Purse.Telling(
-                    cause: document.map { .document($0) } ?? .request, at: now,
-                    condition: known.told?.condition, other: other))
-        }
-        try keep(purse, in: app)
-        try append(entries)
-    }
-
-    /// Tells what it does to wallets that a purchase has gone from one customer to another, or to
-    /// nobody. To be called when the rows say so.
-    func tellWallets(
-        of purchase: PurchaseID, from former: CustomerID?, to customer: CustomerID?,
-        in app: AppID, at now: Instant
-    ) throws(StorageFailure) {
-        guard let rules = rules.wallets[app], former != customer,
-            let known = try toldPurchase(purchase, in: app),
-            !rules.currencies(of: known.timeline).isEmpty
-        else { return }
-        if let former, var purse = try purse(of: former, in: app, purchase.environment) {
-            purse.putBack(known.timeline)
-            let entries = purse.put(
-                nil, of: purchase,
-                Purse.Telling(
-                    cause: .request, at: now, condition: known.told?.condition, other: customer))
-            try keep(purse, in: app)
-            try append(entries)
-        }
-        if let customer {
-            try tellWallets(
-                receiving: [purchase], by: customer, in: app, purchase.environment, other: former,
-                at: now)
-        }
-    }
-
-    /// Tells what purchases that name an id are to its customer from now on.
-    func tellWallets(
-        named id: CustomerID, by customer: CustomerID, in app: AppID, at now: Instant
-    ) throws(StorageFailure) {
-        guard let rules = rules.wallets[app], id.accountToken != nil else { return }
-        for environment in Environment.allCases {
-            let named = try namedTimelines([id], in: app, environment: environment)
-                .filter { !rules.currencies(of: $0).isEmpty }
-            try tellWallets(
-                receiving: named.map(\.purchase), by: customer, in: app, environment, at: now)
-        }
-    }
-
-    /// Tells what is another in a customer's wallets than was told.
-    func adjustWallets(
-        of customer: CustomerID, in app: AppID, from cause: EventEntry.Cause,
-        other: CustomerID? = nil, at now: Instant
-    ) throws(StorageFailure) {
-        for environment in Environment.allCases {
-            guard var purse = try purse(of: customer, in: app, environment) else { return }
-            let entries = purse.adjust(Purse.Telling(cause: cause, at: now, other: other))
-            guard !entries.isEmpty else { continue }
-            try keep(purse, in: app)
-            try append(entries)
-        }
-    }
-
-    private func toldPurchase(
+    func toldPurchase(
         _ purchase: PurchaseID, in app: AppID
     ) throws(StorageFailure) -> ToldPurchase? {
         let rows = try connection.rows(
@@ -305,15 +275,5 @@ extension StoreTransaction {
         return try rows.first.map { (row) throws(StorageFailure) in
             try Self.toldPurchase(purchase, in: app, row, at: 0)
         }
-    }
-
-    private func document(
-        attesting purchase: PurchaseID, in app: AppID
-    ) throws(StorageFailure) -> [UInt8]? {
-        try connection.rows(
-            "SELECT document FROM facts WHERE app = $1 AND environment = $2 AND purchase = $3 "
-                + "ORDER BY attested_at_ms, subject, document LIMIT 1",
-            Self.key(of: purchase, in: app)
-        ).first?.bytes(0)
     }
 }

@@ -122,6 +122,32 @@ import Testing
         #expect(other == wallet)
     }
 
+    @Test func `what new payments put in is what the whole wallet says of them`() throws {
+        let rules = WalletRules(
+            credits: ["gems": ["gems": 5], "nothing": ["gems": 0], "coins": ["coins": 1]])
+        func paid(_ id: TransactionID, _ product: ProductID, _ kind: ProductKind = .consumable)
+            -> Payment
+        {
+            Payment(
+                transaction: id, product: product, kind: kind,
+                from: Self.start - .seconds(Int(id.rawValue) ?? 0), until: nil, quantity: 2)
+        }
+        let known = (10...20).map { paid(TransactionID(rawValue: "\($0)"), "gems") }
+        let debit = Debit(
+            id: "d", currency: "gems", amount: 70, reason: "", at: Self.start - .seconds(15))
+        let fresh = [
+            paid("3", "gems"), paid("5", "coins"), paid("7", "gems", .nonConsumable),
+            paid("30", "gems"), paid("4", "nothing"), paid("3", "gems"),
+        ]
+        let before = Wallet(of: "gems", known, [debit], rules: rules)
+        let after = Wallet(of: "gems", known + fresh, [debit], rules: rules)
+        let steps = try #require(Wallet.steps(adding: fresh, to: "gems", rules: rules))
+        #expect(steps == before.steps(to: after) && steps.count == 2)
+        #expect(steps.map(\.amount).reduce(before.balance, +) == after.balance)
+        let back = Self.payment(back: 100_000)
+        #expect(Wallet.steps(adding: fresh + [back], to: "gems", rules: rules) == nil)
+    }
+
     @Test func `the table of wallets has the rows that it promises`() throws {
         #expect(try Self.rows().count == 28)
     }

@@ -1,0 +1,139 @@
+import Ledger
+
+extension StoreTransaction {
+    /// Keeps a debit of a known customer, and tells it. Not to be repeated: look for it before.
+    ///
+    /// - Parameter key: by which the asker names it.
+    package func spend(
+        _ kept: KeptDebit, key: String?, in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        try add(kept, in: app)
+        let debit = kept.debit
+        let before = kept.balance + debit.amount
+        let told = try toldWallets(of: kept.customer, in: app, kept.environment)[debit.currency]
+        var entries: [EventEntry] = []
+        if (told ?? 0) != before {
+            var change = Change(.walletAdjusted, at: now)
+            change.wallet = WalletChange(
+                debit.currency, in: kept.environment, before: told ?? 0, after: before)
+            entries.append(
+                EventEntry(
+                    app: app, customer: kept.customer, purchase: nil, change: change, toldAt: now,
+                    cause: .request))
+        }
+        var change = Change(.walletDebited, at: debit.at)
+        change.wallet = WalletChange(
+            debit.currency, in: kept.environment, before: before, after: kept.balance,
+            debit: debit.id, reason: debit.reason, key: key)
+        entries.append(
+            EventEntry(
+                app: app, customer: kept.customer, purchase: nil, change: change, toldAt: now,
+                cause: .request))
+        try keep(
+            [debit.currency: kept.balance], of: kept.customer, in: app, kept.environment)
+        try append(entries)
+    }
+
+    /// Tells what it does to wallets that purchases, which named nobody who was known, count in a
+    /// customer's from now on.
+    ///
+    /// - Parameter purchases: none of them is told of yet.
+    private func tellWallets(
+        receiving purchases: [PurchaseID], by customer: CustomerID, in app: AppID,
+        _ environment: Environment, other: CustomerID? = nil, at now: Instant,
+        _ purses: inout Purses
+    ) throws(StorageFailure) {
+        guard !purchases.isEmpty,
+            var purse = try purses.take(of: customer, in: app, environment, self)
+        else { return }
+        for purchase in purchases { purse.leaveOut(purchase) }
+        var entries: [EventEntry] = []
+        for purchase in purchases {
+            guard let known = try toldPurchase(purchase, in: app) else { continue }
+            // It is the document that was paid with, unless somebody has had it before.
+            let document = other == nil ? try self.document(attesting: purchase, in: app) : nil
+            entries += purse.put(
+                known.timeline, of: purchase,
+                Purse.Telling(
+                    cause: document.map { .document($0) } ?? .request, at: now,
+                    condition: known.told?.condition, other: other))
+        }
+        try keep(purse, in: app)
+        purses.put(purse, in: app)
+        try append(entries)
+    }
+
+    /// Tells what it does to wallets that a purchase has gone from one customer to another, or to
+    /// nobody. To be called when the rows say so.
+    func tellWallets(
+        of purchase: PurchaseID, from former: CustomerID?, to customer: CustomerID?,
+        in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        var purses = Purses()
+        try tellWallets(of: purchase, from: former, to: customer, in: app, at: now, &purses)
+    }
+
+    /// - Parameter purses: as all leaves them that was written until the purchase changed hands.
+    func tellWallets(
+        of purchase: PurchaseID, from former: CustomerID?, to customer: CustomerID?,
+        in app: AppID, at now: Instant, _ purses: inout Purses
+    ) throws(StorageFailure) {
+        guard let rules = rules.wallets[app], former != customer,
+            let known = try toldPurchase(purchase, in: app),
+            !rules.currencies(of: known.timeline).isEmpty
+        else { return }
+        if let former, var purse = try purse(of: former, in: app, purchase.environment) {
+            purse.putBack(known.timeline)
+            let entries = purse.put(
+                nil, of: purchase,
+                Purse.Telling(
+                    cause: .request, at: now, condition: known.told?.condition, other: customer))
+            try keep(purse, in: app)
+            try append(entries)
+        }
+        if let customer {
+            try tellWallets(
+                receiving: [purchase], by: customer, in: app, purchase.environment, other: former,
+                at: now, &purses)
+        }
+    }
+
+    /// Tells what purchases that name an id are to its customer from now on.
+    func tellWallets(
+        named id: CustomerID, by customer: CustomerID, in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        guard let rules = rules.wallets[app], id.accountToken != nil else { return }
+        var purses = Purses()
+        for environment in Environment.allCases {
+            let named = try namedTimelines([id], in: app, environment: environment)
+                .filter { !rules.currencies(of: $0).isEmpty }
+            try tellWallets(
+                receiving: named.map(\.purchase), by: customer, in: app, environment, at: now,
+                &purses)
+        }
+    }
+
+    /// Tells what is another in a customer's wallets than was told.
+    func adjustWallets(
+        of customer: CustomerID, in app: AppID, from cause: EventEntry.Cause,
+        other: CustomerID? = nil, at now: Instant
+    ) throws(StorageFailure) {
+        for environment in Environment.allCases {
+            guard var purse = try purse(of: customer, in: app, environment) else { return }
+            let entries = purse.adjust(Purse.Telling(cause: cause, at: now, other: other))
+            guard !entries.isEmpty else { continue }
+            try keep(purse, in: app)
+            try append(entries)
+        }
+    }
+
+    private func document(
+        attesting purchase: PurchaseID, in app: AppID
+    ) throws(StorageFailure) -> [UInt8]? {
+        try connection.rows(
+            "SELECT document FROM facts WHERE app = $1 AND environment = $2 AND purchase = $3 "
+                + "ORDER BY attested_at_ms, subject, document LIMIT 1",
+            Self.key(of: purchase, in: app)
+        ).first?.bytes(0)
+    }
+}

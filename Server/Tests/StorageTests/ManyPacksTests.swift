@@ -1,0 +1,109 @@
+import Ledger
+import Testing
+
+@testable import Storage
+
+private let token = "b7c2a5f0-1d3e-4c8a-9f60-1234567890ab"
+private let tokenID = CustomerID(rawValue: token.uppercased())
+
+private let rules = StoreRules(
+    wallets: [app: WalletRules(credits: ["gems.100": ["gems": 100, "coins": 5]])])
+
+private func packID(_ number: Int) -> PurchaseID {
+    PurchaseID(TransactionID(rawValue: "\(number)"), in: .production)
+}
+
+/// A pack of 100 gems, which is also 5 coins.
+private func pack(
+    _ number: Int, transaction: Int? = nil, refundedAt: Instant? = nil, token: String? = token
+) -> Fact {
+    let moment = now - .seconds(number)
+    return Fact(
+        about: packID(number), attestedAt: refundedAt ?? moment,
+        .payment(
+            Payment(
+                transaction: TransactionID(rawValue: "\(transaction ?? number)"),
+                product: "gems.100", kind: .consumable, from: moment, until: nil,
+                revocation: refundedAt.map { Revocation(at: $0, kind: .refund) },
+                accountToken: token)))
+}
+
+extension Store {
+    fileprivate func hear(_ number: UInt8, _ facts: [Fact]) async throws {
+        _ = try await keep(AttestedDocument(document(number), facts))
+    }
+
+    /// How much was told of gems, and of how many events; the log says of every wallet what is in
+    /// it.
+    fileprivate func gems(
+        of customer: CustomerID, _ location: SourceLocation = #_sourceLocation
+    ) async throws -> Int64? {
+        let wrong = try await reading { try $0.logDifferences() }
+        #expect(wrong.first == [], sourceLocation: location)
+        return try await reading { try $0.toldWallets(of: customer, in: app, .production)["gems"] }
+    }
+}
+
+@Suite struct ManyPacksTests {
+    @Test(.timeLimit(.minutes(3)))
+    func `a receipt with many packs takes no longer for each of them`() async throws {
+        try await Driver.sqliteMemory.withStore(rules: rules) { store in
+            let count = 4000
+            _ = try await store.transaction { try $0.customer(tokenID, in: app, at: now) }
+            try await store.hear(1, (1...count).map { pack($0) })
+            #expect(try await store.gems(of: tokenID) == Int64(count) * 100)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(3)))
+    func `many packs that come to a customer take no longer for each of them`() async throws {
+        try await Driver.sqliteMemory.withStore(rules: rules) { store in
+            let count = 2000
+            try await store.hear(1, (1...count).map { pack($0, token: nil) })
+            let before = try await store.reading { try $0.lastSequence(of: app) }
+            try await store.transaction { tx in
+                _ = try tx.customer("anna", in: app, at: now)
+                var purses = Purses()
+                for number in 1...count {
+                    try tx.link(packID(number), to: "anna", by: .device, in: app, at: now, &purses)
+                }
+            }
+            #expect(try await store.gems(of: "anna") == Int64(count) * 100)
+            // Each is told to be theirs, and then what is in it.
+            let first = try await store.reading {
+                try $0.events(of: app, after: before, limit: 6)
+            }
+            #expect(
+                first.map(\.entry.change.kind) == [
+                    .linked, .walletCredited, .walletCredited, .linked, .walletCredited,
+                    .walletCredited,
+                ])
+            #expect(first.compactMap(\.entry.change.wallet?.after) == [5, 100, 10, 200])
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `packs of one document count also among refunds, and each payment once`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore(rules: rules) { store in
+            _ = try await store.transaction { try $0.customer(tokenID, in: app, at: now) }
+            try await store.hear(1, [pack(1), pack(2), pack(3)])
+            // One payment by another number, one given back at once, one that is as it was.
+            try await store.hear(
+                2, [pack(4, transaction: 2), pack(5), pack(6, refundedAt: now), pack(7), pack(3)])
+            #expect(try await store.gems(of: tokenID) == 500)
+            try await store.hear(3, [pack(1, refundedAt: now), pack(8), pack(9, transaction: 8)])
+            #expect(try await store.gems(of: tokenID) == 500)
+            let kinds = try await store.reading { try $0.events(of: app, after: 0, limit: 500) }
+                .filter { $0.entry.change.wallet?.currency == "gems" }
+                .map(\.entry.change.kind.rawValue)
+            #expect(
+                kinds == [
+                    "wallet_credited", "wallet_credited", "wallet_credited", "wallet_credited",
+                    "wallet_credited", "wallet_clawed_back", "wallet_credited",
+                    "wallet_clawed_back", "wallet_credited",
+                ])
+        }
+    }
+}
