@@ -11,6 +11,8 @@ extension Engine {
     private static let overKept = Duration.days(8)
     private static let allKept = Duration.days(30)
     private static let forgottenAtOnce = 500
+    /// Times in one look that so many are forgotten.
+    private static let forgettingRoundsMax = 20
 
     static func arrived(_ body: [UInt8], _ contentType: String?) -> ArrivedNotification {
         let isShort = (contentType?.count ?? 0) <= contentTypeCharactersMax
@@ -170,11 +172,19 @@ extension Engine {
         }
         forwardingStates.put(seen)
         for app in apps.keys.sorted() {
-            _ = try await transaction { tx in
+            try await forgetForwards(of: app, at: now)
+        }
+    }
+
+    /// In transactions of their own, so that nobody waits for all of it.
+    private func forgetForwards(of app: AppID, at now: Instant) async throws {
+        for _ in 0..<Self.forgettingRoundsMax {
+            let count = try await transaction { tx in
                 try tx.forgetForwards(
                     of: app, overBefore: now - Self.overKept, allBefore: now - Self.allKept,
                     limit: Self.forgottenAtOnce)
             }
+            if count < Self.forgottenAtOnce { return }
         }
     }
 

@@ -202,7 +202,7 @@ extension StoreTransaction {
         var found: [Event] = []
         for id in ids {
             found += try events(
-                "app = $1 AND customer = $2 AND sequence > $3 ORDER BY customer_sequence LIMIT $4",
+                Self.ofCustomerAfter,
                 [
                     .text(app.rawValue), .text(id.rawValue), .integer(sequence),
                     .integer(Int64(limit)),
@@ -218,7 +218,7 @@ extension StoreTransaction {
         var found: [Event] = []
         for id in ids {
             found += try events(
-                "app = $1 AND customer = $2 ORDER BY customer_sequence DESC LIMIT $3",
+                Self.lastOfCustomer,
                 [.text(app.rawValue), .text(id.rawValue), .integer(Int64(limit))], of: app)
         }
         return found.sorted { $0.sequence < $1.sequence }.suffix(limit)
@@ -241,12 +241,19 @@ extension StoreTransaction {
         return try rows.first?.integer(0) ?? 0
     }
 
+    static let ofCustomerAfter =
+        "app = $1 AND customer = $2 AND sequence > $3 ORDER BY sequence LIMIT $4"
+    static let lastOfCustomer = "app = $1 AND customer = $2 ORDER BY sequence DESC LIMIT $3"
+
+    static func selectEvents(where condition: String) -> String {
+        "SELECT sequence, customer, customer_sequence, environment, purchase, kind, "
+            + "told_at_ms, document, body FROM events WHERE \(condition)"
+    }
+
     private func events(
         _ condition: String, _ values: [Value], of app: AppID
     ) throws(StorageFailure) -> [Event] {
-        let rows = try connection.rows(
-            "SELECT sequence, customer, customer_sequence, environment, purchase, kind, "
-                + "told_at_ms, document, body FROM events WHERE \(condition)", values)
+        let rows = try connection.rows(Self.selectEvents(where: condition), values)
         var events: [Event] = []
         for row in rows {
             let entry = try EventEntry(

@@ -29,23 +29,26 @@ extension StoreTransaction {
         of app: AppID, in state: StoredForward.State?, after position: ForwardPosition?, limit: Int
     ) throws(StorageFailure) -> [StoredForward] {
         var values: [Value] = [.text(app.rawValue)]
-        var condition = ""
         if let position {
-            condition = " AND (created_at_ms, document, target) < ($2, $3, $4)"
             values += [
                 .integer(position.createdAt.milliseconds), .bytes(position.document),
                 .text(position.target),
             ]
         }
-        condition += state.map(Self.condition) ?? ""
         let rows = try connection.rows(
-            "SELECT \(Self.columns) FROM forwards WHERE app = $1\(condition) "
-                + "ORDER BY created_at_ms DESC, document DESC, target DESC "
-                + "LIMIT $\(values.count + 1)",
+            Self.selectForwards(in: state, isFirstPage: position == nil),
             values + [.integer(Int64(limit))])
         var forwards: [StoredForward] = []
         for row in rows { forwards.append(try Self.forward(row)) }
         return forwards
+    }
+
+    static func selectForwards(in state: StoredForward.State?, isFirstPage: Bool) -> String {
+        let position = isFirstPage ? "" : " AND (created_at_ms, document, target) < ($2, $3, $4)"
+        let condition = state.map { " AND \(Self.condition(of: $0))" } ?? ""
+        return "SELECT \(columns) FROM forwards WHERE app = $1\(position)\(condition) "
+            + "ORDER BY created_at_ms DESC, document DESC, target DESC "
+            + "LIMIT $\(isFirstPage ? 2 : 5)"
     }
 
     /// All addresses of one document.
@@ -61,12 +64,13 @@ extension StoreTransaction {
         return forwards
     }
 
+    /// As the indexes have it. What waits is not accepted.
     private static func condition(of state: StoredForward.State) -> String {
         switch state {
-        case .waiting: " AND due_at_ms IS NOT NULL"
-        case .accepted: " AND accepted_at_ms IS NOT NULL"
-        case .givenUp: " AND due_at_ms IS NULL AND accepted_at_ms IS NULL AND attempts > 0"
-        case .leftOut: " AND due_at_ms IS NULL AND accepted_at_ms IS NULL AND attempts = 0"
+        case .waiting: "due_at_ms IS NOT NULL"
+        case .accepted: "accepted_at_ms IS NOT NULL"
+        case .givenUp: "accepted_at_ms IS NULL AND due_at_ms IS NULL AND attempts > 0"
+        case .leftOut: "accepted_at_ms IS NULL AND due_at_ms IS NULL AND attempts = 0"
         }
     }
 
@@ -88,8 +92,7 @@ extension StoreTransaction {
         to target: String, of app: AppID
     ) throws(StorageFailure) -> ForwardBacklog {
         let rows = try connection.rows(
-            "SELECT count(*), min(created_at_ms) FROM (SELECT created_at_ms FROM forwards "
-                + "WHERE app = $1 AND target = $2 AND due_at_ms IS NOT NULL LIMIT $3) AS waiting",
+            Self.selectBacklog,
             [
                 .text(app.rawValue), .text(target), .integer(Int64(ForwardBacklog.countMax)),
             ])
@@ -98,28 +101,45 @@ extension StoreTransaction {
             oldest: try rows[0].optionalInteger(1).map(Instant.init(milliseconds:)))
     }
 
+    // Ordered as the index is that is meant: while the table is empty, PostgreSQL would take any.
+    static let selectBacklog =
+        "SELECT count(*), min(created_at_ms) FROM (SELECT created_at_ms FROM forwards "
+        + "WHERE app = $1 AND target = $2 AND due_at_ms IS NOT NULL "
+        + "ORDER BY due_at_ms LIMIT $3) AS waiting"
+
     /// Forgets some of those that are over since before one moment, however long ago they came, and
     /// of those not accepted what came before another: what was given up, and may still be asked
     /// for by hand, and what is for an address that is no longer configured. Returns how many.
     package func forgetForwards(
         of app: AppID, overBefore over: Instant, allBefore all: Instant, limit: Int
     ) throws(StorageFailure) -> Int {
-        let rows = try connection.rows(
-            "SELECT document, target FROM forwards WHERE app = $1 AND created_at_ms < $2 "
-                + "AND (accepted_at_ms < $2 OR (due_at_ms IS NULL AND attempts = 0) "
-                + "OR (accepted_at_ms IS NULL AND created_at_ms < $3)) "
-                + "ORDER BY created_at_ms LIMIT $4",
-            [
-                .text(app.rawValue), .integer(over.milliseconds), .integer(all.milliseconds),
-                .integer(Int64(limit)),
-            ])
-        for row in rows {
-            let document = try row.bytes(0)
-            try connection.run(
-                "DELETE FROM forwards WHERE app = $1 AND document = $2 AND target = $3",
-                [.text(app.rawValue), .bytes(document), .text(try row.text(1))])
-            try removeBodyIfOver(of: document, in: app)
+        var count = 0
+        for state in StoredForward.State.allCases where count < limit {
+            let end = state == .accepted || state == .leftOut ? over : all
+            let rows = try connection.rows(
+                Self.selectForgotten(in: state),
+                [
+                    .text(app.rawValue), .integer(end.milliseconds),
+                    .integer(Int64(limit - count)),
+                ])
+            for row in rows { try forgetForward(row, of: app) }
+            count += rows.count
         }
-        return rows.count
+        return count
+    }
+
+    /// One select for each state, since no index has them all in the order of their ends.
+    static func selectForgotten(in state: StoredForward.State) -> String {
+        let since = state == .accepted ? "accepted_at_ms" : "created_at_ms"
+        return "SELECT document, target FROM forwards WHERE app = $1 AND \(since) < $2 "
+            + "AND \(condition(of: state)) ORDER BY \(since) LIMIT $3"
+    }
+
+    private func forgetForward(_ row: Row, of app: AppID) throws(StorageFailure) {
+        let document = try row.bytes(0)
+        try connection.run(
+            "DELETE FROM forwards WHERE app = $1 AND document = $2 AND target = $3",
+            [.text(app.rawValue), .bytes(document), .text(try row.text(1))])
+        try removeBodyIfOver(of: document, in: app)
     }
 }

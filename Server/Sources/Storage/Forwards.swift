@@ -150,14 +150,18 @@ extension StoreTransaction {
     ) throws(StorageFailure) -> [ForwardClaim] {
         let clock = try clock(dialect)
         let rows = try connection.rows(
-            "SELECT document, target, attempts FROM forwards WHERE app = $1 AND target = $2 "
-                + "AND due_at_ms <= $3 AND lease_until_ms <= $4 ORDER BY due_at_ms LIMIT $5 "
-                + dialect.takingFreeRows,
+            Self.selectDueForwards(dialect),
             [
                 .text(app.rawValue), .text(target), .integer(now.milliseconds), .integer(clock),
                 .integer(Int64(limit)),
             ])
         return try claims(rows, of: app, for: holder, until: clock + lease.wholeMilliseconds)
+    }
+
+    static func selectDueForwards(_ dialect: Dialect) -> String {
+        "SELECT document, target, attempts FROM forwards WHERE app = $1 AND target = $2 "
+            + "AND due_at_ms <= $3 AND lease_until_ms <= $4 ORDER BY due_at_ms LIMIT $5 "
+            + dialect.takingFreeRows
     }
 
     /// Takes what nobody has accepted yet of one document, due or not.

@@ -353,22 +353,4 @@ extension Store {
         #expect(ForwardAnswer.status(status).isAccepted == isAccepted)
         #expect(!ForwardAnswer.none("").isAccepted)
     }
-
-    @Test func `what is due, and how much waits, is found by an index`() async throws {
-        try await Driver.sqliteMemory.withStore { store in
-            for sql in [
-                "SELECT document FROM forwards WHERE app = $1 AND target = $2 AND due_at_ms <= $3 "
-                    + "AND lease_until_ms <= $3 ORDER BY due_at_ms LIMIT 8",
-                "SELECT created_at_ms FROM forwards WHERE app = $1 AND target = $2 "
-                    + "AND due_at_ms IS NOT NULL LIMIT $3",
-            ] {
-                let plan = try await store.database.read { connection in
-                    try connection.rows(
-                        "EXPLAIN QUERY PLAN \(sql)", [.text("birds"), .text("u"), .integer(1)]
-                    ).map { try $0.text(3) }
-                }
-                #expect(plan.count == 1 && plan[0].contains("forwards_by_due"), "\(plan)")
-            }
-        }
-    }
 }

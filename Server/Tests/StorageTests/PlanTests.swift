@@ -40,4 +40,92 @@ import Testing
             #expect(plan[3].contains("grants_by_customer (app=? AND customer=?)"), "\(plan)")
         }
     }
+
+    static let lists: [(StoredForward.State?, String)] = [
+        (nil, "forwards_by_time"), (.waiting, "forwards_waiting"),
+        (.accepted, "forwards_by_time"), (.givenUp, "forwards_given_up"),
+        (.leftOut, "forwards_left_out"),
+    ]
+
+    @Test(arguments: lists)
+    func `forwards of a state are read in their order, and no others`(
+        state: StoredForward.State?, index: String
+    ) async throws {
+        try await Driver.sqliteMemory.withStore { store in
+            let first = try await store.plan(
+                of: StoreTransaction.selectForwards(in: state, isFirstPage: true),
+                [.text("birds"), .integer(10)])
+            #expect(first.count == 1 && first[0].contains("\(index) (app=?)"), "\(first)")
+            let next = try await store.plan(
+                of: StoreTransaction.selectForwards(in: state, isFirstPage: false),
+                [.text("birds"), .integer(1), .bytes([1]), .text("u"), .integer(10)])
+            let wanted = "\(index) (app=? AND (created_at_ms,document,target)<(?,?,?))"
+            #expect(next.count == 1 && next[0].contains(wanted), "\(next)")
+        }
+    }
+
+    static let forgotten: [(StoredForward.State, String)] = [
+        (.waiting, "forwards_waiting (app=? AND created_at_ms<?)"),
+        (.accepted, "forwards_accepted (app=? AND accepted_at_ms<?)"),
+        (.givenUp, "forwards_given_up (app=? AND created_at_ms<?)"),
+        (.leftOut, "forwards_left_out (app=? AND created_at_ms<?)"),
+    ]
+
+    @Test(arguments: forgotten)
+    func `what is to be forgotten is found without what is kept`(
+        state: StoredForward.State, wanted: String
+    ) async throws {
+        try await Driver.sqliteMemory.withStore { store in
+            let plan = try await store.plan(
+                of: StoreTransaction.selectForgotten(in: state),
+                [.text("birds"), .integer(1), .integer(10)])
+            #expect(plan.count == 1 && plan[0].contains(wanted), "\(plan)")
+        }
+    }
+
+    @Test func `what is due, and how much waits, is found by an index`() async throws {
+        try await Driver.sqliteMemory.withStore { store in
+            let due = try await store.plan(
+                of: StoreTransaction.selectDueForwards(.sqlite),
+                [.text("birds"), .text("u"), .integer(1), .integer(1), .integer(8)])
+            #expect(due.count == 1 && due[0].contains("forwards_by_due"), "\(due)")
+            let waiting = try await store.plan(
+                of: StoreTransaction.selectBacklog, [.text("birds"), .text("u"), .integer(1)])
+            let wanted = "forwards_by_due (app=? AND target=?"
+            #expect(waiting.contains { $0.contains(wanted) }, "\(waiting)")
+            #expect(!waiting.contains { $0.contains("TEMP B-TREE") }, "\(waiting)")
+        }
+    }
+
+    static let eventsOfCustomer: [(String, String, [Value])] = [
+        (
+            StoreTransaction.ofCustomerAfter, "(app=? AND customer=? AND sequence>?)",
+            [.text("birds"), .text("anna"), .integer(1), .integer(10)]
+        ),
+        (
+            StoreTransaction.lastOfCustomer, "(app=? AND customer=?)",
+            [.text("birds"), .text("anna"), .integer(10)]
+        ),
+    ]
+
+    @Test(arguments: eventsOfCustomer)
+    func `a customer's events are read in their order from any place on`(
+        condition: String, compared: String, values: [Value]
+    ) async throws {
+        try await Driver.sqliteMemory.withStore { store in
+            let plan = try await store.plan(
+                of: StoreTransaction.selectEvents(where: condition), values)
+            let wanted = "events_of_customer \(compared)"
+            #expect(plan.count == 1 && plan[0].contains(wanted), "\(plan)")
+        }
+    }
+}
+
+extension Store {
+    /// How a statement would find its rows, in SQLite's words.
+    fileprivate func plan(of sql: String, _ values: [Value]) async throws -> [String] {
+        try await database.read { connection in
+            try connection.rows("EXPLAIN QUERY PLAN \(sql)", values).map { try $0.text(3) }
+        }
+    }
 }

@@ -1,0 +1,85 @@
+import AppStoreTrust
+import Ledger
+import Logging
+import Storage
+import StorageSQLite
+import Testing
+
+@testable import Engine
+
+private let now = Instant(milliseconds: 1_767_268_800_000)
+private let address = "https://old.example.com/apple"
+
+/// An engine with one app, whose notifications go on to one address.
+private func engine() async throws -> Engine {
+    let target = ForwardTarget(
+        name: address, url: address, environments: Set(Ledger.Environment.allCases))
+    let app = AppSettings(
+        id: "birds", bundleID: "com.example.birds", entitlements: [:],
+        forwards: ForwardRules(targets: [target]))
+    let engine = Engine(
+        database: try SQLiteDatabase.inMemory(), apps: [app],
+        verifiers: ["birds": Verifier(roots: .apple)], now: { now },
+        logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    try await engine.prepare()
+    return engine
+}
+
+extension Engine {
+    /// Puts forwards in that came some days ago, and ended then.
+    fileprivate func add(
+        _ state: StoredForward.State, daysAgo days: Int, count: Int = 1
+    ) async throws {
+        let came = Value.integer((now - .days(days)).milliseconds)
+        try await store.database.write { connection in
+            for number in 0..<count {
+                let name = "\(number) \(days) \(state.rawValue)"
+                let document = Array((Array(name.utf8) + Array(repeating: 0, count: 32)).prefix(32))
+                _ = try connection.run(
+                    "INSERT INTO forwards (app, document, target, environment, created_at_ms, "
+                        + "due_at_ms, attempts, accepted_at_ms, lease_until_ms) "
+                        + "VALUES ('birds', $1, $2, 'production', $3, $4, $5, $6, 0)",
+                    [
+                        .bytes(document), .text(address), came, state == .waiting ? came : .null,
+                        .integer(state == .leftOut ? 0 : 3), state == .accepted ? came : .null,
+                    ])
+            }
+        }
+    }
+
+    /// How many days ago those of a state came that are still there, the newest first.
+    fileprivate func daysAgo(_ state: StoredForward.State) async throws -> [Int] {
+        try await forwards(of: "birds", in: state, after: nil, limit: 500).map { forward in
+            Int((now - forward.createdAt) / Duration.days(1))
+        }
+    }
+}
+
+@Suite struct ForgettingTests {
+    @Test func `what is over is forgotten after eight days, and what is not after thirty`()
+        async throws
+    {
+        let engine = try await engine()
+        for state in StoredForward.State.allCases {
+            for days in [7, 9, 29, 31] { try await engine.add(state, daysAgo: days) }
+        }
+        try await engine.lookAtForwards()
+        #expect(try await engine.daysAgo(.accepted) == [7])
+        #expect(try await engine.daysAgo(.leftOut) == [7])
+        #expect(try await engine.daysAgo(.givenUp) == [7, 9, 29])
+        #expect(try await engine.daysAgo(.waiting) == [7, 9, 29])
+        let seen = ForwardingState(
+            app: "birds", target: address, waiting: 4, oldestAge: .days(31))
+        #expect(engine.forwardingState == [seen])
+        try await engine.lookAtForwards()
+        #expect(engine.forwardingState.map(\.waiting) == [3])
+    }
+
+    @Test func `one look forgets more than one transaction does`() async throws {
+        let engine = try await engine()
+        try await engine.add(.accepted, daysAgo: 9, count: 1200)
+        try await engine.add(.accepted, daysAgo: 1, count: 3)
+        try await engine.lookAtForwards()
+        #expect(try await engine.daysAgo(.accepted) == [1, 1, 1])
+    }
+}
