@@ -113,11 +113,13 @@ extension StoreTransaction {
     ) throws -> CustomerState {
         let known = try customer(known: id, in: app.id)
         let ids = known?.ids ?? [id]
-        let timelines = try timelines(of: known, ids, in: app, environment: environment)
+        let own = try ownTimelines(of: known, ids, in: app.id, environment: environment)
+        let timelines =
+            try own + sharedTimelines(with: known, in: app, environment: environment)
         let grants = try grants(of: known, in: app.id, environment: environment)
         let terms = app.terms.terms(of: timelines)
         let balances = try balances(
-            of: known?.customer, timelines.flatMap { $0.periods.map(\.payment) }, in: app,
+            of: known?.customer, own.flatMap { $0.periods.map(\.payment) }, in: app,
             environment: environment)
         return CustomerState(
             id: id, aliases: ids.filter { $0 != id }, environment: environment, asOf: now,
@@ -135,16 +137,29 @@ extension StoreTransaction {
         of known: StoredCustomer?, _ ids: [CustomerID], in app: AppSettings,
         environment: Environment
     ) throws -> [Timeline] {
+        try ownTimelines(of: known, ids, in: app.id, environment: environment)
+            + sharedTimelines(with: known, in: app, environment: environment)
+    }
+
+    /// Those that are a customer's alone, and credit wallets.
+    func ownTimelines(
+        of known: StoredCustomer?, _ ids: [CustomerID], in app: AppID, environment: Environment
+    ) throws -> [Timeline] {
         var timelines: [Timeline] = []
         if let customer = known?.customer {
-            timelines = try self.timelines(of: customer, in: app.id, environment: environment)
-            // What is shared counts as long as the policy says so.
-            if app.restore(in: environment) == .share {
-                timelines += try sharedTimelines(
-                    with: customer, in: app.id, environment: environment)
-            }
+            timelines = try self.timelines(of: customer, in: app, environment: environment)
         }
-        return timelines + (try namedTimelines(ids, in: app.id, environment: environment))
+        return timelines + (try namedTimelines(ids, in: app, environment: environment))
+    }
+
+    /// What is shared counts as long as the policy says so.
+    private func sharedTimelines(
+        with known: StoredCustomer?, in app: AppSettings, environment: Environment
+    ) throws -> [Timeline] {
+        guard let customer = known?.customer, app.restore(in: environment) == .share else {
+            return []
+        }
+        return try sharedTimelines(with: customer, in: app.id, environment: environment)
     }
 
     private func grants(

@@ -20,6 +20,8 @@ package enum CheckOutcome: Hashable, Sendable {
 /// What one answer brought, so far.
 struct Findings {
     var attestations: [Attestation] = []
+    /// How many of these, from the first on, were kept when they came.
+    var keptCount = 0
     /// Why a document of the answer was not believed.
     var refused: String?
     /// Whether it was asked for the account's transactions, and not for the state alone.
@@ -55,7 +57,8 @@ extension Engine {
     }
 
     /// Page by page, each kept before the next is asked for: an account that has too many to be
-    /// read at once is read on from there the next time.
+    /// read at once is read on from there the next time. To be called before anything else is
+    /// found.
     func readHistory(
         of claim: CheckClaim, from client: AppStoreClient, into findings: inout Findings
     ) async throws {
@@ -74,6 +77,7 @@ extension Engine {
                 }
             }
             findings.attestations += kept
+            findings.keptCount += kept.count
             findings.refused = findings.refused ?? found.refused
         }
         findings.isListRead = true
@@ -141,8 +145,9 @@ extension Engine {
         }
         let told = Set(findings.attestations.flatMap { $0.facts.map(\.purchase) }).sorted()
         let isWhole = claim.history.askedAt == nil
+        let rest = findings.attestations.dropFirst(findings.keptCount)
         try await transaction { tx in
-            for attestation in findings.attestations { _ = try tx.keep(attestation.kept) }
+            for attestation in rest { _ = try tx.keep(attestation.kept) }
             try tx.storeAnswered(claim.app, in: claim.purchase.environment, at: asked)
             if findings.refused == nil {
                 try tx.answered(

@@ -115,11 +115,11 @@ extension Engine {
     ) async throws(EngineFailure) -> Differences? {
         let dialect = store.database.dialect
         let now = now()
-        let found: Differences? = try await deciding { tx in
+        let ending: RebuildEnding = try await deciding { tx in
             try tx.holdWriters(dialect)
             var taken = 0
             if try tx.documentCount() != walk.report.documents {
-                guard let since = walk.takesArrivedSince else { return .success(nil) }
+                guard let since = walk.takesArrivedSince else { return .success(.later) }
                 taken = try tx.takeFacts(ofArrivedSince: since)
             }
             guard try tx.rebuiltCount() == walk.facts + taken else {
@@ -128,16 +128,21 @@ extension Engine {
             if !verifyOnly, !withoutUnusable, let first = walk.report.unusable.first {
                 let count = try tx.documentsLeftWithoutFacts()
                 guard count == 0 else {
-                    return .failure(
-                        .storage("\(count) documents that count cannot be verified now: \(first)"))
+                    let why = "\(count) documents that count cannot be verified now: \(first)"
+                    return .success(.refused(.storage(why)))
                 }
             }
             let differences = try tx.rebuiltDifferences() + tx.logDifferences()
             if !verifyOnly { try tx.swapRebuilt(at: now) }
-            return .success(differences)
+            return .success(.done(differences))
         }
-        if found != nil { try await transaction { tx in try tx.endRebuild(dialect) } }
-        return found
+        if case .later = ending { return nil }
+        try await transaction { tx in try tx.endRebuild(dialect) }
+        switch ending {
+        case .later: return nil
+        case .refused(let failure): throw failure
+        case .done(let differences): return differences
+        }
     }
 
     /// What a document attests that was kept before, as of the moment it was received.
@@ -171,6 +176,14 @@ extension Engine {
             return try await attest(answer: bytes, of: store, verifier, origin)
         }
     }
+}
+
+private enum RebuildEnding: Sendable {
+    /// There are documents that the walk has not seen.
+    case later
+    /// Nothing was changed, and what was made is of no use.
+    case refused(EngineFailure)
+    case done(Differences)
 }
 
 /// How far a rebuild is.

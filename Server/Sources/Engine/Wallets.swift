@@ -40,11 +40,9 @@ extension Engine {
         let now = now()
         // Named before the transaction, which may be run several times: it is one debit.
         let name = order.debitID
-        // What is thrown would undo the others of a shared commit too: so it is returned.
-        let outcome = try await transaction { tx -> Result<KeptDebit, EngineFailure> in
+        return try await deciding { tx in
             try tx.debit(order, named: name, of: id, in: app, environment: environment, at: now)
         }
-        return try outcome.get()
     }
 
     /// A customer's wallet, with all that went in and out.
@@ -109,7 +107,7 @@ extension StoreTransaction {
         of known: StoredCustomer?, or id: CustomerID, in app: AppSettings,
         environment: Environment
     ) throws -> [Payment] {
-        try timelines(of: known, known?.ids ?? [id], in: app, environment: environment)
+        try ownTimelines(of: known, known?.ids ?? [id], in: app.id, environment: environment)
             .flatMap { $0.periods.map(\.payment) }
     }
 

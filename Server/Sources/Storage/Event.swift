@@ -224,13 +224,10 @@ extension StoreTransaction {
         return found.sorted { $0.sequence < $1.sequence }.suffix(limit)
     }
 
-    /// The last event of a purchase. There is no index by purchases: for repairs only.
-    func lastEvent(
-        of purchase: PurchaseID, in app: AppID
-    ) throws(StorageFailure) -> Event? {
+    /// The event of a number.
+    func event(_ sequence: Int64, of app: AppID) throws(StorageFailure) -> Event? {
         try events(
-            "app = $1 AND environment = $2 AND purchase = $3 ORDER BY sequence DESC LIMIT 1",
-            Self.key(of: purchase, in: app), of: app
+            "app = $1 AND sequence = $2", [.text(app.rawValue), .integer(sequence)], of: app
         ).first
     }
 

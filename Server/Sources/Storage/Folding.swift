@@ -158,13 +158,14 @@ extension StoreTransaction {
     /// when the purchase is due by it. How asking about it went stays. What is another than was
     /// told is told.
     func replace(
-        _ timeline: Timeline, in app: AppID, heardAt: Instant, at now: Instant
+        _ timeline: Timeline, in app: AppID, heardAt: Instant, at now: Instant,
+        _ lost: inout LastEvents
     ) throws(StorageFailure) {
         let known = try checkHistory(of: timeline.purchase, in: app)?.history
         let history = known ?? CheckHistory(knownAt: heardAt)
         let due = timeline.nextCheck(history, rules: checkRules)
         let rules = rules(of: app)
-        var log = try lastTold(of: timeline, in: app)
+        var log = try lastTold(of: timeline, in: app, &lost)
         let entries = log.hear(timeline, from: .rebuild, at: now, rules)
         try put([Self.row(of: log, rules, due: due, knownAt: history.knownAt)])
         try watchTerms(of: log)

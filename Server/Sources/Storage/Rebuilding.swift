@@ -86,8 +86,9 @@ extension StoreTransaction {
     package func swapRebuilt(at now: Instant) throws(StorageFailure) {
         try connection.run("DELETE FROM facts", [])
         try connection.run("INSERT INTO facts SELECT * FROM \(Self.rebuilt)", [])
+        var lost = LastEvents()
         try eachRebuiltTimeline { (app, timeline) throws(StorageFailure) in
-            try replace(timeline, in: app, heardAt: timeline.attestedAt, at: now)
+            try replace(timeline, in: app, heardAt: timeline.attestedAt, at: now, &lost)
         }
         try forgetPurchasesWithoutFacts(at: now)
         for app in rules.wallets.keys.sorted() {

@@ -152,7 +152,7 @@ extension StoreTransaction {
     /// What was told last of a purchase that is made again. Where its row is lost the log itself
     /// says it; where its timeline cannot be read any more it counts as it will be.
     func lastTold(
-        of rebuilt: Timeline, in app: AppID
+        of rebuilt: Timeline, in app: AppID, _ lost: inout LastEvents
     ) throws(StorageFailure) -> ToldPurchase {
         let key = Self.key(of: rebuilt.purchase, in: app)
         let rows = try connection.rows(
@@ -162,7 +162,7 @@ extension StoreTransaction {
             return try Self.toldPurchase(rebuilt.purchase, in: app, row, orAs: rebuilt)
         }
         let owner = try link(of: rebuilt.purchase, in: app)?.customer
-        guard let last = try lastEvent(of: rebuilt.purchase, in: app) else {
+        guard let last = try lost.event(of: rebuilt.purchase, in: app, self) else {
             return ToldPurchase(
                 app: app, timeline: Timeline(of: rebuilt.purchase, []), customer: owner)
         }

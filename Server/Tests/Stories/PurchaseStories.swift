@@ -240,13 +240,21 @@ import Testing
             try await shop.database.write {
                 _ = try $0.run("UPDATE documents SET received_at_ms = 0", [])
             }
+            let other = try await Self.buy("ben", in: shop)
+            _ = try await Self.post([other], as: "ben", in: shop)
             #expect(try await !shop.engine.rebuild(verifyOnly: true).unusable.isEmpty)
             await #expect(throws: EngineFailure.self) {
                 _ = try await shop.engine.rebuild(verifyOnly: false)
             }
             #expect(try await shop.entitlement("pro", of: "anna")?["state"] == "paid")
+            // What was made of the other document in vain is not kept beside the facts.
+            let left = try await shop.database.read {
+                try $0.rows("SELECT count(*) FROM facts_rebuilt", [])[0].integer(0)
+            }
+            #expect(left == 0)
             _ = try await shop.engine.rebuild(verifyOnly: false, withoutUnusable: true)
             #expect(try await shop.entitlement("pro", of: "anna") == nil)
+            #expect(try await shop.entitlement("pro", of: "ben")?["state"] == "paid")
         }
     }
 

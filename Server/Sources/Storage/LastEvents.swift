@@ -1,0 +1,41 @@
+import Ledger
+
+/// The last event of each purchase whose row no longer says what was told of it. There is no index
+/// by purchases, so that an app's log is gone through once, and only where it is needed.
+struct LastEvents {
+    private var numbers: [AppID: [PurchaseID: Int64]] = [:]
+
+    mutating func event(
+        of purchase: PurchaseID, in app: AppID, _ tx: StoreTransaction
+    ) throws(StorageFailure) -> Event? {
+        let known: [PurchaseID: Int64]
+        if let read = numbers[app] {
+            known = read
+        } else {
+            known = try tx.lastNumbers(in: app)
+            numbers[app] = known
+        }
+        guard let number = known[purchase] else { return nil }
+        return try tx.event(number, of: app)
+    }
+}
+
+extension StoreTransaction {
+    fileprivate func lastNumbers(in app: AppID) throws(StorageFailure) -> [PurchaseID: Int64] {
+        let rows = try connection.rows(
+            "SELECT environment, purchase, max(sequence) FROM events "
+                + "WHERE app = $1 AND purchase IS NOT NULL AND NOT EXISTS "
+                + "(SELECT 1 FROM purchases WHERE purchases.app = events.app "
+                + "AND purchases.environment = events.environment "
+                + "AND purchases.purchase = events.purchase AND purchases.told IS NOT NULL) "
+                + "GROUP BY environment, purchase", [.text(app.rawValue)])
+        var numbers: [PurchaseID: Int64] = [:]
+        for row in rows {
+            let purchase = PurchaseID(
+                TransactionID(rawValue: try row.text(1)),
+                in: try Environment.stored(try row.text(0)))
+            numbers[purchase] = try row.integer(2)
+        }
+        return numbers
+    }
+}

@@ -1,0 +1,60 @@
+import AppStoreTrust
+import Ledger
+import Logging
+import Storage
+import StorageSQLite
+import Testing
+
+@testable import Engine
+
+private let now = Instant(milliseconds: 1_767_268_800_000)
+private let purchase = PurchaseID("1000", in: .production)
+
+/// An app whose customers may share what was bought, and have seeds.
+private func engine() async throws -> Engine {
+    let app = AppSettings(
+        id: "birds", bundleID: "com.example.birds", entitlements: [:],
+        wallets: WalletRules(credits: ["seeds.100": ["seeds": 100]]),
+        restore: [.production: .share])
+    let engine = Engine(
+        database: try SQLiteDatabase.inMemory(), apps: [app],
+        verifiers: ["birds": Verifier(roots: .apple)], now: { now },
+        logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    try await engine.prepare()
+    return engine
+}
+
+@Suite struct SharedWalletTests {
+    @Test func `what is shared credits its owner's wallet alone`() async throws {
+        let engine = try await engine()
+        // As where a receipt did not say at first what kind of product it was.
+        try await engine.store.transaction { tx in
+            let payment = Payment(
+                transaction: "1000", product: "seeds.100", kind: .consumable, from: now, until: nil)
+            let document = StoredDocument(
+                app: "birds", id: Array(repeating: 1, count: 32), kind: .transaction,
+                environment: .production, source: .device, signedAt: now, receivedAt: now,
+                parts: [0], headers: [])
+            let fact = Fact(about: purchase, attestedAt: now, .payment(payment))
+            _ = try tx.keep(AttestedDocument(document, [fact]))
+            for id: CustomerID in ["anna", "ben"] { _ = try tx.customer(id, in: "birds", at: now) }
+            try tx.link(purchase, to: "anna", by: .device, in: "birds", at: now)
+            try tx.share(purchase, with: "ben", in: "birds", at: now)
+        }
+        let anna = try await engine.customer("anna", app: "birds", environment: .production)
+        #expect(anna.balances == ["seeds": 100])
+        let ben = try await engine.customer("ben", app: "birds", environment: .production)
+        #expect(ben.purchases.map(\.timeline.purchase) == [purchase])
+        #expect(ben.balances.isEmpty)
+        let wallet = try await engine.wallet(
+            "seeds", of: "ben", app: "birds", environment: .production)
+        #expect(wallet.entries.isEmpty)
+        let order = DebitOrder(currency: "seeds", amount: 1, reason: "an oak", key: nil)
+        await #expect(throws: EngineFailure.walletHasTooLittle("seeds", balance: 0)) {
+            _ = try await engine.debit(order, of: "ben", app: "birds", environment: .production)
+        }
+        let kept = try await engine.debit(
+            order, of: "anna", app: "birds", environment: .production)
+        #expect(kept.balance == 99)
+    }
+}
