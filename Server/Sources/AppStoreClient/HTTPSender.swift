@@ -26,13 +26,6 @@ package func httpSender(
     }
 }
 
-/// The same with two addresses.
-package func httpSender(
-    _ client: HTTPClient, production: String, sandbox: String
-) -> @Sendable (AppStoreRequest) async throws -> AppStoreResponse {
-    httpSender(client, hosts: AppStoreHosts(production: production, sandbox: sandbox))
-}
-
 extension HTTPClient.Configuration {
     /// For requests to the App Store: quick to say that nobody answers, and never led elsewhere,
     /// for a redirect would take the token along.

@@ -1,3 +1,4 @@
+import Ledger
 import Simulator
 
 /// What a trial is drawn with. Each part of a trial has lots of its own, so that leaving one part
@@ -37,15 +38,9 @@ struct Lots: RandomNumberGenerator, Sendable {
 
     /// A length of time in milliseconds: short ones are as likely as long ones of ten times that.
     mutating func length(from least: Duration, to most: Duration) -> Int64 {
-        var length = Double(least.inMilliseconds)
-        let end = Double(most.inMilliseconds)
+        var length = Double(least.wholeMilliseconds)
+        let end = Double(most.wholeMilliseconds)
         while length * 10 < end, happens(0.6) { length *= 10 }
         return Int64(min(end, length * (1 + 9 * fraction())))
-    }
-}
-
-extension Duration {
-    var inMilliseconds: Int64 {
-        components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
     }
 }

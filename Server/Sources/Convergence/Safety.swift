@@ -9,8 +9,8 @@ struct Safety: Sendable {
     let now: Int64
 
     /// How long an answer may stay open past an end that nobody has told us the sequel of.
-    static let hold = AccessRules.unconfirmedHoldDefault.inMilliseconds
-    private static let skew = Timeline.clockSkewMax.inMilliseconds
+    static let hold = AccessRules.unconfirmedHoldDefault.wholeMilliseconds
+    private static let skew = Timeline.clockSkewMax.wholeMilliseconds
 
     /// The promise that an answer about a purchase breaks; nil where it breaks none.
     func breach(of booked: BookedPurchase, _ access: Access) -> Breach? {

@@ -131,7 +131,7 @@ extension Trial {
     /// A period that is paid, and begins within what clocks may differ by, is open already: that
     /// much is our stated tolerance.
     private func isAboutToBegin(_ booked: BookedPurchase) -> Bool {
-        let tolerance = Timeline.clockSkewMax.inMilliseconds
+        let tolerance = Timeline.clockSkewMax.wholeMilliseconds
         return !booked.isOpen
             && booked.charges.contains { charge in
                 charge.at.milliseconds > now && charge.at.milliseconds <= now + tolerance

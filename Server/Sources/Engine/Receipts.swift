@@ -64,12 +64,8 @@ extension Engine {
 enum DeviceGUID {
     /// The bytes of a UUID (`identifierForVendor`), or of a network address for a Mac.
     static func bytes(of text: String) -> [UInt8]? {
-        let plain = text.utf8.filter { $0 != UInt8(ascii: "-") && $0 != UInt8(ascii: ":") }
-        guard [32, 12].contains(plain.count) else { return nil }
-        let digits = plain.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
-        guard digits.count == plain.count else { return nil }
-        return stride(from: 0, to: digits.count, by: 2).map {
-            UInt8(digits[$0] * 16 + digits[$0 + 1])
-        }
+        let digits = text.filter { $0 != "-" && $0 != ":" }
+        guard [32, 12].contains(digits.utf8.count) else { return nil }
+        return Hexadecimal.bytes(digits)
     }
 }

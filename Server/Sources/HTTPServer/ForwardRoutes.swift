@@ -79,7 +79,8 @@ extension PerennialServer {
         guard let cursor, !cursor.isEmpty else { return nil }
         let parts = cursor.split(separator: "-", omittingEmptySubsequences: false)
         guard parts.count == 3, let moment = Int64(parts[0], radix: 16),
-            let document = Hexadecimal.bytes(parts[1]), let target = Hexadecimal.bytes(parts[2])
+            let document = Hexadecimal.bytes(parts[1]), parts[1].count == documentDigits,
+            let target = Hexadecimal.bytes(parts[2]), !target.contains(0)
         else {
             throw Refused(
                 .cursorUnknown, "There is no such cursor.",

@@ -15,7 +15,12 @@ extension PerennialServer {
 
     /// A cursor that is the number of what is known already; 0 where none was sent.
     static func numberedCursor(in request: Request) throws -> Int {
-        guard let text = request.uri.queryParameters["after"], !text.isEmpty else { return 0 }
+        try sentCursor(in: request) ?? 0
+    }
+
+    /// A cursor that is a number; nil where none was sent.
+    static func sentCursor(in request: Request) throws -> Int? {
+        guard let text = request.uri.queryParameters["after"], !text.isEmpty else { return nil }
         guard let number = Int(text), number >= 0, text.first != "+" else {
             throw Refused.unknownCursor
         }

@@ -1,6 +1,7 @@
 import Engine
 import HTTPTypes
 import Hummingbird
+import Ledger
 import Logging
 import PerennialContract
 import Synchronization
@@ -114,12 +115,6 @@ struct RequestFrame: RouterMiddleware {
             true
         default: false
         }
-    }
-}
-
-extension Duration {
-    fileprivate var wholeMilliseconds: Int64 {
-        components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
     }
 }
 

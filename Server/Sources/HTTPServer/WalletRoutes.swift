@@ -24,13 +24,13 @@ extension PerennialServer {
         let environment = try Self.environment(in: request)
         let limit = try Self.limit(
             in: request, usual: Self.statementItemsUsual, most: Self.statementItemsMax)
-        let skipped = try Self.numberedCursor(in: request)
+        let end = try Self.sentCursor(in: request)
         do {
             let currency = try Self.currency(in: context)
             let wallet = try await engine.wallet(
                 currency, of: id, app: holder.app, environment: environment)
             return try Answers.ok(
-                WalletStatement(wallet, of: currency, skipping: skipped, limit: limit))
+                WalletStatement(wallet, of: currency, before: end, limit: limit))
         } catch let failure as EngineFailure {
             throw Refused(failure, subject: .customer)
         }
@@ -95,12 +95,15 @@ extension PerennialContract.Debit {
 }
 
 extension WalletStatement {
-    init(_ wallet: Ledger.Wallet, of currency: CurrencyID, skipping count: Int, limit: Int) {
-        let rest = wallet.entries.reversed().dropFirst(count)
+    /// - Parameter end: the number of lines, from the eldest on, of which the newest are told; nil:
+    ///   of all. Counted from that end, since new lines come at the other.
+    init(_ wallet: Ledger.Wallet, of currency: CurrencyID, before end: Int?, limit: Int) {
+        let end = min(end ?? wallet.entries.count, wallet.entries.count)
+        let page = wallet.entries[..<end].suffix(limit)
         self.init(
             currency: currency.rawValue, balance: wallet.balance,
-            items: rest.prefix(limit).map(Line.init),
-            nextCursor: rest.count > limit ? String(count + limit) : nil)
+            items: page.reversed().map(Line.init),
+            nextCursor: page.startIndex > 0 ? String(page.startIndex) : nil)
     }
 }
 

@@ -11,7 +11,8 @@ package struct Instant: Hashable, Comparable, Sendable {
 
     /// The moment so much later, whole milliseconds counted; at most the last there is.
     package static func + (instant: Self, duration: Duration) -> Self {
-        let (sum, isBeyond) = instant.milliseconds.addingReportingOverflow(duration.milliseconds)
+        let (sum, isBeyond) = instant.milliseconds.addingReportingOverflow(
+            duration.wholeMilliseconds)
         return isBeyond ? (duration < .zero ? .first : .last) : Self(milliseconds: sum)
     }
 
@@ -29,7 +30,9 @@ package struct Instant: Hashable, Comparable, Sendable {
 extension Duration {
     /// Whole milliseconds; what is left over is dropped. Not of `components`, which takes longer
     /// than all else that is asked of a timeline.
-    fileprivate var milliseconds: Int64 { Int64(clamping: attoseconds / 1_000_000_000_000_000) }
+    package var wholeMilliseconds: Int64 {
+        Int64(clamping: attoseconds / 1_000_000_000_000_000)
+    }
 
     package static func hours(_ count: Int) -> Duration { .seconds(count * 3600) }
     package static func days(_ count: Int) -> Duration { .hours(count * 24) }

@@ -235,9 +235,3 @@ extension StoreTransaction {
         try connection.rows("SELECT \(dialect.clock)", [])[0].integer(0)
     }
 }
-
-extension Duration {
-    var wholeMilliseconds: Int64 {
-        components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
-    }
-}

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Engine
 
-private let now = Instant(milliseconds: 1_767_268_800_000)
+private let present = Instant(milliseconds: 1_767_268_800_000)
 private let address = "https://old.example.com/apple"
 
 /// An engine with one app, whose notifications go on to one address.
@@ -19,7 +19,7 @@ private func engine() async throws -> Engine {
         forwards: ForwardRules(targets: [target]))
     let engine = Engine(
         database: try SQLiteDatabase.inMemory(), apps: [app],
-        verifiers: ["birds": Verifier(roots: .apple)], now: { now },
+        verifiers: ["birds": Verifier(roots: .apple)], now: { present },
         logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     try await engine.prepare()
     return engine
@@ -30,7 +30,7 @@ extension Engine {
     fileprivate func add(
         _ state: StoredForward.State, daysAgo days: Int, count: Int = 1
     ) async throws {
-        let came = Value.integer((now - .days(days)).milliseconds)
+        let came = Value.integer((present - .days(days)).milliseconds)
         try await store.database.write { connection in
             for number in 0..<count {
                 let name = "\(number) \(days) \(state.rawValue)"
@@ -50,7 +50,7 @@ extension Engine {
     /// How many days ago those of a state came that are still there, the newest first.
     fileprivate func daysAgo(_ state: StoredForward.State) async throws -> [Int] {
         try await forwards(of: "birds", in: state, after: nil, limit: 500).map { forward in
-            Int((now - forward.createdAt) / Duration.days(1))
+            Int((present - forward.createdAt) / Duration.days(1))
         }
     }
 }

@@ -120,7 +120,10 @@ import Testing
                 let code = try await Self.code("limit=\(limit)", of: path, on: server)
                 #expect(code == .limitOutOfRange, "\(limit)")
             }
-            for cursor in ["-1", "x", "%2B1", "99999999999999999999"] {
+            let none = String(repeating: "00", count: 32)
+            for cursor in [
+                "-1", "x", "%2B1", "99999999999999999999", "0-00-00", "0-\(none)-00",
+            ] {
                 let code = try await Self.code("after=\(cursor)", of: path, on: server)
                 #expect(code == .cursorUnknown, "\(cursor)")
             }

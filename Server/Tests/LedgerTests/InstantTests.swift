@@ -25,6 +25,8 @@ import Testing
         #expect((instant + .seconds(1.5)).milliseconds == 2500)
         #expect((instant - .hours(1)).milliseconds == -3_599_000)
         #expect((instant + .days(1)) - instant == .hours(24))
+        #expect(Duration.seconds(-1.5).wholeMilliseconds == -1500)
+        #expect(Duration.microseconds(1999).wholeMilliseconds == 1)
     }
 
     @Test func `beyond the first and the last instant there is none`() {

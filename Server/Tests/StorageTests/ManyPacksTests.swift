@@ -3,8 +3,8 @@ import Testing
 
 @testable import Storage
 
-private let token = "b7c2a5f0-1d3e-4c8a-9f60-1234567890ab"
-private let tokenID = CustomerID(rawValue: token.uppercased())
+private let accountToken = "b7c2a5f0-1d3e-4c8a-9f60-1234567890ab"
+private let tokenID = CustomerID(rawValue: accountToken.uppercased())
 
 private let rules = StoreRules(
     wallets: [app: WalletRules(credits: ["gems.100": ["gems": 100, "coins": 5]])])
@@ -15,7 +15,8 @@ private func packID(_ number: Int) -> PurchaseID {
 
 /// A pack of 100 gems, which is also 5 coins.
 private func pack(
-    _ number: Int, transaction: Int? = nil, refundedAt: Instant? = nil, token: String? = token
+    _ number: Int, transaction: Int? = nil, refundedAt: Instant? = nil,
+    token: String? = accountToken
 ) -> Fact {
     let moment = now - .seconds(number)
     return Fact(
@@ -33,8 +34,7 @@ extension Store {
         _ = try await keep(AttestedDocument(document(number), facts))
     }
 
-    /// How much was told of gems, and of how many events; the log says of every wallet what is in
-    /// it.
+    /// The balance that was told last; the log says of every wallet what is in it.
     fileprivate func gems(
         of customer: CustomerID, _ location: SourceLocation = #_sourceLocation
     ) async throws -> Int64? {

@@ -15,8 +15,8 @@ actor Forwarder: Service {
     private let engine: Engine
     private let pause: Duration
     private let logger: Logger
-    /// Of the addresses that are being tried, who waits for their turn.
-    private var waiting: [String: [CheckedContinuation<Void, Never>]] = [:]
+    /// Of each address.
+    private let turns = Turns()
 
     /// - Parameter pause: between two looks for what is due.
     init(engine: Engine, pause: Duration = Forwarder.pause, logger: Logger) {
@@ -48,8 +48,8 @@ actor Forwarder: Service {
 
     private func settle(_ target: ForwardTarget, of app: AppID) async {
         let queue = "\(app) \(target.name)"
-        await takeTurn(at: queue)
-        defer { endTurn(at: queue) }
+        await turns.take(at: queue)
+        defer { turns.end(at: queue) }
         do {
             for _ in 0..<Self.roundsMax {
                 guard !Task.isCancelled, try await engine.forwardDue(to: target, of: app) > 0
@@ -58,22 +58,6 @@ actor Forwarder: Service {
         } catch {
             logger.error("nothing could be sent on", metadata: ["error": "\(error)"])
         }
-    }
-
-    private func takeTurn(at queue: String) async {
-        guard waiting[queue] != nil else {
-            waiting[queue] = []
-            return
-        }
-        await withCheckedContinuation { waiting[queue]?.append($0) }
-    }
-
-    private func endTurn(at queue: String) {
-        guard waiting[queue]?.isEmpty == false else {
-            waiting[queue] = nil
-            return
-        }
-        waiting[queue]?.removeFirst().resume()
     }
 
     private func look() async {

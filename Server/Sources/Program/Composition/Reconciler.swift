@@ -10,13 +10,14 @@ actor Reconciler: Service {
     /// Batches after which it looks around, although more is due.
     static let batchesMax = 200
     static let pause = Duration.seconds(1)
+    /// Between two looks at how much is due.
+    static let lookPause = Duration.seconds(5)
 
     private let engine: Engine
     private let pause: Duration
     private let asksForLost: Bool
     private let logger: Logger
-    private var isBusy = false
-    private var waiting: [CheckedContinuation<Void, Never>] = []
+    private let turns = Turns()
 
     /// - Parameters:
     ///   - pause: between two looks for what is due.
@@ -32,14 +33,22 @@ actor Reconciler: Service {
     }
 
     func run() async throws {
-        await repeating(every: pause) { await self.settle() }
+        await withTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { [pause] in await repeating(every: pause) { await self.ask() } }
+            tasks.addTask { await repeating(every: Self.lookPause) { await self.look() } }
+        }
     }
 
-    /// Returns when nothing is due that may be asked now. Callers wait for each other, so that each
-    /// finds everything done that was due when it came.
+    /// Returns when nothing is due that may be asked now, and what is left was looked at.
     func settle() async {
-        await takeTurn()
-        defer { endTurn() }
+        await ask()
+        await look()
+    }
+
+    /// Callers wait for each other, so that each finds everything done that was due when it came.
+    private func ask() async {
+        await turns.take()
+        defer { turns.end() }
         do {
             let isLate = engine.isCatchingUpFailing
             if asksForLost, !isLate { await catchUp() }
@@ -51,9 +60,14 @@ actor Reconciler: Service {
                 guard !Task.isCancelled, try await engine.answerQuestions() > 0 else { break }
             }
             if asksForLost, isLate { await catchUp() }
-            try await engine.lookAtBacklog()
         } catch {
             logger.error("what is due was not asked", metadata: ["error": "\(error)"])
+        }
+    }
+
+    private func look() async {
+        do { try await engine.lookAtBacklog() } catch {
+            logger.error("what is due was not looked at", metadata: ["error": "\(error)"])
         }
     }
 
@@ -62,18 +76,6 @@ actor Reconciler: Service {
         do { try await engine.catchUp() } catch {
             logger.error("lost notifications were not kept", metadata: ["error": "\(error)"])
         }
-    }
-
-    private func takeTurn() async {
-        guard isBusy else {
-            isBusy = true
-            return
-        }
-        await withCheckedContinuation { waiting.append($0) }
-    }
-
-    private func endTurn() {
-        if waiting.isEmpty { isBusy = false } else { waiting.removeFirst().resume() }
     }
 }
 

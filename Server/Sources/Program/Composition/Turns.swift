@@ -1,0 +1,34 @@
+import Synchronization
+
+/// Lets callers do something one after the other, in the order in which they came; of different
+/// names each by itself.
+final class Turns: Sendable {
+    /// Of the names whose turn somebody has, who waits for it.
+    private let waiting = Mutex<[String: [CheckedContinuation<Void, Never>]]>([:])
+
+    /// Returns when it is the caller's turn, who ends it.
+    func take(at name: String = "") async {
+        await withCheckedContinuation { continuation in
+            let isFree = waiting.withLock { waiting in
+                guard waiting[name] != nil else {
+                    waiting[name] = []
+                    return true
+                }
+                waiting[name]?.append(continuation)
+                return false
+            }
+            if isFree { continuation.resume() }
+        }
+    }
+
+    func end(at name: String = "") {
+        let next = waiting.withLock { waiting -> CheckedContinuation<Void, Never>? in
+            guard waiting[name]?.isEmpty == false else {
+                waiting[name] = nil
+                return nil
+            }
+            return waiting[name]?.removeFirst()
+        }
+        next?.resume()
+    }
+}
