@@ -135,12 +135,12 @@ extension StoreTransaction {
     fileprivate func keep(
         _ attestations: [Attestation], of id: CustomerID, in app: AppSettings, at now: Instant
     ) throws -> ForeignPurchase? {
-        _ = try keep(attestations.filter(\.isPayment).map(\.kept))
-        let renewals = attestations.filter { !$0.isPayment }
-        for renewal in renewals { try requireKnownPurchase(renewal, in: app.id) }
-        _ = try keep(renewals.map(\.kept))
-        var foreign: ForeignPurchase?
         var purses = Purses()
+        for attestation in attestations.sorted(by: { $0.isPayment && !$1.isPayment }) {
+            if !attestation.isPayment { try requireKnownPurchase(attestation, in: app.id) }
+            _ = try keep(attestation.kept, &purses)
+        }
+        var foreign: ForeignPurchase?
         for purchase in Set(attestations.flatMap { $0.facts.map(\.purchase) }).sorted() {
             let timeline = try timeline(of: purchase, in: app.id) ?? Timeline(of: purchase, [])
             let claim = try claim(timeline, by: id, in: app, at: now)

@@ -71,7 +71,8 @@ extension Engine {
             let kept = found.attestations
             let isWhole = found.refused == nil && findings.refused == nil
             try await transaction { tx in
-                for attestation in kept { _ = try tx.keep(attestation.kept) }
+                var purses = Purses()
+                for attestation in kept { _ = try tx.keep(attestation.kept, &purses) }
                 if isWhole {
                     try tx.put(revision: page.revision, of: claim.purchase, in: claim.app)
                 }
@@ -147,7 +148,8 @@ extension Engine {
         let isWhole = claim.history.askedAt == nil
         let rest = findings.attestations.dropFirst(findings.keptCount)
         try await transaction { tx in
-            for attestation in rest { _ = try tx.keep(attestation.kept) }
+            var purses = Purses()
+            for attestation in rest { _ = try tx.keep(attestation.kept, &purses) }
             try tx.storeAnswered(claim.app, in: claim.purchase.environment, at: asked)
             if findings.refused == nil {
                 try tx.answered(

@@ -49,10 +49,11 @@ extension StoreTransaction {
     ///
     /// Whatever else follows from what becomes of a purchase is written here too: each ``Fold``
     /// knows its timeline before and after, and the documents between the two.
-    func add(_ attested: [AttestedDocument]) throws(StorageFailure) {
+    func add(
+        _ attested: [AttestedDocument], _ purses: inout Purses
+    ) throws(StorageFailure) {
         try insert(attested, into: "facts")
         var folds = try folds(of: attested)
-        var purses = Purses()
         var entries: [EventEntry] = []
         for index in folds.indices {
             let app = folds[index].app
@@ -67,7 +68,8 @@ extension StoreTransaction {
     }
 
     package func add(_ facts: [Fact], from document: StoredDocument) throws(StorageFailure) {
-        try add([AttestedDocument(document, facts)])
+        var purses = Purses()
+        try add([AttestedDocument(document, facts)], &purses)
     }
 
     /// Nil where the purchase credits nothing, or nobody.

@@ -22,12 +22,29 @@ extension StoreTransaction {
         try keep([attested])[0]
     }
 
+    /// The same where a transaction keeps several, one after the other: each is told before the
+    /// next is looked at.
+    ///
+    /// - Parameter purses: passed on from one to the next.
+    package func keep(
+        _ attested: AttestedDocument, _ purses: inout Purses
+    ) throws(StorageFailure) -> Bool {
+        try keep([attested], &purses)[0]
+    }
+
     /// Keeps documents with their facts, each table's rows in one go. For each, false where it was
     /// kept before, or stands twice among them.
-    package func keep(_ attested: [AttestedDocument]) throws(StorageFailure) -> [Bool] {
+    func keep(_ attested: [AttestedDocument]) throws(StorageFailure) -> [Bool] {
+        var purses = Purses()
+        return try keep(attested, &purses)
+    }
+
+    private func keep(
+        _ attested: [AttestedDocument], _ purses: inout Purses
+    ) throws(StorageFailure) -> [Bool] {
         let isNew = try add(attested.map(\.document))
         let new = zip(attested, isNew).filter(\.1).map(\.0)
-        try add(new)
+        try add(new, &purses)
         try ask(new)
         try forward(attested)
         return isNew

@@ -3,8 +3,8 @@ import Ledger
 /// The purses of those whose wallets a transaction changes several times: each is read once, and
 /// then as what was written since leaves it.
 ///
-/// Only who changes wallets through these may go on with them: after any other change of whose a
-/// purchase is they begin anew.
+/// Documents that are kept and purchases that are linked with these are all that they know of:
+/// after any other change of whose a purchase is they begin anew.
 package struct Purses {
     private var found: [Key: Purse] = [:]
 

@@ -82,13 +82,16 @@ extension StoreTransaction {
             let known = try toldPurchase(purchase, in: app),
             !rules.currencies(of: known.timeline).isEmpty
         else { return }
-        if let former, var purse = try purse(of: former, in: app, purchase.environment) {
+        if let former,
+            var purse = try purses.take(of: former, in: app, purchase.environment, self)
+        {
             purse.putBack(known.timeline)
             let entries = purse.put(
                 nil, of: purchase,
                 Purse.Telling(
                     cause: .request, at: now, condition: known.told?.condition, other: customer))
             try keep(purse, in: app)
+            purses.put(purse, in: app)
             try append(entries)
         }
         if let customer {

@@ -42,6 +42,15 @@ extension Store {
         #expect(wrong.first == [], sourceLocation: location)
         return try await reading { try $0.toldWallets(of: customer, in: app, .production)["gems"] }
     }
+
+    /// What was told, with the balance after it.
+    fileprivate func toldOfGems() async throws -> [String] {
+        let events = try await reading { try $0.events(of: app, after: 0, limit: 500) }
+        return events.map(\.entry.change).compactMap { change in
+            guard let wallet = change.wallet, wallet.currency == "gems" else { return nil }
+            return "\(change.kind.rawValue) \(wallet.after)"
+        }
+    }
 }
 
 @Suite struct ManyPacksTests {
@@ -83,6 +92,42 @@ extension Store {
     }
 
     @Test(arguments: Driver.allCases)
+    func `documents of one transaction tell what those of several do`(driver: Driver) async throws {
+        let facts = [
+            pack(9), pack(3), pack(7, token: nil), pack(9, refundedAt: now), pack(5), pack(4),
+        ]
+        for isTogether in [true, false] {
+            try await driver.withStore(rules: rules) { store in
+                _ = try await store.transaction { try $0.customer(tokenID, in: app, at: now) }
+                if isTogether {
+                    try await store.transaction { tx in
+                        var purses = Purses()
+                        for (number, fact) in facts.enumerated() {
+                            let one = AttestedDocument(document(UInt8(number)), [fact])
+                            _ = try tx.keep(one, &purses)
+                        }
+                        try tx.link(packID(7), to: tokenID, by: .device, in: app, at: now, &purses)
+                    }
+                } else {
+                    for (number, fact) in facts.enumerated() {
+                        try await store.hear(UInt8(number), [fact])
+                    }
+                    try await store.transaction {
+                        try $0.link(packID(7), to: tokenID, by: .device, in: app, at: now)
+                    }
+                }
+                #expect(try await store.gems(of: tokenID) == 400)
+                let told = try await store.toldOfGems()
+                #expect(
+                    told == [
+                        "wallet_credited 100", "wallet_credited 200", "wallet_clawed_back 100",
+                        "wallet_credited 200", "wallet_credited 300", "wallet_credited 400",
+                    ])
+            }
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
     func `packs of one document count also among refunds, and each payment once`(
         driver: Driver
     ) async throws {
@@ -95,14 +140,11 @@ extension Store {
             #expect(try await store.gems(of: tokenID) == 500)
             try await store.hear(3, [pack(1, refundedAt: now), pack(8), pack(9, transaction: 8)])
             #expect(try await store.gems(of: tokenID) == 500)
-            let kinds = try await store.reading { try $0.events(of: app, after: 0, limit: 500) }
-                .filter { $0.entry.change.wallet?.currency == "gems" }
-                .map(\.entry.change.kind.rawValue)
             #expect(
-                kinds == [
-                    "wallet_credited", "wallet_credited", "wallet_credited", "wallet_credited",
-                    "wallet_credited", "wallet_clawed_back", "wallet_credited",
-                    "wallet_clawed_back", "wallet_credited",
+                try await store.toldOfGems() == [
+                    "wallet_credited 100", "wallet_credited 200", "wallet_credited 300",
+                    "wallet_credited 400", "wallet_credited 500", "wallet_clawed_back 400",
+                    "wallet_credited 500", "wallet_clawed_back 400", "wallet_credited 500",
                 ])
         }
     }
