@@ -30,8 +30,8 @@ extension Engine {
     ///
     /// Every document is verified again, as of the moment it was received: a fact needs a verified
     /// document, also the second time. The rows in use stay until all new ones are there; then one
-    /// transaction puts these in their place. Documents that arrive meanwhile are taken along; where
-    /// they never cease to, the facts of the last ones as they were made a moment ago.
+    /// transaction puts these in their place. Documents that arrive meanwhile are taken along, too;
+    /// where they never cease to, by the facts that were made of the last ones a moment ago.
     ///
     /// - Parameter withoutUnusable: also where documents that count now cannot be verified any
     ///   more, as with another configuration: what they gave is taken away.
