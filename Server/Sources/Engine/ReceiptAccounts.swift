@@ -98,6 +98,12 @@ extension Engine {
             try purchases.first { try tx.checkHistory(of: $0, in: app)?.history.askedAt == nil }
         }
         guard let unasked else { return true }
+        let now = now()
+        let isPaused = try await reading { tx in
+            try tx.standing(of: app, in: unasked.environment).pausedUntil > now
+        }
+        // While the store does not answer, nobody waits for it.
+        guard !isPaused else { return false }
         try await ask(about: unasked, in: app)
         return try await reading { tx in
             guard let history = try tx.checkHistory(of: unasked, in: app)?.history else {
