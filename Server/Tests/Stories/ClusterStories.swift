@@ -55,6 +55,53 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(45)))
+    func `servers that write at the same time take turns, and nobody is told to come again`()
+        async throws
+    {
+        try await Self.withOwnPostgres { _, _, program in
+            let servers = [
+                try await program.start(), try await program.start(), try await program.start(),
+            ]
+            let statuses = await withTaskGroup(of: (server: Int, found: [Int?]).self) { group in
+                for (number, server) in servers.enumerated() {
+                    for writer in 1...4 {
+                        group.addTask {
+                            let customer = "c\(number)-\(writer)"
+                            return (number, await Self.give(customer, program.key, at: server))
+                        }
+                    }
+                }
+                return await group.reduce(into: [[], [], []]) { $0[$1.server] += $1.found }
+            }
+            for server in servers { server.kill() }
+            #expect(Set(statuses.joined()) == [200])
+            let counts = statuses.map(\.count)
+            let (least, most) = (counts.min() ?? 0, counts.max() ?? 0)
+            #expect(4 * least > most, "\(counts): one came to write far less than another")
+            try program.expectClean()
+        }
+    }
+
+    private static let writingSeconds = 6
+
+    /// Gives a customer something, again and again. Returns what each was answered with.
+    private static func give(
+        _ customer: String, _ key: String, at server: ServerProgram.Running
+    ) async -> [Int?] {
+        var wire = server.wire
+        wire.bearer = key
+        let order: JSON = ["entitlement": "pro", "reason": "story"]
+        let start = ContinuousClock.now
+        var statuses: [Int?] = []
+        while ContinuousClock.now - start < .seconds(writingSeconds) {
+            let answer = try? await wire.send(
+                "POST", "/v1/customers/\(customer)/grants", body: order.bytes)
+            statuses.append(answer?.status)
+        }
+        return statuses
+    }
+
+    @Test(.timeLimit(.minutes(45)))
     func `a PostgreSQL that drops dead twenty times loses nothing that was acknowledged`()
         async throws
     {
