@@ -66,7 +66,7 @@ import Testing
 
     static let forgotten: [(StoredForward.State, String)] = [
         (.waiting, "forwards_waiting (app=? AND created_at_ms<?)"),
-        (.accepted, "forwards_accepted (app=? AND accepted_at_ms<?)"),
+        (.accepted, "forwards_accepted (app=? AND accepted_at_ms>? AND accepted_at_ms<?)"),
         (.givenUp, "forwards_given_up (app=? AND created_at_ms<?)"),
         (.leftOut, "forwards_left_out (app=? AND created_at_ms<?)"),
     ]
