@@ -178,7 +178,8 @@ import Testing
             #expect(try await shop.entitlement("pro", of: "anna")?["active"] == false)
             let support = Wire(base: shop.server.base, bearer: Shop.secretKey)
             let told = try await support.get("/v1/events")["items"]?.array ?? []
-            #expect(told.prefix(2).map { $0["type"]?.string } == ["purchased", "upgraded"])
+            let types = told.compactMap { $0["type"]?.string }
+            #expect(types.prefix(3) == ["trial_started", "trial_converted", "upgraded"])
         }
     }
 
