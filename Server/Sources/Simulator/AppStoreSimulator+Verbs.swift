@@ -119,7 +119,10 @@ extension AppStoreSimulator {
         if found.isEmpty { found = chains.filter { $0.renewsTo == product } }
         let bought = found.filter { $0.ownership == .purchased }
         if !bought.isEmpty { found = bought }
-        guard let only = found.first else { throw .unknownSubscription(name) }
+        guard let only = found.first else {
+            throw .unknownSubscription(
+                to: product, of: String(name[..<colon]), has: Set(chains.map(\.productID)).sorted())
+        }
         guard found.count == 1 else {
             throw .ambiguousSubscription(name, ids: found.map(\.originalTransactionID))
         }

@@ -64,7 +64,8 @@ extension AppStoreSimulator {
         guard let value = json[field] else {
             let fields = (json.members ?? []).map(\.key).joined(separator: ", ")
             throw .badRequest(
-                "The answer has no field \(field).", remedy: "It has: \(fields).")
+                "The answer has no field \(field). What was asked for has been done.",
+                remedy: "It has: \(fields).")
         }
         let text = value.string ?? value.text
         return Response(.ok, Array(text.utf8), type: "text/plain; charset=utf-8")

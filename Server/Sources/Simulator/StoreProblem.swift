@@ -45,6 +45,18 @@ extension StoreProblem {
             remedy: "GET /_sim/truth/{account} lists what an account has bought.")
     }
 
+    /// - Parameter products: what it has subscribed to.
+    static func unknownSubscription(
+        to product: String, of account: String, has products: [String]
+    ) -> Self {
+        let names = products.map { "\(account):\($0)" }
+        return Self(
+            "unknown_subscription", status: 404,
+            "\(account) has no subscription to \(product).",
+            remedy: names.isEmpty
+                ? "It has none: buy one first." : "By the product it has now: \(list(names)).")
+    }
+
     /// - Parameter ids: of all that it could be.
     static func ambiguousSubscription(_ name: String, ids: [String]) -> Self {
         Self(

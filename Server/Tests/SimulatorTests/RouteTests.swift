@@ -119,6 +119,22 @@ import Testing
         }
     }
 
+    @Test func `a subscription that is another product's by now is named in the remedy`()
+        async throws
+    {
+        try await Stage().withClient { client in
+            _ = try await client.json("/_sim/devices", #"{"account":"anna"}"#)
+            _ = try await client.json(
+                "/_sim/devices/anna-1/purchases", #"{"product_id":"pro.monthly"}"#)
+            _ = try await client.json(
+                "/_sim/subscriptions/anna:pro.monthly/change-product",
+                #"{"product_id":"premium.monthly"}"#)
+            let problem = try await client.json(
+                "/_sim/subscriptions/anna:pro.monthly/cancel", "{}", status: 404)
+            #expect(problem["remedy"]?.string?.contains("anna:premium.monthly") == true)
+        }
+    }
+
     @Test func `an app account token is written in small letters`() async throws {
         let stage = try Stage()
         try await stage.withClient { client in

@@ -15,8 +15,6 @@ package struct ArmedFaults<Kind: FaultKind>: Sendable {
 
     init(seed: UInt64) { random = SplitMix64(seed: seed) }
 
-    var isArmed: Bool { !ordered.isEmpty || odds.values.contains { $0 > 0 } }
-
     package mutating func order(_ kinds: [Kind]) throws(StoreProblem) {
         guard ordered.count + kinds.count <= Self.orderedMax else {
             throw .badRequest(
