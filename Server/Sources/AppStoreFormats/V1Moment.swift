@@ -15,11 +15,6 @@ extension V1Notification {
         return (shown + (unifiedReceipt?.latestRows ?? []).compactMap(\.purchased)).max()
     }
 
-    private var latestExpiry: AppStoreDate? {
-        let shown = [latest, latestExpired].compactMap { $0?.expires }
-        return (shown + (unifiedReceipt?.latestRows ?? []).compactMap(\.expires)).max()
-    }
-
     /// When the transactions that it shows stood so. The event of some types has nothing to do with
     /// them: these may be tried again two days later, and then show no refund of meanwhile.
     package func rowsMoment(receivedAt: AppStoreDate) -> AppStoreDate {
@@ -43,8 +38,6 @@ extension V1Notification {
         case .cancel?, .refund?, .revoke?: cancelled ?? latestMoment
         case .initialBuy?, .didRenew?, .interactiveRenewal?, .didRecover?, .renewal?:
             latestPurchase
-        // It is tried for the first time about when the period ends.
-        case .didFailToRenew?: latestExpiry
         default: nil
         }
     }

@@ -125,11 +125,10 @@ extension Engine {
             guard try tx.rebuiltCount() == walk.facts + taken else {
                 return .failure(.storage("another rebuild has been at work meanwhile"))
             }
-            if !verifyOnly, !withoutUnusable, let first = walk.report.unusable.first {
+            if !verifyOnly, !withoutUnusable, walk.mayLose {
                 let count = try tx.documentsLeftWithoutFacts()
                 guard count == 0 else {
-                    let why = "\(count) documents that count cannot be verified now: \(first)"
-                    return .success(.refused(.storage(why)))
+                    return .success(.refused(.storage(walk.why(losing: count))))
                 }
             }
             let differences = try tx.rebuiltDifferences() + tx.logDifferences()
@@ -196,4 +195,14 @@ private struct RebuildWalk: Sendable {
     /// Of documents that it has not seen and that came since then, the facts are taken as they
     /// stand.
     var takesArrivedSince: Instant?
+
+    /// Whether documents that count now might count no more.
+    var mayLose: Bool { takesArrivedSince != nil || !report.unusable.isEmpty }
+
+    func why(losing count: Int) -> String {
+        if let first = report.unusable.first {
+            return "\(count) documents that count cannot be verified now: \(first)"
+        }
+        return "\(count) documents arrived meanwhile, by another clock than this machine's"
+    }
 }

@@ -28,16 +28,20 @@ extension Engine {
         of attestation: Attestation, in app: AppSettings, isWhole: Bool
     ) async throws(EngineFailure) -> ReceiptAccount? {
         do { _ = try await store.keep(attestation.kept) } catch { throw EngineFailure(error) }
-        var purchases = attestation.purchases
+        let own = attestation.purchases
+        var purchases = own
         if isWhole { purchases += try await others(beside: attestation, in: app.id) }
-        guard try await isPastKnown(of: purchases, in: app.id) else { return nil }
+        guard try await isPastKnown(of: own, in: app.id) else { return nil }
         let account = try await known(of: purchases, in: app.id, isWhole: isWhole)
         let held = account.held(at: now(), app.rules)
         guard canAsk(app.id), !held.isEmpty else { return account.holding(held) }
-        let unconfirmed = Array(held.keys.sorted().prefix(Self.unconfirmedMax))
-        try await ask(aboutUnconfirmed: unconfirmed, in: app.id)
+        let others = held.keys.filter { !own.contains($0) }.sorted()
+        let unconfirmed = (own.filter { held[$0] != nil } + others).prefix(Self.unconfirmedMax)
+        try await ask(aboutUnconfirmed: Array(unconfirmed), in: app.id)
         let told = try await known(of: purchases, in: app.id, isWhole: isWhole)
-        return told.held(at: now(), app.rules).isEmpty ? told : nil
+        // Of what the receipt does not show nobody waits for the end.
+        let left = told.held(at: now(), app.rules)
+        return own.contains { left[$0] != nil } ? nil : told.holding(left)
     }
 
     /// What the same store account has beside the purchases in a receipt: whatever the newest

@@ -158,6 +158,8 @@ extension Payment: Mergeable {
             result.value.offer = other.offer
             result.value.terms = other.terms
         }
+        // An end is put off, and never brought forward.
+        result.value.until = [one.value.until, two.value.until].compactMap(\.self).max()
         result.value.accountToken = greater(result.value.accountToken, other.accountToken)
         result.value.group = greater(result.value.group, other.group)
         result.value.isRenewal = result.value.isRenewal || other.isRenewal
@@ -177,7 +179,7 @@ extension Payment: Mergeable {
     private var base: [String] {
         var plain = self
         (plain.kind, plain.terms, plain.offer) = (.unknown, .full, nil)
-        (plain.accountToken, plain.group) = (nil, nil)
+        (plain.accountToken, plain.group, plain.until) = (nil, nil, nil)
         (plain.isRenewal, plain.isUpgraded) = (false, false)
         plain.ownership = .purchased
         plain.revocation?.kind = .refund
@@ -216,7 +218,8 @@ extension Renewal: Mergeable {
             && says.isRetrying == signed.value.isRetrying
             && says.graceUntil == signed.value.graceUntil && says.ending == signed.value.ending
         var told = isSame ? signed.value : says
-        told.priceRise = says.priceRise ?? told.priceRise
+        let isOfSame = says.renewsTo == signed.value.renewsTo
+        told.priceRise = says.priceRise ?? (isOfSame ? signed.value.priceRise : nil)
         return Timeline.Attested(told, at: legacy.at)
     }
 

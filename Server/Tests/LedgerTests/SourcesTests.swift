@@ -223,6 +223,11 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
             ])
             #expect(cut.periods.map(\.payment.until) == [end])
         }
+        let twice = try timeline([
+            legacy(payment { $0.until = end + .days(20) }, at: start + .days(9)),
+            legacy(payment(), at: start + .days(12)),
+        ])
+        #expect(twice.periods.map(\.payment.until) == [end + .days(20)])
         let earlier = try timeline([
             signed(payment(), at: start + .days(10)),
             legacy(payment { $0.until = end + .days(20) }, at: start + .days(9)),
@@ -278,5 +283,14 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
         ])
         #expect(told.renewal?.value.priceRise == .waiting)
         #expect(told.renewal?.value.price == price)
+        // It is of another product by then.
+        var rising = on
+        rising.priceRise = .waiting
+        let other = try timeline([
+            renewal(rising, .signed, at: start),
+            renewal(
+                Renewal(willRenew: true, renewsTo: "pro.yearly"), .legacy, at: start + .days(3)),
+        ])
+        #expect(other.renewal?.value.priceRise == nil)
     }
 }
