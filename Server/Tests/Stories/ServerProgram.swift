@@ -102,11 +102,14 @@ struct ServerProgram: Sendable {
         func pause() { Foundation.kill(process, SIGSTOP) }
         func resume() { Foundation.kill(process, SIGCONT) }
 
-        /// Returns when it answers.
-        fileprivate func wait(for path: String) async throws {
+        /// Returns when it answers; false where the program has ended.
+        fileprivate func wait(for path: String, of program: Process) async throws -> Bool {
             let deadline = Date(timeIntervalSinceNow: ServerProgram.startSeconds)
             while Date() < deadline {
-                if let answer = try? await wire.send("GET", path), answer.status == 200 { return }
+                guard program.isRunning else { return false }
+                if let answer = try? await wire.send("GET", path), answer.status == 200 {
+                    return true
+                }
                 try await Task.sleep(for: .milliseconds(20))
             }
             kill()
@@ -136,9 +139,28 @@ struct ServerProgram: Sendable {
         }
     }
 
+    /// Starts on ports that were free, and were taken before the program came to listen.
+    private static let startsMax = 5
+
     /// - Parameter port: nil takes one that is free.
     func start(port wished: UInt16? = nil) async throws -> Running {
-        let port = try wished ?? Self.freePort()
+        for _ in 1...Self.startsMax {
+            let (running, process) = try begin(port: try wished ?? Self.freePort())
+            let isUp = try await running.wait(for: "/ready", of: process)
+            if try await isUp && isOurs(running) { return running }
+            if process.isRunning { running.kill() }
+        }
+        throw Missing(description: "the program does not listen where it should")
+    }
+
+    /// Another story's server may listen where this one wanted to: it does not know the key.
+    private func isOurs(_ running: Running) async throws -> Bool {
+        var wire = running.wire
+        wire.bearer = key
+        return try await wire.send("GET", "/v1/customers/nobody").status == 200
+    }
+
+    private func begin(port: UInt16) throws -> (Running, Process) {
         let process = Process()
         process.executableURL = try Self.executable()
         process.arguments =
@@ -148,8 +170,7 @@ struct ServerProgram: Sendable {
         try process.run()
         let running = Running(
             wire: Wire(base: "http://127.0.0.1:\(port)"), process: process.processIdentifier)
-        try await running.wait(for: "/ready")
-        return running
+        return (running, process)
     }
 
     /// Begins another command, and does not wait for its end.
@@ -266,7 +287,9 @@ enum SimulatorProgram {
         try process.run()
         let running = ServerProgram.Running(
             wire: Wire(base: "http://127.0.0.1:\(port)"), process: process.processIdentifier)
-        try await running.wait(for: "/_sim/health")
+        guard try await running.wait(for: "/_sim/health", of: process) else {
+            throw ServerProgram.Missing(description: "the simulator did not start")
+        }
         return running
     }
 }
