@@ -146,8 +146,9 @@ struct ServerProgram: Sendable {
     func start(port wished: UInt16? = nil) async throws -> Running {
         for _ in 1...Self.startsMax {
             let (running, process) = try begin(port: try wished ?? Self.freePort())
-            let isUp = try await running.wait(for: "/ready", of: process)
-            if try await isUp && isOurs(running) { return running }
+            if try await running.wait(for: "/ready", of: process), try await isOurs(running) {
+                return running
+            }
             if process.isRunning { running.kill() }
         }
         throw Missing(description: "the program does not listen where it should")
