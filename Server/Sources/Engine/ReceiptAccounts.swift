@@ -32,6 +32,8 @@ extension Engine {
         var purchases = own
         if isWhole { purchases += try await others(beside: attestation, in: app.id) }
         guard try await isPastKnown(of: own, in: app.id) else { return nil }
+        // About the others, too; but what the receipt shows is told also where that brings nothing.
+        _ = try await isPastKnown(of: purchases, in: app.id)
         let account = try await known(of: purchases, in: app.id, isWhole: isWhole)
         let held = account.held(at: now(), app.rules)
         guard canAsk(app.id), !held.isEmpty else { return account.holding(held) }
@@ -39,7 +41,6 @@ extension Engine {
         let unconfirmed = (own.filter { held[$0] != nil } + others).prefix(Self.unconfirmedMax)
         try await ask(aboutUnconfirmed: Array(unconfirmed), in: app.id)
         let told = try await known(of: purchases, in: app.id, isWhole: isWhole)
-        // Of what the receipt does not show nobody waits for the end.
         let left = told.held(at: now(), app.rules)
         return own.contains { left[$0] != nil } ? nil : told.holding(left)
     }
