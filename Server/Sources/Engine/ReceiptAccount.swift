@@ -7,8 +7,8 @@ import Storage
 /// answered about it, word for word, and what has been heard since.
 struct ReceiptAccount: Sendable {
     var timelines: [Timeline] = []
-    /// What is held open although its period is over, and until when; only where nobody can be
-    /// asked whether it goes on.
+    /// What is held open although its period is over, and until when: where nobody can be asked
+    /// whether it goes on, and of what the receipt in question does not show.
     var held: [PurchaseID: Instant] = [:]
     private var told: (answer: VerifyReceiptAnswer, at: Instant, of: Ledger.Environment)?
 

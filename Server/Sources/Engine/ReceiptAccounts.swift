@@ -29,17 +29,18 @@ extension Engine {
     ) async throws(EngineFailure) -> ReceiptAccount? {
         do { _ = try await store.keep(attestation.kept) } catch { throw EngineFailure(error) }
         let own = attestation.purchases
-        var purchases = own
-        if isWhole { purchases += try await others(beside: attestation, in: app.id) }
+        let others = isWhole ? try await others(beside: attestation, in: app.id) : []
+        let purchases = own + others
         guard try await isPastKnown(of: own, in: app.id) else { return nil }
         // About the others, too; but what the receipt shows is told also where that brings nothing.
-        _ = try await isPastKnown(of: purchases, in: app.id)
+        _ = try await isPastKnown(of: others, in: app.id)
         let account = try await known(of: purchases, in: app.id, isWhole: isWhole)
         let held = account.held(at: now(), app.rules)
         guard canAsk(app.id), !held.isEmpty else { return account.holding(held) }
-        let others = held.keys.filter { !own.contains($0) }.sorted()
-        let unconfirmed = (own.filter { held[$0] != nil } + others).prefix(Self.unconfirmedMax)
-        try await ask(aboutUnconfirmed: Array(unconfirmed), in: app.id)
+        // What the receipt shows first.
+        let unconfirmed = held.keys.sorted { own.contains($0) && !own.contains($1) }
+        try await ask(
+            aboutUnconfirmed: Array(unconfirmed.prefix(Self.unconfirmedMax)), in: app.id)
         let told = try await known(of: purchases, in: app.id, isWhole: isWhole)
         let left = told.held(at: now(), app.rules)
         return own.contains { left[$0] != nil } ? nil : told.holding(left)
@@ -63,9 +64,15 @@ extension Engine {
         }
         var others: Set<PurchaseID> = []
         for witness in witnesses where witness.id != attestation.document.id {
-            // One that can be verified no more, as under another configuration, shows nothing.
-            guard let again = try? await self.attestation(again: witness) else { continue }
-            others.formUnion(again.purchases)
+            do { others.formUnion(try await self.attestation(again: witness).purchases) } catch {
+                // As under another configuration. It shows nothing, and the others are told.
+                logger.notice(
+                    "A document that was kept cannot be verified any more.",
+                    metadata: [
+                        "app": "\(app)", "document": "\(DocumentID(bytes: witness.id))",
+                        "error": "\(error)",
+                    ])
+            }
         }
         return Array(others.subtracting(attestation.purchases).sorted().prefix(Self.othersMax))
     }
@@ -122,7 +129,7 @@ extension Engine {
 }
 
 extension ReceiptAccount {
-    /// The same, which shows what is held open: for who has nobody to ask.
+    /// The same, which shows what is held open.
     fileprivate func holding(_ held: [PurchaseID: Instant]) -> ReceiptAccount {
         var account = self
         account.held = held

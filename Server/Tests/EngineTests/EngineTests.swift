@@ -12,12 +12,7 @@ private let now = Instant(milliseconds: 1_700_000_000_000)
 private func engine() async throws -> Engine {
     let app = AppSettings(
         id: "birds", bundleID: "com.example.birds", entitlements: ["pro": ["pro.monthly"]])
-    let engine = Engine(
-        database: try SQLiteDatabase.inMemory(), apps: [app],
-        verifiers: ["birds": Verifier(roots: .apple)], now: { now },
-        logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-    try await engine.prepare()
-    return engine
+    return try await .empty(app, at: now)
 }
 
 /// Two apps on one database, and a clock that a test moves.

@@ -1,8 +1,5 @@
-import AppStoreTrust
 import Ledger
-import Logging
 import Storage
-import StorageSQLite
 import Testing
 
 @testable import Engine
@@ -17,12 +14,7 @@ private func engine() async throws -> Engine {
     let app = AppSettings(
         id: "birds", bundleID: "com.example.birds", entitlements: [:],
         forwards: ForwardRules(targets: [target]))
-    let engine = Engine(
-        database: try SQLiteDatabase.inMemory(), apps: [app],
-        verifiers: ["birds": Verifier(roots: .apple)], now: { present },
-        logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-    try await engine.prepare()
-    return engine
+    return try await .empty(app, at: present)
 }
 
 extension Engine {

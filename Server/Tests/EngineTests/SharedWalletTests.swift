@@ -1,8 +1,5 @@
-import AppStoreTrust
 import Ledger
-import Logging
 import Storage
-import StorageSQLite
 import Testing
 
 @testable import Engine
@@ -16,12 +13,7 @@ private func engine() async throws -> Engine {
         id: "birds", bundleID: "com.example.birds", entitlements: [:],
         wallets: WalletRules(credits: ["seeds.100": ["seeds": 100]]),
         restore: [.production: .share])
-    let engine = Engine(
-        database: try SQLiteDatabase.inMemory(), apps: [app],
-        verifiers: ["birds": Verifier(roots: .apple)], now: { now },
-        logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-    try await engine.prepare()
-    return engine
+    return try await .empty(app, at: now)
 }
 
 @Suite struct SharedWalletTests {
