@@ -79,8 +79,25 @@ import Testing
             let counts = statuses.map(\.count)
             let (least, most) = (counts.min() ?? 0, counts.max() ?? 0)
             #expect(4 * least > most, "\(counts): one came to write far less than another")
+            let (commits, rollbacks) = try await Self.transactions(of: program)
+            #expect(10 * rollbacks < commits, "\(rollbacks) of \(commits) came in the way")
             try program.expectClean()
         }
+    }
+
+    /// How many have been committed and undone, by what the servers' sessions said at their end.
+    private static func transactions(
+        of program: ServerProgram
+    ) async throws -> (commits: Int64, rollbacks: Int64) {
+        try await Task.sleep(for: .seconds(1))
+        let database = try program.engine.open(program.database)
+        let row = try await database.read { connection in
+            try connection.rows(
+                "SELECT xact_commit, xact_rollback FROM pg_stat_database "
+                    + "WHERE datname = current_database()", [])[0]
+        }
+        database.close()
+        return (try row.integer(0), try row.integer(1))
     }
 
     private static let writingSeconds = 6
