@@ -22,6 +22,7 @@ struct RequestFrame: RouterMiddleware {
         next: @concurrent (Request, ServerContext) async throws -> Response
     ) async throws -> Response {
         let start = ContinuousClock.now
+        await together()
         var context = context
         context.requestID = Self.requestID(asked: request.headers[.requestID])
         // Without the framework's number: a request has one name.
@@ -37,6 +38,7 @@ struct RequestFrame: RouterMiddleware {
         response.headers[.xContentTypeOptions] = "nosniff"
         if response.headers[.cacheControl] == nil { response.headers[.cacheControl] = "no-store" }
         finish(request, response, context, took: ContinuousClock.now - start)
+        await together()
         return response
     }
 

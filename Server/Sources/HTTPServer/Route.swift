@@ -75,7 +75,9 @@ extension PerennialServer {
         _ method: HTTPRequest.Method, _ path: String, _ answer: @escaping Route.KeyedAnswer
     ) -> Route {
         Route(method: method, path: path, needsKey: true) { request, context in
-            try await answer(request, context, holder(of: request))
+            let holder = try await holder(of: request)
+            await together()
+            return try await answer(request, context, holder)
         }
     }
 
