@@ -2,6 +2,6 @@
 /// are looked up, then all are written.
 ///
 /// The code of a whole answer is more than a processor's second cache holds, that of a step is not.
-/// So it is fetched once for all of them in place of once for each, which under load takes a quarter
-/// off an answer's time. A request that is alone goes on at once.
+/// So it is fetched once for all of them in place of once for each, which under load takes a
+/// quarter off an answer's time. A request that is alone goes on at once.
 func together() async { await Task.yield() }
