@@ -121,7 +121,7 @@ extension Engine {
             return signed
         } catch let failure as EngineFailure {
             throw failure
-        } catch { throw .storage("\(error)") }
+        } catch { throw .storage("An offer could not be signed: \(error)") }
     }
 
     private func requireOffer(

@@ -75,12 +75,16 @@ struct CheckReport {
     }
 
     private mutating func checkAppStores(of file: ConfigurationFile) async throws {
-        let http = HTTPClient(eventLoopGroupProvider: .singleton, configuration: .appStore)
-        for app in file.apps {
-            guard let trial = await KeyTrial.of(app, http: http) else { continue }
+        let trials = try await HTTPClient.withHTTPClient(configuration: .appStore) { http in
+            var trials: [KeyTrial] = []
+            for app in file.apps {
+                if let trial = await KeyTrial.of(app, http: http) { trials.append(trial) }
+            }
+            return trials
+        }
+        for trial in trials {
             if trial.isOK { lines.append("ok    \(trial.text)") } else { fail(trial.text) }
         }
-        try await http.shutdown()
     }
 
     private mutating func checkDatabase(

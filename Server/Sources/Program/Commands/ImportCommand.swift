@@ -39,13 +39,9 @@ struct ImportCommand: AsyncParsableCommand {
             let settings = try process.settings(file)
             try ServeRules.check(file.apps, clockFrom: clockFrom)
             let logger = Log.start(settings.logLevel)
-            let http = HTTPClient(eventLoopGroupProvider: .singleton, configuration: .appStore)
-            let outcome: Result<Void, any Error>
-            do {
-                outcome = .success(try await bring(file, settings, http, logger))
-            } catch { outcome = .failure(error) }
-            try await http.shutdown()
-            try outcome.get()
+            try await HTTPClient.withHTTPClient(configuration: .appStore) { http in
+                try await bring(file, settings, http, logger)
+            }
         }
     }
 

@@ -20,18 +20,14 @@ struct ReconcileCommand: AsyncParsableCommand {
             let file = try Outcome.configuration(at: process.configPath)
             let settings = try process.settings(file)
             let logger = Log.start(settings.logLevel)
-            let http = HTTPClient(eventLoopGroupProvider: .singleton, configuration: .appStore)
-            let outcome: Result<Void, any Error>
-            do {
+            try await HTTPClient.withHTTPClient(configuration: .appStore) { http in
                 let stores = AppStores(file.apps, http: http, now: { .machine })
                 let assembly = try await Assembly(
                     apps: file.apps, databaseAddress: settings.database, for: .changing,
                     now: { .machine }, asking: stores.asking(), logger: logger)
-                outcome = .success(try await reconcile(assembly, logger))
-                assembly.database.close()
-            } catch { outcome = .failure(error) }
-            try await http.shutdown()
-            try outcome.get()
+                defer { assembly.database.close() }
+                try await reconcile(assembly, logger)
+            }
         }
     }
 

@@ -31,22 +31,16 @@ struct ServeCommand: AsyncParsableCommand {
         guard let clockFrom else {
             return try await serve(file, settings, clock: nil, logger)
         }
-        let client = HTTPClient(eventLoopGroupProvider: .singleton)
-        let outcome: Result<Void, any Error>
-        do {
+        try await HTTPClient.withHTTPClient { client in
             let clock = try await ClockFollower(clockFrom, client: client, logger: logger)
-            outcome = .success(try await serve(file, settings, clock: clock, logger))
-        } catch { outcome = .failure(error) }
-        try await client.shutdown()
-        try outcome.get()
+            try await serve(file, settings, clock: clock, logger)
+        }
     }
 
     private func serve(
         _ file: ConfigurationFile, _ settings: Settings, clock: ClockFollower?, _ logger: Logger
     ) async throws {
-        let http = HTTPClient(eventLoopGroupProvider: .singleton, configuration: .appStore)
-        let outcome: Result<Void, any Error>
-        do {
+        try await HTTPClient.withHTTPClient(configuration: .appStore) { http in
             let now: @Sendable () -> Instant = { clock?.now ?? .machine }
             let stores = AppStores(file.apps, http: http, now: now)
             let assembly = try await Assembly(
@@ -55,10 +49,8 @@ struct ServeCommand: AsyncParsableCommand {
                 receiptRoot: try await clock?.receiptRoot(), now: now,
                 asking: stores.asking(lease: settings.checkLease),
                 forwarding: ForwardPost(client: http).forwarding(), logger: logger)
-            outcome = .success(try await serve(assembly, settings, clock: clock, logger))
-        } catch { outcome = .failure(error) }
-        try await http.shutdown()
-        try outcome.get()
+            try await serve(assembly, settings, clock: clock, logger)
+        }
     }
 
     private func serve(

@@ -58,16 +58,12 @@ struct SimulateCommand: AsyncParsableCommand {
             if let accounts = people.population {
                 return try people.play(accounts, settings, signedBy: authority)
             }
-            let client = HTTPClient(
-                eventLoopGroupProvider: .singleton, configuration: .notifications)
-            let simulator = AppStoreSimulator(
-                settings, authority: authority, post: NotificationPost(client: client).post)
-            let outcome: Result<Void, any Error>
-            do { outcome = .success(try await listen(simulator)) } catch {
-                outcome = .failure(error)
+            try await HTTPClient.withHTTPClient(configuration: .notifications) { client in
+                try await listen(
+                    AppStoreSimulator(
+                        settings, authority: authority,
+                        post: NotificationPost(client: client).post))
             }
-            try await client.shutdown()
-            try outcome.get()
         }
     }
 

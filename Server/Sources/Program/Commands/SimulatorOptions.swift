@@ -21,17 +21,12 @@ struct SimulatorOptions: ParsableArguments {
             return SimulatedTime(now: .machine)
         }
         try ServeRules.check(apps, clockFrom: clockFrom)
-        let client = HTTPClient(eventLoopGroupProvider: .singleton)
-        let outcome: Result<SimulatedTime, any Error>
-        do {
+        return try await HTTPClient.withHTTPClient { client in
             let clock = try await ClockFollower(clockFrom, client: client, logger: logger)
-            outcome = .success(
-                SimulatedTime(
-                    now: clock.now, root: try await clock.root(),
-                    receiptRoot: try await clock.receiptRoot()))
-        } catch { outcome = .failure(error) }
-        try await client.shutdown()
-        return try outcome.get()
+            return SimulatedTime(
+                now: clock.now, root: try await clock.root(),
+                receiptRoot: try await clock.receiptRoot())
+        }
     }
 }
 

@@ -16,7 +16,7 @@ actor Forwarder: Service {
     private let pause: Duration
     private let logger: Logger
     /// Of each address.
-    private let turns = Turns()
+    private let line = WaitingLine()
 
     /// - Parameter pause: between two looks for what is due.
     init(engine: Engine, pause: Duration = Forwarder.pause, logger: Logger) {
@@ -48,8 +48,8 @@ actor Forwarder: Service {
 
     private func settle(_ target: ForwardTarget, of app: AppID) async {
         let queue = "\(app) \(target.name)"
-        await turns.take(at: queue)
-        defer { turns.end(at: queue) }
+        await line.join(at: queue)
+        defer { line.leave(at: queue) }
         do {
             for _ in 0..<Self.roundsMax {
                 guard !Task.isCancelled, try await engine.forwardDue(to: target, of: app) > 0

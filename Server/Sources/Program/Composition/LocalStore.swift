@@ -78,15 +78,9 @@ package struct LocalStore: Sendable {
         _ settings: Settings, stopsOnSignals: Bool = false,
         _ body: @escaping @Sendable (LocalStore) async throws -> Value
     ) async throws -> Value? {
-        let client = HTTPClient(
-            eventLoopGroupProvider: .singleton, configuration: .notifications)
-        let outcome: Result<Value?, any Error>
-        do {
-            outcome = .success(
-                try await run(settings, client, stopsOnSignals: stopsOnSignals, body))
-        } catch { outcome = .failure(error) }
-        try await client.shutdown()
-        return try outcome.get()
+        try await HTTPClient.withHTTPClient(configuration: .notifications) { client in
+            try await run(settings, client, stopsOnSignals: stopsOnSignals, body)
+        }
     }
 
     private static func run<Value: Sendable>(

@@ -17,7 +17,7 @@ actor Reconciler: Service {
     private let pause: Duration
     private let asksForLost: Bool
     private let logger: Logger
-    private let turns = Turns()
+    private let line = WaitingLine()
 
     /// - Parameters:
     ///   - pause: between two looks for what is due.
@@ -47,8 +47,8 @@ actor Reconciler: Service {
 
     /// Callers wait for each other, so that each finds everything done that was due when it came.
     private func ask() async {
-        await turns.take()
-        defer { turns.end() }
+        await line.join()
+        defer { line.leave() }
         do {
             let isLate = engine.isCatchingUpFailing
             if asksForLost, !isLate { await catchUp() }

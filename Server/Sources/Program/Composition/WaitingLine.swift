@@ -2,12 +2,12 @@ import Synchronization
 
 /// Lets callers do something one after the other, in the order in which they came; of different
 /// names each by itself.
-final class Turns: Sendable {
-    /// Of the names whose turn somebody has, who waits for it.
+final class WaitingLine: Sendable {
+    /// Of the names where somebody is at the front, who stands behind.
     private let waiting = Mutex<[String: [CheckedContinuation<Void, Never>]]>([:])
 
-    /// Returns when it is the caller's turn, who ends it.
-    func take(at name: String = "") async {
+    /// Returns when the caller is at the front, who is to leave it.
+    func join(at name: String = "") async {
         await withCheckedContinuation { continuation in
             let isFree = waiting.withLock { waiting in
                 guard waiting[name] != nil else {
@@ -21,7 +21,7 @@ final class Turns: Sendable {
         }
     }
 
-    func end(at name: String = "") {
+    func leave(at name: String = "") {
         let next = waiting.withLock { waiting -> CheckedContinuation<Void, Never>? in
             guard waiting[name]?.isEmpty == false else {
                 waiting[name] = nil
