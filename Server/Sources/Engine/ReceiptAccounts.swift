@@ -107,24 +107,41 @@ extension Engine {
     ) async throws(EngineFailure) -> Bool {
         guard canAsk(app) else { return true }
         let unasked = try await reading { tx in
-            try purchases.first { try tx.checkHistory(of: $0, in: app)?.history.askedAt == nil }
+            try purchases.compactMap { try tx.unasked($0, in: app) }
         }
-        guard let unasked else { return true }
-        let now = now()
-        let isPaused = try await reading { tx in
-            try tx.standing(of: app, in: unasked.environment).pausedUntil > now
+        // The one that the store has least often said it does not know.
+        guard let next = unasked.min(by: { $0.failures < $1.failures }) else { return true }
+        let standing = try await reading { tx in
+            try tx.standing(of: app, in: next.purchase.environment)
         }
         // While the store does not answer, nobody waits for it.
-        guard !isPaused else { return false }
-        try await ask(about: unasked, in: app)
+        guard standing.pausedUntil <= now() else { return false }
+        if Self.isRefused(next, standing) { return true }
+        try await ask(about: next.purchase, in: app)
         return try await reading { tx in
-            guard let history = try tx.checkHistory(of: unasked, in: app)?.history else {
-                return false
-            }
-            guard history.askedAt == nil else { return true }
-            let standing = try tx.standing(of: app, in: unasked.environment)
-            return standing.failures == 0 && history.failures >= Self.refusalsMax
+            guard let left = try tx.unasked(next.purchase, in: app) else { return true }
+            return Self.isRefused(left, try tx.standing(of: app, in: next.purchase.environment))
         }
+    }
+
+    private static func isRefused(_ unasked: Unasked, _ standing: AppStoreStanding) -> Bool {
+        standing.failures == 0 && unasked.failures >= refusalsMax
+    }
+}
+
+/// A purchase of whose past the store has not told.
+private struct Unasked: Sendable {
+    var purchase: PurchaseID
+    /// How often it was asked about in vain.
+    var failures: Int
+}
+
+extension StoreTransaction {
+    /// Nil where the store has told of its past.
+    fileprivate func unasked(_ purchase: PurchaseID, in app: AppID) throws -> Unasked? {
+        let history = try checkHistory(of: purchase, in: app)?.history
+        guard history?.askedAt == nil else { return nil }
+        return Unasked(purchase: purchase, failures: history?.failures ?? 0)
     }
 }
 

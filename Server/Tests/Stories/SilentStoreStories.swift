@@ -52,6 +52,26 @@ import Testing
         }
     }
 
+    @Test func `a purchase that Apple does not know is not asked about with every request`()
+        async throws
+    {
+        try await withShop(on: .sqlite, notifies: false, questions: .due) { shop in
+            let question = try await shop.questionOfPayer()
+            try await shop.simulator.post("/_sim/faults", ["api": ["not_found": 1]])
+            var failed: [Substring?] = []
+            for _ in 1...6 {
+                try await shop.server.post("/verifyReceipt", question)
+                let metrics = try await shop.server.send("GET", "/metrics").body
+                failed.append(
+                    String(decoding: metrics, as: UTF8.self).split(separator: "\n").first {
+                        $0.hasPrefix("perennial_checks_total{result=\"failed\"}")
+                    })
+            }
+            #expect(failed[2]?.hasSuffix(" 3") == true)
+            #expect(failed[5] == failed[2])
+        }
+    }
+
     /// Anna's month is over, and Apple says nothing.
     private static let silence: JSON = [
         "api": ["outage": ["days": 3]], "notifications": ["outage": ["days": 3]],
