@@ -70,7 +70,7 @@ package struct ReceiptVerification: Sendable {
         } catch let failure as AppStoreFailure { throw failure } catch {
             throw .unavailable("\(error)")
         }
-        if let failure = AppStoreFailure(response, keyID: Self.path, now: now()) { throw failure }
+        if let failure = AppStoreFailure(response, keyID: nil, now: now()) { throw failure }
         return Reply(body: response.body, verdict: try ReceiptVerdict(response.body))
     }
 
@@ -113,7 +113,11 @@ struct ReceiptVerdict: Hashable, Sendable {
     var failure: AppStoreFailure? {
         switch status {
         case .valid, .expired: nil
-        case .wrongSecret: .unauthorized("The App Store does not accept the shared secret.")
+        case .wrongSecret:
+            .unauthorized(
+                "The App Store does not accept the shared secret.",
+                remedy: "Compare it with the app's in App Store Connect: App Information, "
+                    + "App-Specific Shared Secret.")
         case .unavailable, .internalError: .unavailable("verifyReceipt says \(status)")
         case .unknownAccount: .unknownThere
         case let other where VerifyReceiptStatus.internalRange.contains(other.rawValue):

@@ -58,6 +58,8 @@ package struct VerifyReceiptStatus: OpenEnumeration {
     /// There is no such account, or no more.
     package static let unknownAccount = Self(rawValue: 21010)
 
+    /// All that Apple has.
+    package static let range: ClosedRange<Int64> = 21000...21199
     /// Internal trouble, which says whether to ask again.
     package static let internalRange: ClosedRange<Int64> = 21100...21199
 }

@@ -180,9 +180,9 @@ package actor Crowd {
     /// The apps of those who have bought something new post it, once: what follows is the store's
     /// to tell.
     private func postNews() async throws {
-        let sent = await simulator.notifications
-        let news = Set(sent[min(seen, sent.count)...].compactMap(\.notice.account))
-        seen = sent.count
+        let (sent, next) = await simulator.notifications(from: seen)
+        seen = next
+        let news = Set(sent.compactMap(\.notice.account))
         for name in news.sorted() where names.contains(name) {
             let books = await simulator.truths(of: [name])[0]
             let new = books.map(\.originalTransactionID).filter { posted.insert($0).inserted }

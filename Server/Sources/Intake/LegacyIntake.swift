@@ -216,11 +216,16 @@ private struct Neighbours {
     private static let replacementMax = Duration.seconds(60)
 
     init(_ rows: [VerifyReceiptRow]) {
-        self.rows = Dictionary(grouping: rows) { $0.originalTransactionID ?? "" }
+        self.rows = Dictionary(grouping: rows, by: Self.chain)
     }
 
     private func others(of row: VerifyReceiptRow) -> [VerifyReceiptRow] {
-        rows[row.originalTransactionID ?? ""] ?? []
+        rows[Self.chain(of: row)] ?? []
+    }
+
+    /// A row that names no chain is one of its own.
+    private static func chain(of row: VerifyReceiptRow) -> String {
+        row.originalTransactionID?.nonEmpty ?? row.transactionID ?? ""
     }
 
     /// Whether it begins where another ends.

@@ -65,7 +65,8 @@ struct Deliveries: Sendable {
     }
 
     private var kept: [Int: SentNotification] = [:]
-    private var count = 0
+    /// How many were made, and the number of the next.
+    private(set) var count = 0
     private var oldest = 0
     private var queue = DueQueue<Due>()
     /// Waits for the next one to overtake it, but not for ever: the last of a life has no next.
@@ -83,7 +84,12 @@ struct Deliveries: Sendable {
     /// Those that are none of Apple's.
     var strays: [SentNotification] { inOrder.filter(\.isStray) }
 
-    private var inOrder: [SentNotification] { (oldest..<count).compactMap { kept[$0] } }
+    private var inOrder: [SentNotification] { made(from: oldest) }
+
+    /// All from a number on that are still kept.
+    func made(from number: Int) -> [SentNotification] {
+        (min(max(number, oldest), count)..<count).compactMap { kept[$0] }
+    }
 
     var nextDue: AppStoreDate? { [queue.first?.due, held?.until].compactMap(\.self).min() }
 

@@ -111,6 +111,18 @@ private final class StubStore: Sendable {
         }
     }
 
+    @Test(arguments: [
+        (#"{"status": 21004}"#, 200, "App-Specific Shared Secret"),
+        (#"{"status": 21003}"#, 200, "verifyReceipt"), ("{}", 401, "proxy"),
+    ])
+    func `a remedy is of what was asked, and names no key`(
+        body: String, status: Int, says: String
+    ) async throws {
+        let failure = try #require(await failure(StubStore([.production: body], status: status)))
+        #expect(failure.remedy.contains(says))
+        #expect(!"\(failure) \(failure.remedy)".contains("key"))
+    }
+
     @Test func `trouble of HTTP is the store's trouble`() async {
         for (status, isTooMany) in [(500, false), (503, false), (429, true)] {
             switch await failure(StubStore([.production: "{}"], status: status)) {

@@ -100,6 +100,12 @@ private func renewals(of facts: LegacyFacts) -> [Renewal] {
         #expect(try payments(row("2", cancelled), later).map(\.isUpgraded) == [false, false])
         #expect(try payments(row("2", cancelled)).map(\.isUpgraded) == [false])
         #expect(try payments(row("2", ["is_upgraded": "true"])).map(\.isUpgraded) == [true])
+        // Two that name no chain are not of one.
+        let alone: [String: JSON] = ["original_transaction_id": .null]
+        let stranger = row(
+            "3", from: start + day, alone.merging(["product_id": "premium"]) { $1 })
+        let both = try payments(row("2", cancelled.merging(alone) { $1 }), stranger)
+        #expect(both.map(\.isUpgraded) == [false, false])
     }
 
     @Test func `what begins where another period ends is a renewal`() throws {

@@ -25,6 +25,19 @@ import Testing
             ])
     }
 
+    @Test func `what is new is found by its number, though the oldest has gone`() async throws {
+        let stage = try Stage()
+        try await stage.buy("pro.yearly")
+        let sent = try require(await stage.simulator.notifications.first, "nothing was sent")
+        var deliveries = Deliveries(stopsRetryingAt400: false)
+        for _ in 0..<Deliveries.keptMax { deliveries.add(sent, isSent: false) }
+        let seen = deliveries.count
+        #expect(deliveries.made(from: seen).isEmpty)
+        deliveries.add(sent, isSent: false)
+        #expect(deliveries.made(from: seen).count == 1)
+        #expect(deliveries.made(from: 0).count == Deliveries.keptMax)
+    }
+
     @Test func `a retry is the same document`() async throws {
         let stage = try Stage()
         stage.letterBox.answer([PostAnswer(error: "timed out")])
