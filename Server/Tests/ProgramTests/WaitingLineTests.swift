@@ -3,7 +3,7 @@ import Testing
 
 @testable import Program
 
-@Suite struct TurnsTests {
+@Suite struct WaitingLineTests {
     private final class Busy: Sendable {
         private let count = Mutex(0)
 
@@ -19,13 +19,13 @@ import Testing
 
     @Test(.timeLimit(.minutes(1)))
     func `of one name nobody has a turn beside another`() async {
-        let turns = Turns()
+        let line = WaitingLine()
         let busy = Busy()
         await withTaskGroup(of: Int.self) { tasks in
             for _ in 0..<100 {
                 tasks.addTask {
-                    await turns.take(at: "a")
-                    defer { turns.end(at: "a") }
+                    await line.join(at: "a")
+                    defer { line.leave(at: "a") }
                     let count = busy.begin()
                     await Task.yield()
                     busy.end()
@@ -38,12 +38,12 @@ import Testing
 
     @Test(.timeLimit(.minutes(1)))
     func `of different names nobody waits for another`() async {
-        let turns = Turns()
-        await turns.take(at: "a")
-        await turns.take(at: "b")
-        turns.end(at: "a")
-        await turns.take(at: "a")
-        turns.end(at: "a")
-        turns.end(at: "b")
+        let line = WaitingLine()
+        await line.join(at: "a")
+        await line.join(at: "b")
+        line.leave(at: "a")
+        await line.join(at: "a")
+        line.leave(at: "a")
+        line.leave(at: "b")
     }
 }
