@@ -31,6 +31,7 @@ extension Engine {
             }
             let customer = try tx.customer(id, in: appID, at: now).customer
             if try tx.link(of: order.purchase, in: appID)?.customer == customer {
+                try tx.confirm(order.purchase, in: appID)
                 let last = try tx.transfers(of: customer, in: appID).last {
                     $0.purchase == order.purchase && $0.customer == customer && $0.undoneAt == nil
                 }
@@ -83,7 +84,7 @@ extension Engine {
         _ order: OwnershipOrder, of id: CustomerID, app appID: AppID
     ) async throws(EngineFailure) {
         let now = now()
-        try await changingBlock(of: order.purchase, of: id, app: appID) { tx, owner in
+        try await changingBlock(of: order.purchase, of: id, app: appID, at: now) { tx, owner in
             try tx.block(order.purchase, of: owner, reason: order.reason, in: appID, at: now)
         }
     }
@@ -93,24 +94,28 @@ extension Engine {
         _ purchase: PurchaseID, of id: CustomerID, app appID: AppID
     ) async throws(EngineFailure) {
         let now = now()
-        try await changingBlock(of: purchase, of: id, app: appID) { tx, owner in
+        try await changingBlock(of: purchase, of: id, app: appID, at: now) { tx, owner in
             try tx.unblock(purchase, of: owner, in: appID, at: now)
         }
     }
 
     private func changingBlock(
-        of purchase: PurchaseID, of id: CustomerID, app appID: AppID,
+        of purchase: PurchaseID, of id: CustomerID, app appID: AppID, at now: Instant,
         _ body: @escaping @Sendable (StoreTransaction, CustomerID) throws -> Void
     ) async throws(EngineFailure) {
         _ = try app(appID)
         try await deciding { tx -> Result<Void, EngineFailure> in
-            guard let link = try tx.link(of: purchase, in: appID) else {
+            guard let owner = try tx.holder(of: purchase, in: appID) else {
                 return .failure(.unknownPurchase(purchase))
             }
-            guard try tx.customer(known: id, in: appID)?.customer == link.customer else {
+            guard try tx.customer(known: id, in: appID)?.customer == owner else {
                 return .failure(.belongsToAnotherCustomer(purchase, .kept))
             }
-            try body(tx, link.customer)
+            // Theirs by its account token alone: from now on whatever the token comes to mean.
+            if try tx.link(of: purchase, in: appID) == nil {
+                try tx.link(purchase, to: owner, by: .token, in: appID, at: now)
+            }
+            try body(tx, owner)
             return .success(())
         }
     }
@@ -125,11 +130,16 @@ extension Engine {
 }
 
 extension StoreTransaction {
-    /// Whether nothing has happened to the purchase since.
+    /// Whether nothing has happened to the purchase since: also not that it came back.
     fileprivate func stands(_ transfer: KeptTransfer, in app: AppID) throws -> Bool {
         switch transfer.kind {
         case .moved:
             try link(of: transfer.purchase, in: app)?.customer == transfer.customer
+                && transfer.former != transfer.customer
+                && !transfers(of: transfer.customer, in: app).contains {
+                    $0.purchase == transfer.purchase && $0.kind == .moved
+                        && $0.number > transfer.number && $0.undoneAt == nil
+                }
         case .shared:
             try hasShare(in: transfer.purchase, transfer.customer, in: app)
         }
@@ -142,8 +152,15 @@ extension StoreTransaction {
         _ timeline: Timeline, by id: CustomerID, in app: AppSettings, at now: Instant
     ) throws -> Claim {
         let purchase = timeline.purchase
-        let named = try timeline.accountToken.flatMap { try customer(named: $0, in: app.id) }
-        let claimant = try customer(known: id, in: app.id)?.customer
+        var claimant = try customer(known: id, in: app.id)?.customer
+        var named: CustomerID?
+        if let token = timeline.accountToken, try !isErased(token: token, in: app.id) {
+            named = try customer(named: token, in: app.id)
+            // Nobody had that id yet: it is theirs all the same.
+            if named == nil, claimant == nil, id.accountToken == token.lowercased() {
+                (named, claimant) = (id, id)
+            }
+        }
         var claim = Claim(owner: nil, named: named, claimant: claimant)
         guard let link = try link(of: purchase, in: app.id) else { return claim }
         claim.owner = Claim.Owner(link.customer, by: link.evidence)

@@ -116,7 +116,7 @@ extension Engine {
         // Drawn before the transaction, which may be run several times.
         let salt = SymmetricKey(size: .bits128).withUnsafeBytes { Array($0) }
         return try await transaction { tx in
-            guard let person = try tx.customer(known: id, in: appID) else {
+            guard let person = try tx.person(id, in: appID, at: now) else {
                 return Erased(purchases: 0)
             }
             let count = try tx.linkCount(of: person.customer, in: appID)
@@ -132,6 +132,19 @@ extension Engine {
 }
 
 extension StoreTransaction {
+    /// Who is to be forgotten: also one of whom nothing is known but purchases that carry their id
+    /// as account token, for whom these answer.
+    fileprivate func person(
+        _ id: CustomerID, in app: AppID, at now: Instant
+    ) throws -> StoredCustomer? {
+        if let known = try customer(known: id, in: app) { return known }
+        for environment in Environment.allCases
+        where try !namedTimelines([id], in: app, environment: environment).isEmpty {
+            return try customer(id, in: app, at: now)
+        }
+        return nil
+    }
+
     /// Who has purchases, by the numbers of their first transactions.
     fileprivate func owners(
         of originals: [String], in app: AppID, by means: FoundCustomer.Means

@@ -6,9 +6,9 @@
 package struct Claim: Hashable, Sendable {
     /// Nil while it is nobody's.
     package var owner: Owner?
-    /// Whom the purchase itself names, where that is a customer.
+    /// Whom the purchase itself names, where that is a customer, or the claimant.
     package var named: CustomerID?
-    /// Nil for an id never heard of.
+    /// Nil for an id never heard of, which the purchase does not name either.
     package var claimant: CustomerID?
     /// The claimant has a share in it already.
     package var isShared: Bool

@@ -95,7 +95,7 @@ extension StoreTransaction {
     }
 
     /// Whether somebody who was erased had the token as an id.
-    func isErased(token: String, in app: AppID) throws(StorageFailure) -> Bool {
+    package func isErased(token: String, in app: AppID) throws(StorageFailure) -> Bool {
         for name in [token.lowercased(), token.uppercased()]
         where try isErased(rules.erasedHash(CustomerID(rawValue: name)), in: app) {
             return true
@@ -109,7 +109,7 @@ extension CustomerID {
     private static let tokenBytes = 36
 
     /// The account token that names this id, in lower case; nil for what is no UUID in one case.
-    var accountToken: String? {
+    package var accountToken: String? {
         guard rawValue.utf8.count == Self.tokenBytes else { return nil }
         let lower = rawValue.lowercased()
         return rawValue == lower || rawValue == rawValue.uppercased() ? lower : nil

@@ -200,6 +200,7 @@ extension StoreTransaction {
         at now: Instant, _ purses: inout Purses
     ) throws(StorageFailure) {
         let former = try walletHolder(of: purchase, in: app)
+        try forgetShare(in: purchase, of: customer, in: app)
         try tellOwner(of: purchase, is: customer, in: app, .linked, evidence: evidence, at: now)
         try connection.run(
             "INSERT INTO links (app, environment, purchase, customer, evidence, since_ms) "

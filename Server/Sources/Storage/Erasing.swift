@@ -2,8 +2,8 @@ import Ledger
 
 extension StoreTransaction {
     /// Forgets a person: their ids, links, blocks, shares, grants, debits, wallets and transfers,
-    /// and what was said of their consent. Their purchases are nobody's from then on; what Apple
-    /// signed and asked stays. In events that were told their ids are replaced, each by a name that
+    /// and what was said of their consent. Their purchases are nobody's from then on, and who had
+    /// one beside them has it no more; what Apple signed and asked stays. In events that were told their ids are replaced, each by a name that
     /// means nothing, and theirs mention nobody else: who is forgotten later could not be found
     /// there.
     ///
@@ -14,13 +14,20 @@ extension StoreTransaction {
         _ person: StoredCustomer, names: [CustomerID: CustomerID], hashes: [[UInt8]],
         in app: AppID, at now: Instant
     ) throws(StorageFailure) {
+        var counterparts = Set(
+            try transfers(of: person.customer, in: app)
+                .flatMap { [$0.former, $0.customer] }.compactMap { $0 })
         for purchase in try purchases(of: person.customer, in: app) {
+            for sharer in try sharers(of: purchase, in: app) {
+                try endShare(
+                    of: purchase, with: sharer, from: person.customer, in: app, at: now)
+                counterparts.insert(sharer)
+            }
             try forgetBlock(of: purchase, in: app)
             _ = try forgetLink(of: purchase, in: app, at: now)
         }
-        let counterparts = try transfers(of: person.customer, in: app)
-            .flatMap { [$0.former, $0.customer] }
-        try rename(names, in: app, mentionedBy: Set(counterparts.compactMap { $0 }))
+        let hashes = try hashesOfTheirOwn(person, hashes, in: app)
+        try rename(names, in: app, mentionedBy: counterparts)
         let owner: [Value] = [.text(app.rawValue), .text(person.customer.rawValue)]
         for table in ["links", "shares", "grants", "debits", "wallets", "customer_ids"] {
             try connection.run("DELETE FROM \(table) WHERE app = $1 AND customer = $2", owner)
@@ -41,6 +48,21 @@ extension StoreTransaction {
                 change: Change(.customerErased, at: now), toldAt: now, cause: .request,
                 other: names[person.customer])
         ])
+    }
+
+    /// Without those of account tokens that name another customer, who has the same one in the
+    /// other case: they go on to mean that one.
+    private func hashesOfTheirOwn(
+        _ person: StoredCustomer, _ hashes: [[UInt8]], in app: AppID
+    ) throws(StorageFailure) -> [[UInt8]] {
+        var own: [[UInt8]] = []
+        for (id, hash) in zip(person.ids, hashes) {
+            let named = try id.accountToken.map { (token) throws(StorageFailure) in
+                try customer(named: token, in: app)
+            }
+            if named == nil || named == person.customer { own.append(hash) }
+        }
+        return own
     }
 
     /// By which reminders know a person whose purchases were nobody's: the account tokens that name

@@ -32,7 +32,7 @@ extension StoreTransaction {
         _ purchase: PurchaseID, to customer: CustomerID, by evidence: Claim.Evidence,
         reason: String = "", in app: AppID, at now: Instant
     ) throws(StorageFailure) -> Transfer {
-        let former = try link(of: purchase, in: app)?.customer
+        let former = try holder(of: purchase, in: app)
         try relink(purchase, to: customer, by: evidence, in: app, at: now)
         return try keepTransfer(
             Transfer(
@@ -74,7 +74,10 @@ extension StoreTransaction {
                 try unlink(transfer.purchase, in: app, at: now)
             }
         case .shared:
-            try endShare(of: transfer.purchase, with: transfer.customer, in: app, at: now)
+            // Named is who shared it, and not who has it by now: under whose name it can be found.
+            try endShare(
+                of: transfer.purchase, with: transfer.customer, from: transfer.former, in: app,
+                at: now)
         }
         try connection.run(
             "UPDATE transfers SET undone_at_ms = $1 WHERE app = $2 AND transfer = $3",
@@ -85,14 +88,17 @@ extension StoreTransaction {
         _ purchase: PurchaseID, to customer: CustomerID, by evidence: Claim.Evidence,
         in app: AppID, at now: Instant
     ) throws(StorageFailure) {
-        // Who owns it needs no share in it.
-        try connection.run(
-            "DELETE FROM shares WHERE app = $1 AND environment = $2 AND purchase = $3 "
-                + "AND customer = $4",
-            Self.key(of: purchase, in: app) + [.text(customer.rawValue)])
         guard let former = try link(of: purchase, in: app)?.customer else {
+            // Whom it named loses it, too.
+            if let named = try holder(of: purchase, in: app), named != customer {
+                try tellOwner(
+                    of: purchase, is: named, in: app, .movedAway, from: customer, at: now)
+            }
             return try link(purchase, to: customer, by: evidence, in: app, at: now)
         }
+        try forgetShare(in: purchase, of: customer, in: app)
+        // It was kept for the former, and not for whoever has it next.
+        try unblock(purchase, of: former, in: app, at: now)
         try tellOwner(of: purchase, is: former, in: app, .movedAway, from: customer, at: now)
         try tellOwner(
             of: purchase, is: customer, in: app, .moved, from: former, evidence: evidence, at: now)
@@ -106,10 +112,30 @@ extension StoreTransaction {
         try wakeQuestions(about: [purchase], in: app, at: now)
     }
 
+    /// Lets a purchase be its owner's by a person's word: no policy moves it any more. Harmless to
+    /// repeat.
+    package func confirm(_ purchase: PurchaseID, in app: AppID) throws(StorageFailure) {
+        try connection.run(
+            "UPDATE links SET evidence = $1 WHERE app = $2 AND environment = $3 AND purchase = $4",
+            [.text(Claim.Evidence.support.rawValue)] + Self.key(of: purchase, in: app))
+    }
+
+    /// For whom a purchase answers: its owner, or the customer whom it names.
+    package func holder(
+        of purchase: PurchaseID, in app: AppID
+    ) throws(StorageFailure) -> CustomerID? {
+        try holder(
+            link(of: purchase, in: app)?.customer,
+            token: timeline(of: purchase, in: app)?.accountToken, in: app)
+    }
+
     /// Makes a purchase nobody's, and tells it to whom it was.
     package func unlink(
         _ purchase: PurchaseID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
+        if let owner = try link(of: purchase, in: app)?.customer {
+            try unblock(purchase, of: owner, in: app, at: now)
+        }
         guard let owner = try forgetLink(of: purchase, in: app, at: now) else { return }
         let named = try walletHolder(of: purchase, in: app)
         try tellWallets(of: purchase, from: owner, to: named, in: app, at: now)
@@ -128,12 +154,19 @@ extension StoreTransaction {
     }
 
     /// Ends what a customer had beside the owner, and tells it.
-    package func endShare(
-        of purchase: PurchaseID, with customer: CustomerID, in app: AppID, at now: Instant
+    func endShare(
+        of purchase: PurchaseID, with customer: CustomerID, from owner: CustomerID?, in app: AppID,
+        at now: Instant
     ) throws(StorageFailure) {
         guard try hasShare(in: purchase, customer, in: app) else { return }
-        let owner = try link(of: purchase, in: app)?.customer
         try tellOwner(of: purchase, is: customer, in: app, .shareEnded, from: owner, at: now)
+        try forgetShare(in: purchase, of: customer, in: app)
+    }
+
+    /// Who owns it needs no share in it.
+    func forgetShare(
+        in purchase: PurchaseID, of customer: CustomerID, in app: AppID
+    ) throws(StorageFailure) {
         try connection.run(
             "DELETE FROM shares WHERE app = $1 AND environment = $2 AND purchase = $3 "
                 + "AND customer = $4",
@@ -189,6 +222,18 @@ extension StoreTransaction {
             "SELECT since_ms FROM shares WHERE app = $1 AND environment = $2 AND purchase = $3 "
                 + "AND customer = $4", Self.key(of: purchase, in: app) + [.text(customer.rawValue)]
         ).isEmpty
+    }
+
+    /// Who has a purchase beside its owner.
+    func sharers(
+        of purchase: PurchaseID, in app: AppID
+    ) throws(StorageFailure) -> [CustomerID] {
+        let rows = try connection.rows(
+            "SELECT customer FROM shares WHERE app = $1 AND environment = $2 AND purchase = $3 "
+                + "ORDER BY customer", Self.key(of: purchase, in: app))
+        return try rows.map { (row) throws(StorageFailure) in
+            CustomerID(rawValue: try row.text(0))
+        }
     }
 
     /// The timelines of purchases that a customer has beside their owners.

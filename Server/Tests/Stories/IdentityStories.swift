@@ -1,0 +1,228 @@
+import AppStoreFormats
+import Engine
+import Ledger
+import Testing
+
+/// Customers that are known by an account token alone, purchases that are had by two, and what is
+/// left of those who were forgotten.
+@Suite(.serialized) struct IdentityStories {
+    private static let token = "0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
+
+    private static func support(_ shop: Shop) -> Wire {
+        Wire(base: shop.server.base, bearer: Shop.secretKey)
+    }
+
+    /// Buys on an account's first device, with an account token. The store tells the server.
+    private static func buy(
+        _ account: String, in shop: Shop, token: String? = nil
+    ) async throws -> JSON {
+        try await shop.addDevice(
+            account, token.map { ["app_account_token": .string($0)] } ?? [:])
+        return try await shop.simulator.post(
+            "/_sim/devices/\(account)-1/purchases", ["product_id": "pro.monthly"])
+    }
+
+    private static func post(
+        _ bought: JSON, as customer: String, in shop: Shop
+    ) async throws -> Int {
+        let body: JSON = [
+            "customer_id": .string(customer),
+            "signed_transactions": [.string(try bought.text("signed_transaction"))],
+        ]
+        return try await shop.server.send("POST", "/v1/purchases", body: body.bytes).status
+    }
+
+    private static func isOpen(_ customer: String, in shop: Shop) async throws -> Bool {
+        try await shop.entitlement("pro", of: customer)?["active"] == true
+    }
+
+    @discardableResult
+    private static func transfer(
+        _ bought: JSON, to customer: String, in shop: Shop
+    ) async throws -> JSON {
+        try await support(shop).post(
+            "/v1/customers/\(customer)/transfers",
+            [
+                "original_transaction_id": .string(try bought.text("original_transaction_id")),
+                "reason": "ticket",
+            ])
+    }
+
+    private static func events(_ shop: Shop) async throws -> [(type: String, customer: String?)] {
+        let list = try await support(shop).get("/v1/events?limit=500")
+        return try (list["items"]?.array ?? []).map {
+            (try $0.text("type"), $0["customer_id"]?.string)
+        }
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `who is known by an account token alone is forgotten, too`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database) { shop in
+            _ = try await Self.buy("anna", in: shop, token: Self.token)
+            #expect(try await Self.isOpen(Self.token, in: shop))
+            _ = try await Self.support(shop).send("DELETE", "/v1/customers/\(Self.token)")
+            #expect(try await !Self.isOpen(Self.token, in: shop))
+            let before = try await Self.events(shop).count
+            try await shop.simulator.post("/_sim/clock", ["advance": "P32D"])
+            let later = try await Self.support(shop).get("/v1/events?after=evt_\(before)")
+            #expect(later["items"]?.array?.isEmpty == false)
+            #expect(!later.text.contains(Self.token))
+        }
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `whom a purchase names gets it, also before anything is kept of them`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database) { shop in
+            let bought = try await Self.buy("anna", in: shop, token: Self.token)
+            #expect(try await Self.post(bought, as: "ben", in: shop) == 200)
+            #expect(try await Self.post(bought, as: Self.token, in: shop) == 200)
+            #expect(try await Self.isOpen(Self.token, in: shop))
+            #expect(try await !Self.isOpen("ben", in: shop))
+        }
+    }
+
+    @Test func `who has the same token in the other case stays whom it names`() async throws {
+        try await withShop(on: .sqlite) { shop in
+            for id in [Self.token, Self.token.uppercased()] {
+                try await Self.support(shop).post(
+                    "/v1/customers/\(id)/grants", ["entitlement": "plus", "reason": "r"])
+                try await shop.simulator.post("/_sim/clock", ["advance": "PT1H"])
+            }
+            _ = try await Self.buy("anna", in: shop, token: Self.token)
+            _ = try await Self.support(shop).send(
+                "DELETE", "/v1/customers/\(Self.token.uppercased())")
+            #expect(try await Self.isOpen(Self.token, in: shop))
+        }
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `who shared what somebody had who is forgotten has it no more, and is told`(
+        database: StoryDatabase
+    ) async throws {
+        var app = birds
+        app.settings.restore = [.production: .share]
+        try await withShop(on: database, app: app) { shop in
+            let bought = try await Self.buy("anna", in: shop)
+            for name in ["dora", "emil"] {
+                #expect(try await Self.post(bought, as: name, in: shop) == 200)
+            }
+            _ = try await Self.support(shop).send("DELETE", "/v1/customers/dora")
+            #expect(try await !Self.isOpen("emil", in: shop))
+            #expect(
+                try await Self.events(shop).contains {
+                    $0 == (type: "share_ended", customer: "emil")
+                })
+            let log = try await Self.support(shop).get("/v1/events?limit=500")
+            #expect(!log.text.contains("dora"))
+            #expect(try await Self.post(bought, as: "emil", in: shop) == 200)
+            let emil = try await shop.server.get("/v1/customers/emil")
+            #expect(emil["subscriptions"]?.array?.count == 1)
+        }
+    }
+
+    @Test func `a share that ended after its purchase went on names nobody who is forgotten`()
+        async throws
+    {
+        var app = birds
+        app.settings.restore = [.production: .share]
+        try await withShop(on: .sqlite, app: app) { shop in
+            let bought = try await Self.buy("anna", in: shop)
+            for name in ["anna", "ben"] {
+                #expect(try await Self.post(bought, as: name, in: shop) == 200)
+            }
+            try await Self.transfer(bought, to: "cleo", in: shop)
+            let transfers = try await Self.support(shop).get("/v1/customers/ben/transfers")
+            let share = try #require(transfers["items"]?.array?.first).text("transfer_id")
+            _ = try await Self.support(shop).send("DELETE", "/v1/customers/ben/transfers/\(share)")
+            #expect(try await !Self.isOpen("ben", in: shop))
+            _ = try await Self.support(shop).send("DELETE", "/v1/customers/cleo")
+            let log = try await Self.support(shop).get("/v1/events?limit=500")
+            #expect(log.text.contains("share_ended") && !log.text.contains("cleo"))
+        }
+    }
+
+    @Test func `a transfer that was followed by another cannot be undone, though it came back`()
+        async throws
+    {
+        try await withShop(on: .sqlite) { shop in
+            let bought = try await Self.buy("anna", in: shop)
+            #expect(try await Self.post(bought, as: "anna", in: shop) == 200)
+            let first = try await Self.transfer(bought, to: "ben", in: shop).text("transfer_id")
+            try await Self.transfer(bought, to: "anna", in: shop)
+            let last = try await Self.transfer(bought, to: "ben", in: shop).text("transfer_id")
+            let path = "/v1/customers/ben/transfers/"
+            #expect(try await Self.support(shop).send("DELETE", path + first).status == 409)
+            #expect(try await Self.support(shop).send("DELETE", path + last).status == 200)
+            #expect(try await Self.isOpen("anna", in: shop))
+        }
+    }
+
+    @Test func `what support says stays, also of who had it already`() async throws {
+        var app = birds
+        app.settings.restore = [.production: .transfer]
+        try await withShop(on: .sqlite, app: app) { shop in
+            let bought = try await Self.buy("anna", in: shop)
+            #expect(try await Self.post(bought, as: "anna", in: shop) == 200)
+            try await Self.transfer(bought, to: "anna", in: shop)
+            #expect(try await Self.post(bought, as: "ben", in: shop) == 409)
+            #expect(try await Self.isOpen("anna", in: shop))
+        }
+    }
+
+    @Test func `a block ends with what it kept`() async throws {
+        try await withShop(on: .sqlite) { shop in
+            let bought = try await Self.buy("anna", in: shop)
+            let moved = try await Self.transfer(bought, to: "ben", in: shop)
+            let id = try bought.text("original_transaction_id")
+            try await Self.support(shop).post(
+                "/v1/customers/ben/blocks",
+                ["original_transaction_id": .string(id), "reason": "a fraud"])
+            let path = "/v1/customers/ben/transfers/\(try moved.text("transfer_id"))"
+            #expect(try await Self.support(shop).send("DELETE", path).status == 200)
+            #expect(try await Self.post(bought, as: "cleo", in: shop) == 200)
+            let history = try await Self.support(shop).get("/v1/customers/cleo/history")
+            #expect(!history.text.contains("fraud"))
+            let types = try await Self.events(shop).map(\.type)
+            #expect(types.contains("unblocked"))
+        }
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `whom a purchase names is told that support has moved it, and gets it back`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database) { shop in
+            let bought = try await Self.buy("anna", in: shop, token: Self.token)
+            try await Self.support(shop).post(
+                "/v1/customers/\(Self.token)/grants", ["entitlement": "plus", "reason": "r"])
+            let moved = try await Self.transfer(bought, to: "ben", in: shop)
+            #expect(try moved.text("from") == Self.token)
+            #expect(
+                try await Self.events(shop).contains {
+                    $0 == (type: "moved_away", customer: Self.token)
+                })
+            let path = "/v1/customers/ben/transfers/\(try moved.text("transfer_id"))"
+            #expect(try await Self.support(shop).send("DELETE", path).status == 200)
+            #expect(try await Self.isOpen(Self.token, in: shop))
+            #expect(try await !Self.isOpen("ben", in: shop))
+        }
+    }
+
+    @Test func `what names somebody can be kept for them`() async throws {
+        try await withShop(on: .sqlite) { shop in
+            let bought = try await Self.buy("anna", in: shop, token: Self.token)
+            try await Self.support(shop).post(
+                "/v1/customers/\(Self.token)/grants", ["entitlement": "plus", "reason": "r"])
+            let id = try bought.text("original_transaction_id")
+            try await Self.support(shop).post(
+                "/v1/customers/\(Self.token)/blocks",
+                ["original_transaction_id": .string(id), "reason": "theirs"])
+            #expect(try await Self.isOpen(Self.token, in: shop))
+            #expect(try await Self.post(bought, as: "ben", in: shop) == 409)
+        }
+    }
+}
