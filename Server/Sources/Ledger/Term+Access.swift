@@ -39,7 +39,7 @@ extension Term {
         guard start < until else { return 0 }
         // A day may be short of hours: there may be more of them than their length says.
         var days = Int((until.milliseconds - start.milliseconds) / CivilDate.dayMilliseconds) + 2
-        while days > 0, clock.moment(0, months: start, andDays: days) > until { days -= 1 }
+        while days > 0, clock.moment(months: 0, days: days, after: start) > until { days -= 1 }
         return days
     }
 

@@ -173,10 +173,10 @@ private struct Chain {
         if let revocation = payment.revocation, revocation.at <= from { return }
         if running == nil || anchor == nil { (anchor, length) = (from, .init(months: 0, days: 0)) }
         length = length + more
-        var paid = clock.moment(length.months, months: anchor ?? from, andDays: length.days)
+        var paid = clock.moment(months: length.months, days: length.days, after: anchor ?? from)
         // Days and months that are added up since long ago may fall short of this term alone:
         // then the run is counted from here on.
-        let alone = clock.moment(more.months, months: from, andDays: more.days)
+        let alone = clock.moment(months: more.months, days: more.days, after: from)
         if alone > paid + Self.leapMax { (paid, anchor, length) = (alone, from, more) }
         var term = Term(
             purchase: purchase, payment: payment, from: from, until: paid, continues: end == from,

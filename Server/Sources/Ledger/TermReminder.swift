@@ -74,7 +74,7 @@ extension TermRules {
 
     private func reminders(of term: Term, since from: Instant) -> [TermReminder] {
         (products[term.product]?.reminders ?? []).compactMap { days in
-            let dueAt = clock.moment(0, months: term.until, andDays: -days)
+            let dueAt = clock.moment(months: 0, days: -days, after: term.until)
             guard dueAt >= term.payment.from else { return nil }
             return TermReminder(
                 ending: TermEnding(

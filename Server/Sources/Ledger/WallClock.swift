@@ -33,8 +33,8 @@ package struct WallClock: Hashable, Sendable {
     /// The moment so many calendar months, and then days, after another, at the same time by the
     /// clock on the wall. A month that has no such day ends on its last; a time that the clocks
     /// leap over is as much later; of a time that comes twice it is the first.
-    package func moment(_ months: Int, months after: Instant, andDays days: Int) -> Instant {
-        let (day, time) = CivilDate.dayAndRest(of: shown(at: after))
+    package func moment(months: Int, days: Int, after start: Instant) -> Instant {
+        let (day, time) = CivilDate.dayAndRest(of: shown(at: start))
         let date = CivilDate(dayNumber: day).adding(months: months)
         let later = (date.dayNumber + Int64(days)) * CivilDate.dayMilliseconds + time
         return moment(showing: later)

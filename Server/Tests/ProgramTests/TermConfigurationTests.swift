@@ -54,7 +54,7 @@ import Testing
             let date = Date(timeIntervalSince1970: Double(day))
             let expected = try #require(calendar.date(byAdding: .month, value: 5, to: date))
             let found = rules.clock.moment(
-                5, months: Instant(milliseconds: Int64(day) * 1000), andDays: 0)
+                months: 5, days: 0, after: Instant(milliseconds: Int64(day) * 1000))
             #expect(found.milliseconds == Int64(expected.timeIntervalSince1970) * 1000, "\(date)")
         }
     }
