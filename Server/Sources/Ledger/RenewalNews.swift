@@ -40,11 +40,11 @@ struct RenewalNews {
     }
 
     private var failure: Change? {
-        guard isCollecting(new), !(old.map(isCollecting) ?? false) else { return nil }
+        guard isTrying(new), !(old.map(isTrying) ?? false) else { return nil }
         return change(.billingFailed)
     }
 
-    private func isCollecting(_ renewal: Renewal) -> Bool {
+    private func isTrying(_ renewal: Renewal) -> Bool {
         guard renewal.willRenew || renewal.isRetrying else { return false }
         let grace = renewal.graceUntil.map { grace in period.openUntil.map { grace > $0 } ?? false }
         return renewal.isRetrying || grace ?? false
@@ -108,7 +108,7 @@ struct RenewalNews {
     }
 
     private var extended: Change? {
-        guard let was = old?.renewsAt, let next = new.renewsAt, was < next, !isCollecting(new),
+        guard let was = old?.renewsAt, let next = new.renewsAt, was < next, !isTrying(new),
             !sofar.contains(where: { $0.kind == .extended })
         else { return nil }
         return change(.extended)
