@@ -15,7 +15,11 @@ extension FaultFamily {
             [.unknownType, .unknownSubtype, .unknownStatus, .unknownOfferType, .unknownValue]
         case .brokenBodies: [.truncate]
         case .forgeries: [.forged, .tampered, .truncated, .expired, .wrongApp, .wrongEnvironment]
-        default: []
+        case .notificationOutage, .habits, .refusedTokens, .absentIDs, .rateLimits, .brokenAnswers,
+            .lateAnswers, .staleAnswers, .spentPages, .apiOutage, .silentHistory, .lostPosts,
+            .repeatedPosts, .latePosts, .oddDevices, .crashes, .downtime, .skew, .secondServer,
+            .races:
+            []
         }
     }
 
@@ -28,7 +32,11 @@ extension FaultFamily {
         case .brokenAnswers: [.error, .retryableError]
         case .staleAnswers: [.stale]
         case .spentPages: [.expiredToken]
-        default: []
+        case .lostNotifications, .repeatedNotifications, .lateNotifications,
+            .overtakenNotifications, .otherTransactionIDs, .unknownWords, .brokenBodies, .forgeries,
+            .notificationOutage, .habits, .apiOutage, .silentHistory, .lostPosts, .repeatedPosts,
+            .latePosts, .oddDevices, .crashes, .downtime, .skew, .secondServer, .races:
+            []
         }
     }
 }

@@ -164,7 +164,9 @@ extension Change.Why {
         switch reason {
         case .ended(_, let ending): self.init(ending)
         case .neverConfirmed: self = .neverConfirmed
-        default: return nil
+        case .paid, .trial, .offer, .owned, .grace, .unconfirmed, .upgradedToUnknown, .retrying,
+            .refunded, .sharingEnded, .changed, .termEnded, .granted, .grantEnded:
+            return nil
         }
     }
 

@@ -97,7 +97,9 @@ extension Access {
     fileprivate var isDoubt: Bool {
         switch reason {
         case .unconfirmed, .upgradedToUnknown, .neverConfirmed: true
-        default: false
+        case .paid, .trial, .offer, .owned, .grace, .retrying, .ended, .refunded, .sharingEnded,
+            .changed, .termEnded, .granted, .grantEnded:
+            false
         }
     }
 }
@@ -130,7 +132,16 @@ extension Change.Kind {
         case .purchased, .trialStarted, .trialConverted, .renewed, .billingRecovered,
             .resubscribed, .upgraded, .productChanged, .familyShared:
             true
-        default: false
+        case .refunded, .refundReversed, .revoked, .extended, .credited, .priceCorrected,
+            .renewalTurnedOff, .renewalTurnedOn, .renewalKnown, .commitmentRenewalTurnedOff,
+            .commitmentRenewalTurnedOn, .productChangeScheduled, .productChangeCancelled,
+            .offerRedeemed, .priceIncreaseAnnounced, .priceIncreaseAgreed, .billingFailed,
+            .graceBegan, .graceEnded, .retryBegan, .accessUnconfirmed, .expired, .periodBegan,
+            .accessChanged, .linked, .moved, .customerMerged, .aliasAdded, .movedAway, .unlinked,
+            .shared, .shareEnded, .blocked, .unblocked, .customerErased, .granted, .grantEnded,
+            .termEnding, .consumptionAsked, .consumptionAnswered, .consumptionUnanswered,
+            .walletCredited, .walletDebited, .walletClawedBack, .walletRestored, .walletAdjusted:
+            false
         }
     }
 }
