@@ -27,9 +27,13 @@ extension Timeline {
     /// It is what ``access(at:rules:)`` says, with one exception: after a period's end the news is
     /// on its way as a rule. As long as it may be, the period counts as the last that was told.
     package func condition(at now: Instant, rules: AccessRules = AccessRules()) -> Condition? {
-        guard let access = patientAccess(at: now, rules: rules) else {
-            return periods.last.map { Condition(product: $0.product) }
-        }
+        condition(from: patientAccess(at: now, rules: rules))
+    }
+
+    /// The condition that an access makes. Nil where nothing gives access: then it tells
+    /// the last product alone.
+    func condition(from access: Access?) -> Condition? {
+        guard let access else { return periods.last.map { Condition(product: $0.product) } }
         return Condition(access)
     }
 

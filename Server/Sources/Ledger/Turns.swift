@@ -36,7 +36,7 @@ extension Timeline {
         from before: Condition?, at moment: Instant, rules: AccessRules
     ) -> Change? {
         let access = patientAccess(at: moment, rules: rules)
-        let after = condition(at: moment, rules: rules)
+        let after = condition(from: access)
         guard after != before else { return nil }
         var change = Change(Self.kind(of: before, after), at: moment, product: after?.product)
         if let period = period(at: moment) {
