@@ -3,8 +3,8 @@ import AppStoreFormats
 /// Questions to verifyReceipt, for one app: the old way to ask the App Store, which needs a receipt
 /// and the app's shared secret, and no key.
 ///
-/// Like ``AppStoreClient`` it never waits and never repeats; but it goes on to the other store
-/// where the first says that the receipt belongs there.
+/// It never waits and never repeats; but it goes on to the other store where the first says that
+/// the receipt belongs there.
 package struct ReceiptVerification: Sendable {
     private let secret: AppSecret
     private let now: @Sendable () -> AppStoreDate

@@ -118,9 +118,10 @@ package enum ReceiptDate {
             return AppStoreDate(milliseconds: local)
         }
         if zone.elementsEqual(" America/Los_Angeles".utf8) {
-            // The offset a day before holds, unless the clocks were changed since.
-            let early = AppStoreDate(milliseconds: local + 8 * 3_600_000)
-            return AppStoreDate(milliseconds: local - offset(at: early))
+            // Read as PST first: right on either side of a change; of the hour that comes twice,
+            // the second.
+            let asStandard = AppStoreDate(milliseconds: local + 8 * 3_600_000)
+            return AppStoreDate(milliseconds: local - offset(at: asStandard))
         }
         // A plus sign may have become a blank on the way.
         let digits = Array(zone.dropFirst())

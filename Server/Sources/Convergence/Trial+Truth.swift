@@ -47,18 +47,18 @@ extension Trial {
         report.tally.add("not due before the sweep's end", unasked.count)
     }
 
-    /// Those that were not asked about since, and need not have been.
+    /// Those that were not asked about since.
     private func purchasesNotAsked(since end: Int64) async throws -> Set<String> {
-        var late: Set<String> = []
+        var silent: Set<String> = []
         for name in accounts {
             let books = await books(of: name)
             for booked in books {
                 let known = try await checkHistory(of: booked)
                 let asked = known?.askedAt?.milliseconds ?? .min
-                if asked < end { late.insert(booked.originalTransactionID) }
+                if asked < end { silent.insert(booked.originalTransactionID) }
             }
         }
-        return late
+        return silent
     }
 
     /// Life goes on without faults: every answer is right at every moment.

@@ -95,7 +95,8 @@ package enum ProductKind: String, Hashable, Sendable, CaseIterable {
     case nonRenewing
     case nonConsumable
     case consumable
-    /// A kind that the store has and we do not know yet. It is kept, and opens nothing.
+    /// A kind that the store has and we do not know yet. It is kept, and opens by its period
+    /// where it has an end.
     case unknown
 }
 

@@ -96,7 +96,8 @@ package struct Wallet: Hashable, Sendable {
         case debit(DebitID, reason: String)
     }
 
-    /// A repeated refund, and what else could make an amount absurd, is far below this.
+    /// What one purchase credits, or one debit takes, at most: any real number of them stays far
+    /// from the end of Int64.
     package static let amountMax: Int64 = 1_000_000_000_000
 
     /// - Parameters:
