@@ -11,7 +11,7 @@ package struct BillingPeriod: Hashable, Sendable, CustomStringConvertible {
     package var count: Int
     package var unit: Unit
 
-    /// No offer of Apple's is longer than a year of months.
+    /// Of any unit: a year has at most 366 days.
     package static let countMax = 366
 
     package init(_ count: Int, _ unit: Unit) {
@@ -21,8 +21,10 @@ package struct BillingPeriod: Hashable, Sendable, CustomStringConvertible {
 
     /// Reads one number and one unit after a `P`; nil for anything else, and for a count of zero.
     package init?(_ text: String) {
+        let digits = text.dropFirst().dropLast()
         guard text.first == "P", let last = text.last, let unit = Unit(rawValue: String(last)),
-            let count = Int(text.dropFirst().dropLast()), (1...Self.countMax).contains(count)
+            digits.allSatisfy({ $0.isASCII && $0.isNumber }), let count = Int(digits),
+            (1...Self.countMax).contains(count)
         else { return nil }
         self.init(count, unit)
     }

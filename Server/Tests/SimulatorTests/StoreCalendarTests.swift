@@ -82,6 +82,11 @@ import Testing
         #expect(ISODuration(text) == nil)
     }
 
+    @Test(arguments: ["", "P", "PD", "P0D", "P+5D", "P-5D", "P367D", "5D", "P1H", "P1Y6M", "P٥D"])
+    func `what is no period of billing is refused`(text: String) {
+        #expect(BillingPeriod(text) == nil)
+    }
+
     @Test(arguments: [
         ("2026-03-08T10:00:00Z", 1_772_964_000_000),
         ("2026-03-08T11:00:00+01:00", 1_772_964_000_000),
