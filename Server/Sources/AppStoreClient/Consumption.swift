@@ -22,9 +22,6 @@ package struct Consumption: Hashable, Sendable {
         case grantProrated = "GRANT_PRORATED"
     }
 
-    /// All of it.
-    package static let wholeMilliunits: Int64 = 100_000
-
     package var delivery: Delivery
     /// Whether the customer could try before buying.
     package var hadSample: Bool

@@ -10,7 +10,6 @@ struct PlainCertificate: Sendable {
     let signedBytes: ArraySlice<UInt8>
     let serialNumber: ArraySlice<UInt8>
     let issuer: ArraySlice<UInt8>
-    let validFrom: AppStoreDate
     let validUntil: AppStoreDate
     let key: _RSA.Signing.PublicKey
     let extensions: [ASN1ObjectIdentifier]
@@ -46,7 +45,7 @@ struct PlainCertificate: Sendable {
         _ = try DERElement(DERElement.sequence, removingFrom: &inner)
         issuer = try DERElement(DERElement.sequence, removingFrom: &inner).encoded
         var times = try DERElement(DERElement.sequence, removingFrom: &inner).content
-        validFrom = try Self.moment(in: &times)
+        _ = try Self.moment(in: &times)
         validUntil = try Self.moment(in: &times)
         _ = try DERElement(DERElement.sequence, removingFrom: &inner)
         let key = try DERElement(DERElement.sequence, removingFrom: &inner).encoded

@@ -75,11 +75,8 @@ extension Intake {
         answeredAt: AppStoreDate, kinds: [String: ProductKind] = [:]
     ) throws(IntakeFailure) -> LegacyFacts {
         let place = try LegacyPlace(environment, attestedAt: answeredAt)
-        var rows = [answer.receipt, answer.latest, answer.latestExpired].compactMap { $0 }
+        let rows = [answer.receipt, answer.latest, answer.latestExpired].compactMap { $0 }
             .map { VerifyReceiptRow($0) }
-        if let reason = answer.cancellationReason, rows.last?.cancelled != nil {
-            rows[rows.count - 1].cancellationReason = reason
-        }
         var renewal = VerifyReceiptRenewal()
         renewal.originalTransactionID = rows.last.flatMap {
             $0.originalTransactionID ?? $0.transactionID
@@ -259,7 +256,6 @@ extension VerifyReceiptRow {
         originallyPurchased = receipt.originallyPurchased
         expires = receipt.expires
         cancelled = receipt.cancelled
-        cancellationReason = receipt.cancellationReason
         webOrderLineItemID = receipt.webOrderLineItemID
         isTrial = receipt.isTrial
         isIntroductory = receipt.isIntroductory

@@ -96,8 +96,6 @@ extension APIError {
     static let testNotificationNotFound = Self(4_040_008, "Test notification not found.")
     static let statusRequestNotFound = Self(4_040_009, "Status request not found.")
     static let transactionIDNotFound = Self(4_040_010, "Transaction id not found.")
-    static let appTransactionDoesNotExist = Self(
-        4_040_019, "No AppTransaction exists for the customer.")
     static let rateLimitExceeded = Self(4_290_000, "Rate limit exceeded.")
     static let generalInternal = Self(5_000_000, "An unknown error occurred.")
     static let generalInternalRetryable = Self(

@@ -16,7 +16,6 @@ struct SeededPrime: Hashable, Sendable {
     /// 64 bits each, the least significant first.
     let limbs: [UInt64]
 
-    private static let limbCount = bits / 64
     /// Odd numbers tried from one draw on: one in 355 is prime.
     private static let stretch = 4096
     private static let smallPrimesEnd = 4096
