@@ -69,6 +69,20 @@ package struct WalletRules: Hashable, Sendable {
     package func currency(_ id: CurrencyID) -> Currency { currencies[id] ?? Currency() }
 
     package var all: Set<CurrencyID> { Set(credits.values.flatMap(\.keys)) }
+
+    /// What one of a payment's product puts into a wallet; nil: nothing, or it is no consumable.
+    fileprivate func credit(by payment: Payment, to currency: CurrencyID) -> Int64? {
+        payment.kind == .consumable ? credits[payment.product]?[currency] : nil
+    }
+
+    /// Each transaction that puts something into a wallet, once, and what one of it puts there.
+    fileprivate func credited(
+        by payments: [Payment], to currency: CurrencyID
+    ) -> [(Payment, Int64)] {
+        payments.onePerTransaction({ $0 }).compactMap { payment in
+            credit(by: payment, to: currency).map { (payment, $0) }
+        }
+    }
 }
 
 /// A customer's balance of one currency, with how it came about: a pure function of what they
@@ -108,9 +122,7 @@ package struct Wallet: Hashable, Sendable {
         rules: WalletRules
     ) {
         var movements = debits.map(Movement.init)
-        for payment in payments.onePerTransaction({ $0 })
-        where payment.kind == .consumable {
-            guard let credit = rules.credits[payment.product]?[currency] else { continue }
+        for (payment, credit) in rules.credited(by: payments, to: currency) {
             movements += Movement.all(of: payment, crediting: credit)
         }
         let rules = rules.currency(currency)
@@ -125,9 +137,7 @@ package struct Wallet: Hashable, Sendable {
     ) -> Int64? {
         let refunds = rules.currency(currency).refunds
         var balance = -spent
-        for payment in payments.onePerTransaction({ $0 })
-        where payment.kind == .consumable {
-            guard let credit = rules.credits[payment.product]?[currency] else { continue }
+        for (payment, credit) in rules.credited(by: payments, to: currency) {
             if payment.revocation != nil && refunds == .toZero { return nil }
             for movement in Movement.all(of: payment, crediting: credit) {
                 if case .refund = movement.cause, refunds == .nothing { continue }
@@ -141,7 +151,7 @@ package struct Wallet: Hashable, Sendable {
     package static func credits(
         _ payment: Payment, _ currency: CurrencyID, rules: WalletRules
     ) -> Bool {
-        payment.kind == .consumable && rules.credits[payment.product]?[currency] != nil
+        rules.credit(by: payment, to: currency) != nil
     }
 
     /// The steps by which payments come into a wallet that names none of them yet, and from which
@@ -151,11 +161,8 @@ package struct Wallet: Hashable, Sendable {
         adding payments: [Payment], to currency: CurrencyID, rules: WalletRules
     ) -> [Step]? {
         guard payments.allSatisfy({ $0.revocation == nil }) else { return nil }
-        var movements: [Movement] = []
-        for payment in payments.onePerTransaction({ $0 })
-        where payment.kind == .consumable {
-            guard let credit = rules.credits[payment.product]?[currency] else { continue }
-            movements += Movement.all(of: payment, crediting: credit)
+        let movements = rules.credited(by: payments, to: currency).flatMap { payment, credit in
+            Movement.all(of: payment, crediting: credit)
         }
         return movements.filter { $0.amount != 0 }.sorted { $0.precedes($1) }.map {
             Step(kind: .walletCredited, at: $0.at, cause: $0.cause, amount: $0.amount)
