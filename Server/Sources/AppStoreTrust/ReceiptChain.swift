@@ -8,9 +8,7 @@ import _CryptoExtras
 /// the key, and when all were valid.
 struct ReceiptChain: Sendable {
     let key: _RSA.Signing.PublicKey
-    let validFrom: AppStoreDate
-    /// The last moment.
-    let validUntil: AppStoreDate
+    private let validity: Validity
     /// Whether the receipt came with nothing but these certificates.
     let isAllThatCame: Bool
 
@@ -19,22 +17,13 @@ struct ReceiptChain: Sendable {
     ) {
         self.key = key
         self.isAllThatCame = isAllThatCame
-        // Certificates count whole seconds; the last one is valid to its end.
-        let from = certificates.map { $0.notValidBefore.timeIntervalSince1970 }.max() ?? 0
-        let until = certificates.map { $0.notValidAfter.timeIntervalSince1970 }.min() ?? 0
-        validFrom = AppStoreDate(milliseconds: Int64(from) * 1000)
-        validUntil = AppStoreDate(milliseconds: Int64(until) * 1000 + 999)
+        validity = Validity(of: certificates)
     }
 
     /// Throws unless all certificates were valid when the receipt was made. Now does not matter:
     /// receipts outlive what signed them.
     func requireValid(at created: AppStoreDate) throws(Refusal) {
-        guard validFrom <= created, created <= validUntil else {
-            throw Refusal(
-                .notValidAtSigning,
-                expected: "a moment from \(validFrom.text) to \(validUntil.text)",
-                found: created.text, of: .receipt)
-        }
+        try validity.require(at: created, of: .receipt)
     }
 
     func requireSignature(

@@ -1,6 +1,5 @@
 import AppStoreFormats
 import Crypto
-import Foundation
 import SwiftASN1
 @_spi(DisableValidityCheck) import X509
 
@@ -8,27 +7,16 @@ import SwiftASN1
 /// that signs documents, and the time in which all three are valid.
 package struct TrustedChain: Sendable {
     package let leafKey: P256.Signing.PublicKey
-    package let validFrom: AppStoreDate
-    /// The last moment.
-    package let validUntil: AppStoreDate
+    private let validity: Validity
 
     fileprivate init(leafKey: P256.Signing.PublicKey, certificates: [Certificate]) {
         self.leafKey = leafKey
-        // Certificates count whole seconds; the last one is valid to its end.
-        let from = certificates.map { $0.notValidBefore.timeIntervalSince1970 }.max() ?? 0
-        let until = certificates.map { $0.notValidAfter.timeIntervalSince1970 }.min() ?? 0
-        validFrom = AppStoreDate(milliseconds: Int64(from) * 1000)
-        validUntil = AppStoreDate(milliseconds: Int64(until) * 1000 + 999)
+        validity = Validity(of: certificates)
     }
 
     /// Throws unless all certificates were valid at the moment of signing.
     package func requireValid(at moment: AppStoreDate) throws(Refusal) {
-        guard validFrom <= moment, moment <= validUntil else {
-            throw Refusal(
-                .notValidAtSigning,
-                expected: "a moment from \(validFrom.text) to \(validUntil.text)",
-                found: moment.text)
-        }
+        try validity.require(at: moment, of: .document)
     }
 }
 
