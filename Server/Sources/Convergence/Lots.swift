@@ -8,11 +8,9 @@ struct Lots: RandomNumberGenerator, Sendable {
 
     /// The lots of one part of a trial.
     init(seed: UInt64, part: String) {
-        // FNV-1a: the same in every process, which Swift's own hashes are not.
-        let digest = part.utf8.reduce(0xCBF2_9CE4_8422_2325) { digest, byte in
-            (digest ^ UInt64(byte)) &* 0x0000_0100_0000_01B3
-        }
-        random = SplitMix64(seed: digest ^ seed &* 0x9E37_79B9_7F4A_7C15)
+        var name = FNV1a()
+        name.add(part)
+        random = SplitMix64(seed: name.digest ^ seed &* 0x9E37_79B9_7F4A_7C15)
         _ = next()
     }
 

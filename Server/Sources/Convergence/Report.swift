@@ -66,7 +66,8 @@ package struct TrialReport: Sendable {
     package var tally = Tally()
     package var figures = Figures()
     /// Of all that happened, in its order: the same whenever the trial is played.
-    package var digest: UInt64 = 0xCBF2_9CE4_8422_2325
+    package var digest: UInt64 { events.digest }
+    private(set) var events = FNV1a()
 
     /// The last things that happened, in words.
     package private(set) var story: [String] = []
@@ -75,8 +76,8 @@ package struct TrialReport: Sendable {
     package static let storyMax = 60
 
     mutating func note(_ event: String, at now: Int64) {
-        for byte in event.utf8 { digest = (digest ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
-        digest = (digest ^ UInt64(bitPattern: now)) &* 0x0000_0100_0000_01B3
+        events.add(event)
+        events.add(UInt64(bitPattern: now))
         if story.count >= 2 * Self.storyMax { story.removeFirst(Self.storyMax) }
         story.append("\(Instant(milliseconds: now))  \(event)")
     }
