@@ -32,29 +32,25 @@ struct Letter: Sendable, CustomStringConvertible {
     /// A notification's body; nil where it cannot be read.
     init?(notification body: [UInt8]) {
         guard let payload = try? NotificationBody(parsing: body).signedPayload,
-            let bytes = CompactJWS(payload)?.payload,
-            let notification = try? NotificationPayload(parsing: bytes)
+            let notification: NotificationPayload = Self.content(of: payload)
         else { return nil }
         self.payload = payload
         uuid = notification.notificationUUID
         signedAt = notification.signedDate?.milliseconds
         let type = notification.notificationType?.rawValue ?? "-"
         words = notification.subtype.map { "\(type)/\($0.rawValue)" } ?? type
-        if let text = notification.data?.signedTransactionInfo,
-            let bytes = CompactJWS(text)?.payload
-        {
-            transaction = try? TransactionPayload(parsing: bytes)
-        }
-        if let text = notification.data?.signedRenewalInfo, let bytes = CompactJWS(text)?.payload {
-            renewal = try? RenewalPayload(parsing: bytes)
-        }
+        transaction = notification.data?.signedTransactionInfo.flatMap { Self.content(of: $0) }
+        renewal = notification.data?.signedRenewalInfo.flatMap { Self.content(of: $0) }
+    }
+
+    /// What a JWS says; nil where it cannot be read.
+    private static func content<Payload: WireObject>(of text: String) -> Payload? {
+        CompactJWS(text)?.payload.flatMap { try? Payload(parsing: $0) }
     }
 
     /// A signed transaction, as a device posts it.
     init?(transaction text: String) {
-        guard let bytes = CompactJWS(text)?.payload,
-            let transaction = try? TransactionPayload(parsing: bytes)
-        else { return nil }
+        guard let transaction: TransactionPayload = Self.content(of: text) else { return nil }
         payload = text
         words = "a transaction"
         self.transaction = transaction
@@ -62,9 +58,7 @@ struct Letter: Sendable, CustomStringConvertible {
 
     /// Signed renewal information, as a device posts it.
     init?(renewal text: String) {
-        guard let bytes = CompactJWS(text)?.payload,
-            let renewal = try? RenewalPayload(parsing: bytes)
-        else { return nil }
+        guard let renewal: RenewalPayload = Self.content(of: text) else { return nil }
         payload = text
         words = "renewal information"
         self.renewal = renewal

@@ -25,6 +25,13 @@ package struct Breach: Error, Hashable, Sendable, CustomStringConvertible {
     package var description: String { "\(oracle): \(words)" }
 }
 
+extension Breach {
+    /// - Parameter now: in milliseconds since 1970.
+    init(_ oracle: String, at now: Int64, _ words: String) {
+        self.init(oracle: oracle, words: "at \(Instant(milliseconds: now)): \(words)")
+    }
+}
+
 /// What came of one trial, or of many.
 package struct Figures: Hashable, Sendable {
     package init() {}

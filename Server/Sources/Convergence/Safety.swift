@@ -15,19 +15,16 @@ struct Safety: Sendable {
     /// The promise that an answer about a purchase breaks; nil where it breaks none.
     func breach(of booked: BookedPurchase, _ access: Access) -> Breach? {
         if booked.isOpen, !access.isOpen, let reason = evidenceThatOpens(booked) {
-            return breach("never shut", "\(Holding(booked)), and \(reason); but \(access)")
+            return Breach(
+                "never shut", at: now, "\(Holding(booked)), and \(reason); but \(access)")
         }
         guard access.isOpen, !booked.isOpen, booked.period != nil else { return nil }
         let horizon = evidence.horizon(of: booked.originalTransactionID) ?? .min
         guard now >= horizon + Self.hold + Self.skew else { return nil }
         let heard = Instant(milliseconds: max(0, horizon))
-        return breach(
-            "never open",
+        return Breach(
+            "never open", at: now,
             "\(Holding(booked)), and nothing later than \(heard) was told; but \(access)")
-    }
-
-    private func breach(_ oracle: String, _ words: String) -> Breach {
-        Breach(oracle: oracle, words: "at \(Instant(milliseconds: now)): \(words)")
     }
 
     /// Why the server must know that a purchase is open; nil where it need not.

@@ -58,6 +58,6 @@ extension Trial {
     }
 
     func breach(_ oracle: String, _ words: String) -> Breach {
-        Breach(oracle: oracle, words: "at \(Instant(milliseconds: now)): \(words)")
+        Breach(oracle, at: now, words)
     }
 }
