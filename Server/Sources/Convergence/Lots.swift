@@ -16,19 +16,6 @@ struct Lots: RandomNumberGenerator, Sendable {
 
     mutating func next() -> UInt64 { random.next() }
 
-    /// At least 0 and below 1.
-    mutating func fraction() -> Double { random.fraction() }
-
-    mutating func happens(_ odds: Double) -> Bool { fraction() < odds }
-
-    mutating func number(in range: ClosedRange<Int>) -> Int {
-        range.lowerBound + Int(fraction() * Double(range.count))
-    }
-
-    mutating func pick<Value>(_ values: [Value]) -> Value? {
-        values.isEmpty ? nil : values[number(in: 0...values.count - 1)]
-    }
-
     /// One of several that are written out.
     mutating func choice<Value>(_ values: Value...) -> Value {
         values[number(in: 0...values.count - 1)]

@@ -14,9 +14,6 @@ package struct SplitMix64: RandomNumberGenerator, Sendable {
         return mixed ^ mixed >> 31
     }
 
-    /// A number at least 0 and below 1.
-    package mutating func fraction() -> Double { Double(next() >> 11) / Double(UInt64(1) << 53) }
-
     /// A random UUID (RFC 9562 §5.4) in lower case, as Apple writes it.
     mutating func uuid() -> String {
         let high = next() & 0xFFFF_FFFF_FFFF_0FFF | 0x4000
@@ -39,5 +36,25 @@ package struct SplitMix64: RandomNumberGenerator, Sendable {
     private static func hexDigit(_ number: UInt64, at place: Int) -> UInt8 {
         let digit = UInt8(truncatingIfNeeded: number >> UInt64(60 - place * 4)) & 15
         return digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
+    }
+}
+
+/// What is drawn the same way whatever the numbers come from.
+extension RandomNumberGenerator {
+    /// At least 0 and below 1.
+    package mutating func fraction() -> Double {
+        let bits: UInt64 = next()
+        return Double(bits >> 11) / Double(UInt64(1) << 53)
+    }
+
+    package mutating func happens(_ odds: Double) -> Bool { fraction() < odds }
+
+    package mutating func number(in range: ClosedRange<Int>) -> Int {
+        range.lowerBound + Int(fraction() * Double(range.count))
+    }
+
+    /// Nil of nothing.
+    package mutating func pick<Value>(_ values: [Value]) -> Value? {
+        values.isEmpty ? nil : values[number(in: 0...values.count - 1)]
     }
 }

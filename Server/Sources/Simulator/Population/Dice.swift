@@ -1,27 +1,16 @@
 import AppStoreFormats
 
 /// What a random life is drawn with.
-struct Dice: Sendable {
+struct Dice: RandomNumberGenerator, Sendable {
     private var random: SplitMix64
 
     init(seed: UInt64) { random = SplitMix64(seed: seed) }
 
-    /// At least 0 and below 1.
-    mutating func fraction() -> Double { random.fraction() }
-
-    mutating func happens(_ odds: Double) -> Bool { random.fraction() < odds }
-
-    mutating func number(in range: ClosedRange<Int>) -> Int {
-        range.lowerBound + Int(random.fraction() * Double(range.count))
-    }
-
-    mutating func pick<Value>(_ values: [Value]) -> Value? {
-        values.isEmpty ? nil : values[number(in: 0...values.count - 1)]
-    }
+    mutating func next() -> UInt64 { random.next() }
 
     /// One of several by its odds, which come to less than one; else nothing.
     mutating func pick<Value>(weighted values: [(odds: Double, whim: Value)]) -> Value? {
-        var rest = random.fraction()
+        var rest = fraction()
         for (odds, value) in values {
             if rest < odds { return value }
             rest -= odds
@@ -33,7 +22,7 @@ struct Dice: Sendable {
 
     /// A moment of a span: rather early in it.
     mutating func moment(from start: AppStoreDate, until end: AppStoreDate) -> AppStoreDate {
-        let part = random.fraction()
+        let part = fraction()
         let length = max(0, end.milliseconds - start.milliseconds)
         return AppStoreDate(milliseconds: start.milliseconds + Int64(Double(length) * part * part))
     }
