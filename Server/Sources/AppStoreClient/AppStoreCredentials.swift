@@ -4,7 +4,7 @@ import Crypto
 /// key.
 package struct AppStoreCredentials: Sendable, CustomStringConvertible, CustomReflectable {
     /// Characters of a private key in PEM; Apple's have 257.
-    package static let pemLengthMax = 4096
+    private static let pemLengthMax = 4096
 
     package let keyID: String
     package let issuerID: String

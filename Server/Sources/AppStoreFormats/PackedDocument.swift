@@ -16,7 +16,7 @@ package struct PackedDocument: Hashable, Sendable {
     package var headers: [[UInt8]]
 
     /// JWS within JWS. Apple nests two deep.
-    package static let nestingMax = 3
+    fileprivate static let nestingMax = 3
     /// Different headers taken out of one document. Apple's have one or two; each further one is
     /// searched for among the others.
     package static let headersMax = 16

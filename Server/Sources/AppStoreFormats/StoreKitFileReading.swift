@@ -272,7 +272,7 @@ private struct StoreKitFileReading {
 
 extension StoreKitFile {
     /// Digits before the decimal point of a price.
-    package static let wholeDigitsMax = 12
+    private static let wholeDigitsMax = 12
 
     /// A price as thousandths of its unit; nil unless the whole text is digits with at most one
     /// decimal point and three decimals. No library's number reader stands here, for those take

@@ -11,9 +11,9 @@ package struct Proof: Sendable {
     package let narrowing: Narrowing
 
     /// Workers of one proof.
-    package static let workersMax = 64
+    private static let workersMax = 64
     /// After so many broken promises the rest is left out.
-    package static let breachesMax = 5
+    private static let breachesMax = 5
     /// So often at least is told how far it has come.
     private static let progressPause = Duration.seconds(10)
 

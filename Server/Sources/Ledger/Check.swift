@@ -49,10 +49,10 @@ package struct CheckRules: Hashable, Sendable {
 
 extension CheckHistory {
     /// After a first failure; each further one doubles it.
-    package static let retryPause = Duration.seconds(60)
+    private static let retryPause = Duration.seconds(60)
     /// Who waits for an answer is not made to wait longer for the next attempt, as long as failures
     /// are patient.
-    package static let retryPauseMax = Duration.seconds(1800)
+    private static let retryPauseMax = Duration.seconds(1800)
     /// About a day of failures. What then still fails does so for a reason of its own.
     private static let patientFailuresMax = 48
     private static let hopelessPause = Duration.hours(6)

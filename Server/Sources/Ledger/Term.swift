@@ -78,7 +78,7 @@ package struct TermRules: Hashable, Sendable {
 
 extension TermRules {
     /// Of one chain of one customer; the eldest beyond are left out.
-    package static let termsMax = 1_000
+    private static let termsMax = 1_000
     /// Bought at once; the store itself stops at ten.
     package static let quantityMax = 100
 

@@ -3,7 +3,7 @@ import AppStoreFormats
 /// What products cost where and when, beyond the one price that a shop file has for each.
 package struct PriceList: Hashable, Sendable {
     /// Prices in one list: every storefront of a hundred products, some times over.
-    package static let stepsMax = 100_000
+    private static let stepsMax = 100_000
 
     /// A price from a moment on.
     package struct Step: Hashable, Sendable {

@@ -4,7 +4,7 @@ import AppStoreFormats
 /// Connect would refuse although we would sell it.
 package struct ShopLint: Sendable {
     /// Findings that are shown; a file may have thousands of one kind.
-    package static let findingsMax = 100
+    private static let findingsMax = 100
 
     package struct Finding: Hashable, Sendable, CustomStringConvertible {
         /// Whether the file cannot be used.
