@@ -60,7 +60,10 @@ private func renewals(of facts: LegacyFacts) -> [Renewal] {
             ],
         ])
         #expect(found.facts.count == 1)
-        guard case .payment(let payment)? = found.facts.first?.statement else { return }
+        guard case .payment(let payment)? = found.facts.first?.statement else {
+            Issue.record("no payment")
+            return
+        }
         #expect(payment.revocation?.at == Instant(milliseconds: start + day))
     }
 
