@@ -1,3 +1,4 @@
+import AppStoreFormats
 import Crypto
 
 /// A key of App Store Connect's for in-app purchases, and whose it is. Its text never shows the
@@ -39,9 +40,30 @@ package struct AppStoreCredentials: Sendable, CustomStringConvertible, CustomRef
         self.sign = sign
     }
 
-    func signature(for bytes: [UInt8]) throws -> P256.Signing.ECDSASignature { try sign(bytes) }
-
     package var description: String { "key \(keyID) for \(bundleID)" }
 
     package var customMirror: Mirror { Mirror(self, children: ["keyID": keyID]) }
+}
+
+extension AppStoreCredentials {
+    /// Claims in a compact JWS (RFC 7515), as Apple wants its tokens: ES256, and the key named.
+    ///
+    /// - Throws: where the key does not sign.
+    func jws(_ claims: JSON) throws(AppStoreFailure) -> String {
+        let header: JSON = ["alg": "ES256", "kid": .string(keyID), "typ": "JWT"]
+        let dot = UInt8(ascii: ".")
+        let signed = Base64.url.encode(header.bytes) + [dot] + Base64.url.encode(claims.bytes)
+        let signature = try signature(for: signed).rawRepresentation
+        let token = signed + [dot] + Base64.url.encode([UInt8](signature))
+        return String(decoding: token, as: UTF8.self)
+    }
+
+    /// - Throws: where the key does not sign.
+    func signature(
+        for bytes: [UInt8]
+    ) throws(AppStoreFailure) -> P256.Signing.ECDSASignature {
+        do { return try sign(bytes) } catch {
+            throw .unauthorized("The key \(keyID) does not sign: \(error).")
+        }
+    }
 }

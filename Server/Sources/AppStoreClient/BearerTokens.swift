@@ -1,5 +1,4 @@
 import AppStoreFormats
-import Crypto
 import Synchronization
 
 /// The token of the header `Authorization`, by the page "Generating JSON Web Tokens for API
@@ -65,22 +64,13 @@ final class BearerTokens: Sendable {
     private func token(at now: Int64) throws(AppStoreFailure) -> Token {
         let issued = now - Self.backdatedSeconds
         let expires = issued + Self.lifetimeSeconds
-        let header: JSON = ["alg": "ES256", "kid": .string(credentials.keyID), "typ": "JWT"]
         let claims: JSON = [
             "iss": .string(credentials.issuerID), "iat": .integer(issued),
             "exp": .integer(expires), "aud": .string(Self.audience),
             "bid": .string(credentials.bundleID),
         ]
-        let signed =
-            Base64.url.encode(header.bytes) + [UInt8(ascii: ".")]
-            + Base64.url.encode(claims.bytes)
-        let signature: [UInt8]
-        do { signature = Array(try credentials.signature(for: signed).rawRepresentation) } catch {
-            throw .unauthorized("The key \(credentials.keyID) does not sign: \(error).")
-        }
-        let token = signed + [UInt8(ascii: ".")] + Base64.url.encode(signature)
+        let token = try credentials.jws(claims)
         return Token(
-            authorization: "Bearer " + String(decoding: token, as: UTF8.self),
-            usable: issued..<(expires - Self.restSecondsMin))
+            authorization: "Bearer " + token, usable: issued..<(expires - Self.restSecondsMin))
     }
 }

@@ -27,12 +27,8 @@ package struct OfferSigner: Sendable, CustomStringConvertible, CustomReflectable
         product: String, offer: String, token: String, nonce: String, at now: AppStoreDate
     ) throws(AppStoreFailure) -> String {
         let text = text(product: product, offer: offer, token: token, nonce: nonce, at: now)
-        do {
-            let signature = try credentials.signature(for: text)
-            return String(
-                decoding: Base64.standard.encode([UInt8](signature.derRepresentation)),
-                as: UTF8.self)
-        } catch { throw cannotSign(error) }
+        let signature = try credentials.signature(for: text).derRepresentation
+        return String(decoding: Base64.standard.encode([UInt8](signature)), as: UTF8.self)
     }
 
     /// What the first form signs.
@@ -78,25 +74,12 @@ package struct OfferSigner: Sendable, CustomStringConvertible, CustomReflectable
     private func token(
         _ audience: String, _ claims: [JSON.Member], nonce: String, at now: AppStoreDate
     ) throws(AppStoreFailure) -> String {
-        let header: JSON = [
-            "alg": "ES256", "kid": .string(credentials.keyID), "typ": "JWT",
-        ]
-        let payload = JSON.object(
+        let claims = JSON.object(
             [
                 .init("iss", .string(credentials.issuerID)),
                 .init("bid", .string(credentials.bundleID)), .init("aud", .string(audience)),
                 .init("iat", .integer(now.milliseconds / 1000)), .init("nonce", .string(nonce)),
             ] + claims)
-        let dot = UInt8(ascii: ".")
-        let signed = Base64.url.encode(header.bytes) + [dot] + Base64.url.encode(payload.bytes)
-        do {
-            let signature = try credentials.signature(for: signed).rawRepresentation
-            let token = signed + [dot] + Base64.url.encode([UInt8](signature))
-            return String(decoding: token, as: UTF8.self)
-        } catch { throw cannotSign(error) }
-    }
-
-    private func cannotSign(_ error: any Error) -> AppStoreFailure {
-        .unauthorized("The key \(keyID) does not sign: \(error).")
+        return try credentials.jws(claims)
     }
 }
