@@ -7,8 +7,11 @@ import Testing
 
 @Suite struct ConfigChangeTests {
     private func apps(_ text: String) throws -> [AppSettings] {
-        try ConfigurationFile("apps:\n  a:\n    bundle_id: x\n" + text) { _ in nil }
-            .apps.map(\.settings)
+        let secret = String(repeating: "s", count: 32)
+        return try ConfigurationFile(
+            "apps:\n  a:\n    bundle_id: x\n" + text, environment: ["SECRET": secret]
+        ) { _ in nil }
+        .apps.map(\.settings)
     }
 
     @Test func `a change is told line by line`() throws {
@@ -39,6 +42,59 @@ import Testing
             ])
         #expect(
             ConfigChange.differences(old, old) == ["Nothing changes that customers would notice."])
+    }
+
+    private static let items = "items: {x: {published: 2026-01-15, products: [one]}}"
+
+    @Test(
+        arguments: [
+            (
+                "identity: {proof: hmac, secret_env: SECRET}",
+                "identity: {proof: jwt, secret_env: SECRET}",
+                ["  - identity by hmac", "  + identity by jwt with a secret"]
+            ),
+            (
+                "tokens: {minutes: 60}", "tokens: {minutes: 5}",
+                [
+                    "  - tokens by perennial, for 60 minutes",
+                    "  + tokens by perennial, for 5 minutes",
+                ]
+            ),
+            (
+                "content: {folder: old, \(items)}", "content: {folder: new, \(items)}",
+                ["  - content lies in old", "  + content lies in new"]
+            ),
+            (
+                "content: {redirect: https://a.example, \(items)}",
+                "content: {redirect: https://a.example, redirect_secret_env: SECRET, \(items)}",
+                [
+                    "  - content lies at https://a.example, with plain links",
+                    "  + content lies at https://a.example, with signed links",
+                ]
+            ),
+            (
+                "content: {\(items)}", "content: {link_minutes: 10, \(items)}",
+                [
+                    "  - content links hold for 5 minutes",
+                    "  + content links hold for 10 minutes",
+                ]
+            ),
+        ] as [(String, String, [String])])
+    func `what customers notice is told, and no secret`(
+        old: String, new: String, lines: [String]
+    ) throws {
+        let told = ConfigChange.differences(try apps("    " + old), try apps("    " + new))
+        #expect(told == ["app a"] + lines)
+    }
+
+    @Test func `a public key is told from a secret, and one file from another`() throws {
+        let old = try apps("    content: {folder: a, \(Self.items)}")
+        var new = old
+        new[0].proof = .signedToken(publicKey: [])
+        new[0].content.items[0].file = "x.pdf"
+        let told = ConfigChange.differences(old, new)
+        #expect(told.contains("  + identity by jwt with a public key"))
+        #expect(told.contains { $0.hasPrefix("  + content x on ") && $0.hasSuffix(", in x.pdf") })
     }
 
     @Test func `settings of the process that change are told, without passwords`() {

@@ -3,7 +3,7 @@ import Ledger
 
 extension AppSettings {
     /// All that decides what customers have, a line for each: two settings differ by what differs
-    /// in their lines. Secrets are not among them.
+    /// in their lines. A secret is not among them, only that there is one.
     var lines: [String] {
         var lines = ["bundle_id \(bundleID)"]
         if let appAppleID { lines.append("app_apple_id \(appAppleID)") }
@@ -20,14 +20,27 @@ extension AppSettings {
         }
         if !forwards.targets.isEmpty { lines.append("forward_policy \(forwards.policy.rawValue)") }
         lines += restore.map { "restore in \($0.rawValue): \($1.rawValue)" }
-        lines.append(proof == nil ? "identity without proof" : "identity with proof")
-        lines.append(tokens.map { "tokens by \($0.issuer)" } ?? "no tokens")
+        lines += [proofLine, tokenLine]
         if consumption.policy != .never {
             lines.append(
                 "consumption told \(consumption.policy.rawValue), sample \(consumption.hasSample), "
                     + "refund preference \(consumption.preference?.rawValue ?? "none")")
         }
         return lines.sorted()
+    }
+
+    private var proofLine: String {
+        switch proof {
+        case nil: "identity without proof"
+        case .hmac?: "identity by hmac"
+        case .token?: "identity by jwt with a secret"
+        case .signedToken?: "identity by jwt with a public key"
+        }
+    }
+
+    private var tokenLine: String {
+        guard let tokens else { return "no tokens" }
+        return "tokens by \(tokens.issuer), for \(tokens.life.components.seconds / 60) minutes"
     }
 
     private var termLines: [String] {
@@ -53,16 +66,31 @@ extension AppSettings {
 
     private var contentLines: [String] {
         guard !content.items.isEmpty else { return [] }
-        return content.items.map { item in
+        let items = content.items.map { item in
             let publication = item.publication
             let opens =
                 (publication.entitlement.map { [$0.rawValue] } ?? [])
                 + publication.products.map(\.rawValue).sorted()
+            let file = item.file.map { ", in \($0)" } ?? ""
             return "content \(publication.id) on \(publication.publishedAt.minute) for "
-                + opens.joined(separator: ", ")
-        } + [
+                + opens.joined(separator: ", ") + file
+        }
+        return items + placeLines + [
             "content \(content.rules.staysAfterLapse ? "stays" : "closes") after a lapse",
             "content of earlier dates is \(content.rules.opensEarlier ? "open" : "shut")",
+            "content links hold for \(content.linkLifetime.components.seconds / 60) minutes",
         ]
+    }
+
+    private var placeLines: [String] {
+        switch content.place {
+        case nil: []
+        case .folder(let path)?: ["content lies in \(path)"]
+        case .elsewhere(let url, let secret)?:
+            [
+                "content lies at \(DatabaseAddress.withoutPassword(url)), with "
+                    + (secret == nil ? "plain links" : "signed links")
+            ]
+        }
     }
 }
