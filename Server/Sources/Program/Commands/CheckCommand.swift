@@ -113,13 +113,13 @@ struct CheckReport {
         let assembly = try await Assembly(
             apps: file.apps, databaseAddress: settings.database, for: .looking,
             now: { .machine }, logger: logger)
+        defer { assembly.database.close() }
         do {
             try await ServeRules.checkKeys(of: assembly)
             lines.append("ok    keys: every app has one")
         } catch {
             fail("\(error)")
         }
-        assembly.database.close()
     }
 
     private mutating func fail(_ text: String) {

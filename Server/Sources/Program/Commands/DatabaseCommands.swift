@@ -15,6 +15,7 @@ struct ExplainCommand: AsyncParsableCommand {
     func run() async throws {
         try await Outcome.reported {
             let assembly = try await options.assembly(for: .looking)
+            defer { assembly.database.close() }
             let app = try assembly.app(named: app)
             do {
                 print(
@@ -25,7 +26,6 @@ struct ExplainCommand: AsyncParsableCommand {
                     "Customer \(customer) cannot be explained: \(failure).",
                     remedy: "Name a customer by an id that the app uses.")
             }
-            assembly.database.close()
         }
     }
 }
@@ -45,8 +45,8 @@ struct RebuildCommand: AsyncParsableCommand {
     func run() async throws {
         try await Outcome.reported {
             let assembly = try await options.assembly(for: verify ? .looking : .changing)
+            defer { assembly.database.close() }
             let report = try await report(of: assembly.engine)
-            assembly.database.close()
             for line in Self.lines(of: report, verify: verify) { print(line) }
             if !report.isClean { throw ExitCode(1) }
         }
@@ -98,9 +98,9 @@ struct KeysCreateCommand: AsyncParsableCommand {
     func run() async throws {
         try await Outcome.reported {
             let assembly = try await options.assembly(for: .serving)
+            defer { assembly.database.close() }
             let app = try assembly.app(named: app)
             print(try await assembly.engine.createKey(app: app, kind: kind, name: name))
-            assembly.database.close()
         }
     }
 }
@@ -117,9 +117,9 @@ struct KeysRotateCommand: AsyncParsableCommand {
     func run() async throws {
         try await Outcome.reported {
             let assembly = try await options.assembly(for: .changing)
+            defer { assembly.database.close() }
             let app = try assembly.app(named: app)
             print(try await assembly.engine.rotateTokenKey(of: app))
-            assembly.database.close()
         }
     }
 }

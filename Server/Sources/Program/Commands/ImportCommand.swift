@@ -60,17 +60,12 @@ struct ImportCommand: AsyncParsableCommand {
             apps: file.apps, databaseAddress: settings.database,
             simulatorRoot: try await clock?.root(), receiptRoot: try await clock?.receiptRoot(),
             now: now, asking: stores.asking(), logger: logger)
-        let outcome: Result<Void, any Error>
-        do {
-            outcome = .success(try await bring(with: assembly))
-        } catch let failure as EngineFailure {
-            outcome = .failure(
-                StartFailure(
-                    "The import stopped: \(failure).",
-                    remedy: "Run the same command again: it goes on from here."))
-        } catch { outcome = .failure(error) }
-        assembly.database.close()
-        try outcome.get()
+        defer { assembly.database.close() }
+        do { try await bring(with: assembly) } catch let failure as EngineFailure {
+            throw StartFailure(
+                "The import stopped: \(failure).",
+                remedy: "Run the same command again: it goes on from here.")
+        }
     }
 
     private func bring(with assembly: Assembly) async throws {

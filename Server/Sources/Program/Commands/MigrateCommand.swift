@@ -35,18 +35,12 @@ struct Migration {
         progress: @Sendable (CopyProgress) -> Void = { _ in }
     ) async throws(StartFailure) -> Int {
         let source = Store(try await DatabaseAddress.openToLook(from))
+        defer { source.database.close() }
         let target = Store(try DatabaseAddress.open(to))
-        let outcome: Result<Int, any Error>
+        defer { target.database.close() }
         do {
             try await target.migrate(at: Instant.machine.milliseconds)
-            outcome = .success(try await target.copy(from: source, progress: progress))
-        } catch {
-            outcome = .failure(error)
-        }
-        do {
-            source.database.close()
-            target.database.close()
-            return try outcome.get()
+            return try await target.copy(from: source, progress: progress)
         } catch {
             throw StartFailure(
                 "The copy failed: \(error).",

@@ -59,11 +59,15 @@ struct DatabaseOptions: ParsableArguments {
             simulatorRoot: try shop.authority().rootDER,
             receiptRoot: try shop.authority().receipts.rootDER, now: { now },
             logger: Log.start(.warning))
-        guard try await assembly.engine.hasKeys(app.settings.id) else {
+        do {
+            guard try await assembly.engine.hasKeys(app.settings.id) else {
+                throw StartFailure(
+                    "\(shop.folder.path) is not of the app \(app.settings.id).",
+                    remedy: "Name the configuration that it was served by, with --config.")
+            }
+        } catch {
             assembly.database.close()
-            throw StartFailure(
-                "\(shop.folder.path) is not of the app \(app.settings.id).",
-                remedy: "Name the configuration that it was served by, with --config.")
+            throw error
         }
         return assembly
     }

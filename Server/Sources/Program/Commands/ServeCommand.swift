@@ -56,6 +56,7 @@ struct ServeCommand: AsyncParsableCommand {
     private func serve(
         _ assembly: Assembly, _ settings: Settings, clock: ClockFollower?, _ logger: Logger
     ) async throws {
+        defer { assembly.database.close() }
         try await ServeRules.checkKeys(of: assembly)
         var askClock: (@Sendable () async -> Void)?
         if let clock { askClock = { await clock.askAgain() } }
@@ -76,7 +77,6 @@ struct ServeCommand: AsyncParsableCommand {
         ]
         if let clock { services.insert(clock, at: 0) }
         try await ServiceGroup(together: services, stopsOnSignals: true, logger: logger).run()
-        assembly.database.close()
     }
 }
 

@@ -62,6 +62,7 @@ package struct Assembly: Sendable {
                 }), logger: logger)
         guard purpose != .looking else { return }
         do { try await engine.prepare() } catch {
+            database.close()
             let address = DatabaseAddress.withoutPassword(databaseAddress)
             throw StartFailure(
                 "The database \(address) could not be brought up to date: \(error).",

@@ -95,6 +95,7 @@ package struct LocalStore: Sendable {
             receiptRoot: settings.authority.receipts.rootDER, now: { clock.now },
             asking: Self.asking(settings.questions, appStore),
             forwarding: ForwardPost(client: client).forwarding(), logger: settings.logger)
+        defer { assembly.database.close() }
         for (key, kind) in settings.keys {
             try await assembly.engine.keep(
                 key: key, app: settings.app.settings.id, kind: kind, name: "development")
@@ -109,12 +110,7 @@ package struct LocalStore: Sendable {
                 engine: assembly.engine, pause: Self.pause, logger: settings.logger),
             forwarder: Forwarder(
                 engine: assembly.engine, pause: Self.pause, logger: settings.logger))
-        let outcome: Result<Value?, any Error>
-        do { outcome = .success(try await parts.run(stopsOnSignals: stopsOnSignals, body)) } catch {
-            outcome = .failure(error)
-        }
-        assembly.database.close()
-        return try outcome.get()
+        return try await parts.run(stopsOnSignals: stopsOnSignals, body)
     }
 }
 
