@@ -12,7 +12,8 @@ enum PostgresFailure {
         return StorageFailure(
             "PostgreSQL: \(said)\(constraint)" + (state.map { " [\($0)]" } ?? ""),
             // Without a code it is libpq that speaks, of a connection that failed under it.
-            kind: isLost || state == nil ? .unavailable : kind(of: state), sqlState: state)
+            kind: isLost ? .unavailable : state.map { kind(of: $0) } ?? .unavailable,
+            sqlState: state)
     }
 
     /// The failure of a connection itself: what libpq says, without an end of line.
@@ -21,16 +22,18 @@ enum PostgresFailure {
         return StorageFailure("PostgreSQL: \(oneLine(said))", kind: .unavailable)
     }
 
-    static func kind(of state: String?) -> StorageFailure.Kind {
-        guard let state else { return .other }
+    static func kind(of state: String) -> StorageFailure.Kind {
+        if cannotWrite(state) { return .unavailable }
         switch state {
         // serialization_failure, deadlock_detected
         case "40001", "40P01": return .conflict
         // statement_completion_unknown; read_only_sql_transaction: the host was demoted;
         // invalid_sql_statement_name: somebody between forgot what we prepared;
-        // too_many_connections; a standby's conflict with recovery
-        case "40003", "25006", "26000", "53300", "57P01", "57P02", "57P03", "57P05", "25P03":
-            return .unavailable
+        // too_many_connections
+        case "40003", "25006", "26000", "53300": return .unavailable
+        // admin_shutdown, crash_shutdown, cannot_connect_now; idle_session_timeout,
+        // idle_in_transaction_session_timeout: it hung up
+        case "57P01", "57P02", "57P03", "57P05", "25P03": return .unavailable
         // query_canceled: our own statement timeout; lock_not_available
         case "57014", "55P03": return .busy
         // duplicate_table, duplicate_object: another server made the same one at the same moment;
@@ -40,8 +43,6 @@ enum PostgresFailure {
         }
         switch state.prefix(2) {
         case "08": return .unavailable
-        // disk_full, out_of_memory; errors of its system: it cannot write
-        case "53" where ["53100", "53200"].contains(state), "58": return .unavailable
         case "23": return .constraint
         case "53": return .busy
         default: return .other
@@ -51,8 +52,12 @@ enum PostgresFailure {
     /// Whether the server is there and cannot do what it should: another attempt at once would only
     /// make everybody wait.
     static func isLasting(_ failure: StorageFailure) -> Bool {
-        guard let state = failure.sqlState else { return false }
-        return state.hasPrefix("58") || ["53100", "53200"].contains(state)
+        failure.sqlState.map { cannotWrite($0) } ?? false
+    }
+
+    /// disk_full, out_of_memory; errors of its system.
+    private static func cannotWrite(_ state: String) -> Bool {
+        ["53100", "53200"].contains(state) || state.hasPrefix("58")
     }
 
     private static func field(_ letter: Character, of answer: OpaquePointer?) -> String? {

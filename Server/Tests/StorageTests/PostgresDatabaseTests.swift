@@ -218,11 +218,11 @@ import Testing
         arguments: [
             ("40001", .conflict), ("40P01", .conflict), ("23505", .constraint),
             ("23503", .constraint),
-            ("57P01", .unavailable), ("25006", .unavailable), ("08006", .unavailable),
-            ("57014", .busy), ("53400", .busy), ("53100", .unavailable), ("58030", .unavailable),
-            ("42601", .other), (nil, .other),
-        ] as [(String?, StorageFailure.Kind)])
-    func `a code of PostgreSQL's says what may be done`(code: String?, kind: StorageFailure.Kind) {
+            ("57P01", .unavailable), ("25P03", .unavailable), ("25006", .unavailable),
+            ("08006", .unavailable), ("53300", .unavailable), ("57014", .busy), ("53400", .busy),
+            ("53100", .unavailable), ("58030", .unavailable), ("42601", .other),
+        ] as [(String, StorageFailure.Kind)])
+    func `a code of PostgreSQL's says what may be done`(code: String, kind: StorageFailure.Kind) {
         #expect(PostgresFailure.kind(of: code) == kind)
     }
 }
