@@ -106,9 +106,7 @@ extension StoreTransaction {
 
     /// Writes down whom documents are to be sent on to. What is there already stays as it is.
     func forward(_ attested: [AttestedDocument]) throws(StorageFailure) {
-        let ordered = attested.filter { $0.forward != nil }
-        guard !ordered.isEmpty else { return }
-        for each in ordered {
+        for each in attested {
             guard let order = each.forward else { continue }
             let rows =
                 order.targets.map { Self.row(each.document, $0, order, order.dueAt) }

@@ -240,7 +240,7 @@ import Testing
     @Test func `a report never takes the place of the file that is imported`() async throws {
         let app = AppConfiguration(
             settings: AppSettings(id: "rage", bundleID: "com.example.rage", entitlements: [:]),
-            extraRootPaths: [], extraRoots: [])
+            extraRoots: [])
         try await TemporaryFolder.with { folder in
             let assembly = try await Assembly(
                 apps: [app], databaseAddress: folder + "/p.sqlite", now: { .machine },

@@ -13,7 +13,7 @@ import Testing
     ) async throws -> Assembly {
         let app = AppConfiguration(
             settings: AppSettings(id: "rage", bundleID: "com.example.rage", entitlements: [:]),
-            extraRootPaths: [], extraRoots: [])
+            extraRoots: [])
         return try await Assembly(
             apps: [app], databaseAddress: path, for: purpose, now: { .machine }, logger: .quiet)
     }

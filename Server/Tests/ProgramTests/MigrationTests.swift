@@ -9,7 +9,7 @@ import Testing
 @Suite struct MigrationTests {
     private static let app = AppConfiguration(
         settings: AppSettings(id: "rage", bundleID: "com.example.rage", entitlements: [:]),
-        extraRootPaths: [], extraRoots: [])
+        extraRoots: [])
 
     private func assembly(_ address: String) async throws -> Assembly {
         try await Assembly(

@@ -12,7 +12,7 @@ import Testing
             settings: AppSettings(
                 id: AppID(rawValue: name), bundleID: "com.example.\(name)",
                 isSimulated: isSimulated, entitlements: [:]),
-            extraRootPaths: [], extraRoots: [])
+            extraRoots: [])
     }
 
     @Test func `a simulated app is served only by its simulator's clock`() throws {

@@ -129,5 +129,5 @@ var birds: AppConfiguration {
                 "plus": ["plus.monthly", "pro.monthly", "pro.yearly", "premium.monthly"],
                 "premium": ["premium.monthly"],
                 "season": ["season.spring"],
-            ], terms: DevShop.terms, wallets: DevShop.wallets), extraRootPaths: [], extraRoots: [])
+            ], terms: DevShop.terms, wallets: DevShop.wallets), extraRoots: [])
 }

@@ -30,7 +30,7 @@ struct DevShop {
                     entitlements: Self.entitlements(of: products), terms: Self.terms,
                     wallets: Self.wallets, content: Self.bulletins,
                     offers: OfferCatalogue(shop), consumption: Self.consumption),
-                storeKit: shop, extraRootPaths: [], extraRoots: [])
+                storeKit: shop, extraRoots: [])
         }
     }
 

@@ -19,10 +19,7 @@ package struct ConfigurationFile: Sendable {
 /// One app of the configuration, with the files that it names.
 package struct AppConfiguration: Sendable {
     package var settings: AppSettings
-    /// As it stands in the file: relative to the file's folder.
-    package var storeKitPath: String?
     package var storeKit: StoreKitFile?
-    package var extraRootPaths: [String]
     package var extraRoots: [[UInt8]]
     /// Nil where the App Store cannot be asked.
     package var appStore: AppStoreAccess?

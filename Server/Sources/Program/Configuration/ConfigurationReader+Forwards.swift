@@ -11,7 +11,7 @@ extension ConfigurationReader {
     private static let ownHosts: Set = ["localhost", "127.0.0.1", "::1", "[::1]"]
 
     /// Whom an app's notifications are sent on to. What is wrong is complained of, and left out.
-    mutating func forwards(_ members: [String: Node], of name: Node) -> ForwardRules {
+    mutating func forwards(_ members: [String: Node]) -> ForwardRules {
         var rules = ForwardRules.none
         if let list = members["forward"] { rules.targets = targets(list) }
         guard let node = members["forward_policy"] else { return rules }

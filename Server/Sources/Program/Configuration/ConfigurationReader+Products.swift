@@ -193,7 +193,6 @@ extension ConfigurationReader {
         storeKit node: Node, products: [Product], into app: inout AppConfiguration
     ) {
         guard let path = text(node) else { return }
-        app.storeKitPath = path
         guard let bytes = file(path) else {
             complain(node, "\(path) cannot be read.", "Name it relative to this file's folder.")
             return

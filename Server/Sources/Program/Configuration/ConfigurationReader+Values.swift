@@ -86,8 +86,7 @@ extension ConfigurationReader {
                 "Leave extra_roots out, or say `simulated: true`.")
             return
         }
-        app.extraRootPaths = names(roots, of: "extra_roots")
-        for path in app.extraRootPaths {
+        for path in names(roots, of: "extra_roots") {
             if let bytes = file(path) {
                 app.extraRoots.append(bytes)
             } else {

@@ -118,13 +118,13 @@ struct ConfigurationReader {
                 rules: members["access"].map { rules($0) } ?? AccessRules(),
                 terms: terms(of: products, members["terms"]),
                 wallets: wallets(of: products, members["wallets"]),
-                forwards: forwards(members, of: key),
+                forwards: forwards(members),
                 restore: members["restore"].map { restore($0) } ?? [:],
                 proof: members["identity"].flatMap { proof($0) },
                 tokens: members["tokens"].map { tokens($0) } ?? TokenRules(),
                 consumption: members["consumption"].map { consumption($0) }
                     ?? ConsumptionRules()),
-            extraRootPaths: [], extraRoots: [])
+            extraRoots: [])
         if let content = members["content"] {
             app.settings.content = self.content(content, of: products, app.settings.terms.clock)
         }

@@ -100,6 +100,6 @@ struct DirectShop: Sendable {
                 entitlements: Dictionary(
                     uniqueKeysWithValues: products.map {
                         (EntitlementID(rawValue: $0), [ProductID(rawValue: $0)])
-                    })), extraRootPaths: [], extraRoots: [])
+                    })), extraRoots: [])
     }
 }
