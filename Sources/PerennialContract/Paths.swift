@@ -18,21 +18,13 @@ public struct Paths: Sendable {
     public static let metrics = "/metrics"
     public static let openAPI = "/openapi.json"
 
-    public static func retry(ofForwards document: String) -> String {
-        "\(forwards)/\(percentEncoded(document))/retry"
-    }
-
     public static func customer(_ id: String) -> String { "/v1/customers/\(percentEncoded(id))" }
 
     public static func aliases(of id: String) -> String { "\(customer(id))/aliases" }
 
     public static func transfers(of id: String) -> String { "\(customer(id))/transfers" }
 
-    public static func blocks(of id: String) -> String { "\(customer(id))/blocks" }
-
     public static func grants(of id: String) -> String { "\(customer(id))/grants" }
-
-    public static func offers(of id: String) -> String { "\(customer(id))/offers" }
 
     public static func history(of id: String) -> String { "\(customer(id))/history" }
 

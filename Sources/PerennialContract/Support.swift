@@ -123,7 +123,7 @@ public struct CustomerList: Hashable, Sendable, Codable {
         /// Nil where a purchase was found that is nobody's.
         public var customerID: String?
         public var aliases: [String]
-        /// By what: `id`, `transaction_id`.
+        /// By what: `id`, `transaction_id`, `order_id`.
         public var by: String
         public var purchaseID: String?
 
