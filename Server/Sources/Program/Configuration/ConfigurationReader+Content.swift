@@ -25,15 +25,8 @@ extension ConfigurationReader {
         if let earlier = members["earlier"] {
             content.rules.opensEarlier = word(earlier, ["none": false, "open": true]) ?? false
         }
-        if let minutes = members["link_minutes"], let count = number(minutes) {
-            if let minutes = Int(exactly: count), Self.linkMinutesRange.contains(minutes) {
-                content.linkLifetime = .seconds(minutes * 60)
-            } else {
-                complain(
-                    minutes, "link_minutes is out of range.",
-                    "Choose \(Self.linkMinutesRange.lowerBound) to "
-                        + "\(Self.linkMinutesRange.upperBound).")
-            }
+        if let minutes = number("link_minutes", members, in: Self.linkMinutesRange) {
+            content.linkLifetime = .seconds(minutes * 60)
         }
         guard let items = members["items"]?.mapping else {
             complain(

@@ -15,13 +15,8 @@ extension ConfigurationReader {
         var rules = ForwardRules.none
         if let list = members["forward"] { rules.targets = targets(list) }
         guard let node = members["forward_policy"] else { return rules }
-        let known = ForwardRules.Policy.allCases.map(\.rawValue)
-        if let policy = text(node).flatMap({ ForwardRules.Policy(rawValue: $0) }) {
+        if let policy = word(node, ForwardRules.Policy.self, "no forward_policy") {
             rules.policy = policy
-        } else {
-            complain(
-                node, "“\(text(node) ?? "…")” is no forward_policy.",
-                "Choose one of \(known.joined(separator: ", ")).")
         }
         if rules.targets.isEmpty, members["forward"] == nil {
             complain(

@@ -25,11 +25,7 @@ extension ConfigurationReader {
     }
 
     private mutating func policy(_ node: Node) -> Claim.Policy? {
-        if let policy = text(node).flatMap(Claim.Policy.init) { return policy }
-        let known = Claim.Policy.allCases.map(\.rawValue).joined(separator: ", ")
-        complain(
-            node, "“\(text(node) ?? "…")” is no restore policy.", "Write one of \(known).")
-        return nil
+        word(node, Claim.Policy.self, "no restore policy")
     }
 
     /// `identity: {proof: hmac, secret_env: BIRDS_IDENTITY_SECRET}`
@@ -61,14 +57,8 @@ extension ConfigurationReader {
         var rules = TokenRules()
         let members = members(of: node, known: ["minutes", "issuer"], in: "tokens")
         if let issuer = members["issuer"].flatMap(text), !issuer.isEmpty { rules.issuer = issuer }
-        guard let minutes = members["minutes"], let count = number(minutes) else { return rules }
-        if Self.tokenMinutesRange.contains(Int(clamping: count)) {
-            rules.life = .seconds(60 * count)
-        } else {
-            let (least, most) = (
-                Self.tokenMinutesRange.lowerBound, Self.tokenMinutesRange.upperBound
-            )
-            complain(minutes, "\(count) minutes are no life.", "Choose \(least) to \(most).")
+        if let minutes = number("minutes", members, in: Self.tokenMinutesRange) {
+            rules.life = .seconds(minutes * 60)
         }
         return rules
     }

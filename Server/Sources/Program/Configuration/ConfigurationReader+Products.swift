@@ -111,7 +111,9 @@ extension ConfigurationReader {
             }
         }
         if let zone = members["time_zone"], let clock = clock(zone) { rules.clock = clock }
-        if let overlap = members["overlap"], let known = self.overlap(overlap) {
+        if let overlap = members["overlap"],
+            let known = word(overlap, TermRules.Overlap.self, "no overlap")
+        {
             rules.overlap = known
         }
         return rules
@@ -146,13 +148,6 @@ extension ConfigurationReader {
         complain(
             node, "There is no time zone “\(name)”.",
             nearest.map { "Did you mean \($0)?" } ?? "Write a name such as Europe/Vienna, or UTC.")
-        return nil
-    }
-
-    private mutating func overlap(_ node: Node) -> TermRules.Overlap? {
-        if let overlap = text(node).flatMap(TermRules.Overlap.init) { return overlap }
-        let known = TermRules.Overlap.allCases.map(\.rawValue).joined(separator: ", ")
-        complain(node, "“\(text(node) ?? "…")” is no overlap.", "Write one of \(known).")
         return nil
     }
 

@@ -47,6 +47,30 @@ extension ConfigurationReader {
         return nil
     }
 
+    /// A member that is a number within a range. Nil where it is not there, or is complained of.
+    mutating func number(
+        _ key: String, _ members: [String: Node], in range: ClosedRange<Int>
+    ) -> Int? {
+        guard let node = members[key], let count = number(node) else { return nil }
+        if let count = Int(exactly: count), range.contains(count) { return count }
+        complain(
+            node, "\(key) is out of range.",
+            "Choose \(range.lowerBound) to \(range.upperBound).")
+        return nil
+    }
+
+    /// One of an enumeration's words.
+    ///
+    /// - Parameter what: what any other word is, such as “no overlap”.
+    mutating func word<Word: RawRepresentable & CaseIterable>(
+        _ node: Node, _: Word.Type, _ what: String
+    ) -> Word? where Word.RawValue == String {
+        if let word = text(node).flatMap(Word.init(rawValue:)) { return word }
+        let known = Word.allCases.map(\.rawValue).joined(separator: ", ")
+        complain(node, "“\(text(node) ?? "…")” is \(what).", "Write one of \(known).")
+        return nil
+    }
+
     /// A list of names, or one name by itself.
     mutating func names(_ node: Node, of key: String) -> [String] {
         if let name = text(node), !name.isEmpty { return [name] }
@@ -63,16 +87,10 @@ extension ConfigurationReader {
 
     mutating func rules(_ node: Node) -> AccessRules {
         let members = members(of: node, known: ["unconfirmed_hold_hours"], in: "access")
-        guard let hours = members["unconfirmed_hold_hours"], let count = number(hours) else {
+        guard let hours = number("unconfirmed_hold_hours", members, in: Self.holdHoursRange) else {
             return AccessRules()
         }
-        guard let hold = Int(exactly: count), Self.holdHoursRange.contains(hold) else {
-            complain(
-                hours, "unconfirmed_hold_hours is out of range.",
-                "Choose \(Self.holdHoursRange.lowerBound) to \(Self.holdHoursRange.upperBound).")
-            return AccessRules()
-        }
-        return AccessRules(unconfirmedHold: .hours(hold))
+        return AccessRules(unconfirmedHold: .hours(hours))
     }
 
     /// Roots beside Apple's. Only a simulated app may have them: for any other they would let

@@ -41,14 +41,10 @@ extension ConfigurationReader {
         var currency = WalletRules.Currency()
         let members = members(of: node, known: ["refunds", "allows_debt"], in: "a wallet")
         if let debt = members["allows_debt"].flatMap({ bool($0) }) { currency.allowsDebt = debt }
-        guard let refunds = members["refunds"] else { return currency }
-        if let known = text(refunds).flatMap(WalletRules.Refunds.init) {
+        if let refunds = members["refunds"],
+            let known = word(refunds, WalletRules.Refunds.self, "not what a refund takes")
+        {
             currency.refunds = known
-        } else {
-            let known = WalletRules.Refunds.allCases.map(\.rawValue).joined(separator: ", ")
-            complain(
-                refunds, "“\(text(refunds) ?? "…")” is not what a refund takes.",
-                "Write one of \(known).")
         }
         return currency
     }
