@@ -22,8 +22,8 @@ struct DevCommand: AsyncParsableCommand {
     func run() async throws {
         let logger = Log.start(logLevel)
         try await Outcome.reported {
-            try StartFailure.check(port: port, flag: "--port")
-            try StartFailure.check(port: simulatorPort, flag: "--simulator-port")
+            try Settings.port(String(port), for: "--port")
+            try Settings.port(String(simulatorPort), for: "--simulator-port")
             let shop = DevShop(folder: data)
             if fresh { try shop.forget() }
             let app = try shop.app(of: config)

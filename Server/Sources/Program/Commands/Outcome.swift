@@ -40,11 +40,9 @@ enum Outcome {
 /// The log goes to standard error, so that what a command answers stands alone.
 enum Log {
     static func level(_ text: String) throws -> Logger.Level {
-        guard let level = Logger.Level(rawValue: text) else {
-            let levels = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
-            throw ValidationError("“\(text)” is no log level: choose one of \(levels).")
+        do { return try Settings.logLevel(text) } catch {
+            throw ValidationError("\(error.message) \(error.remedy)")
         }
-        return level
     }
 
     static func start(_ level: Logger.Level) -> Logger {

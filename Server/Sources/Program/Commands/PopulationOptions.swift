@@ -32,7 +32,7 @@ struct PopulationOptions: ParsableArguments {
                 books: { try books?.write($0.json.bytes) },
                 signed: { try letters?.write(Array($0.utf8)) })
             let seconds = (ContinuousClock.now - started).components.seconds
-            Self.say(
+            Outcome.toStandardError(
                 "\(tally.accounts) of \(accounts) accounts, \(tally.notifications) notifications,"
                     + " \(seconds) s")
         }
@@ -41,10 +41,6 @@ struct PopulationOptions: ParsableArguments {
         try books?.close()
         try letters?.close()
         print(String(decoding: sums, as: UTF8.self))
-    }
-
-    private static func say(_ line: String) {
-        FileHandle.standardError.write(Data((line + "\n").utf8))
     }
 }
 

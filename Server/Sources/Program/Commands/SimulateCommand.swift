@@ -7,16 +7,6 @@ import PerennialContract
 import ServiceLifecycle
 import Simulator
 
-extension StartFailure {
-    /// A socket would take a port that is too high for another one.
-    static func check(port: Int, flag: String) throws(StartFailure) {
-        guard (0...65_535).contains(port) else {
-            throw StartFailure(
-                "“\(port)” is no port.", remedy: "Choose a number up to 65535 for \(flag).")
-        }
-    }
-}
-
 /// The App Store simulator alone.
 struct SimulateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -47,7 +37,7 @@ struct SimulateCommand: AsyncParsableCommand {
     func run() async throws {
         try await Outcome.reported {
             if let lint { return try report(on: lint) }
-            try StartFailure.check(port: port, flag: "--port")
+            try Settings.port(String(port), for: "--port")
             var settings = SimulatorSettings(
                 seed: seed, now: try beginning(), shop: try products(), bundleID: bundleID,
                 appAppleID: appAppleID)

@@ -41,12 +41,7 @@ final class ClockFollower: Service {
     }
 
     func run() async throws {
-        await cancelWhenGracefulShutdown {
-            while !Task.isCancelled {
-                await self.askAgain()
-                try? await Task.sleep(for: Self.pause)
-            }
-        }
+        await repeating(every: Self.pause) { await self.askAgain() }
     }
 
     /// Where there is no answer, the time stays what it was.

@@ -11,6 +11,7 @@ struct MonthsAhead: Service {
     let engine: Engine
     let logger: Logger
 
+    /// Begins with the pause: the start has just made them, or could not for another's lock.
     func run() async throws {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {

@@ -49,7 +49,7 @@ extension ConfigurationReader {
         }
     }
 
-    static let tokenMinutesRange = 1...1440
+    static let tokenMinutesRange = 1...Int(TokenRules.lifeMax.components.seconds / 60)
 
     /// `tokens: {minutes: 60, issuer: https://iap.example.com}`, or `tokens: false` for none.
     mutating func tokens(_ node: Node) -> TokenRules? {

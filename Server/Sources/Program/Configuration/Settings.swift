@@ -30,18 +30,27 @@ package struct Settings: Hashable, Sendable {
         let reader = Self.reader(flags: flags, environment: environment, file: file)
         database = reader.string(forKey: "database", default: Self.databaseDefault)
         host = reader.string(forKey: "host", default: Self.hostDefault)
-        let port = reader.string(forKey: "port", default: String(Self.portDefault))
-        guard let number = Int(port), (0...65_535).contains(number) else {
-            throw StartFailure("“\(port)” is no port.", remedy: "Choose a number up to 65535.")
-        }
-        self.port = number
-        let level = reader.string(forKey: "log.level", default: Logger.Level.info.rawValue)
-        guard let known = Logger.Level(rawValue: level) else {
-            let levels = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
-            throw StartFailure("“\(level)” is no log level.", remedy: "Choose one of \(levels).")
-        }
-        logLevel = known
+        port = try Self.port(reader.string(forKey: "port", default: String(Self.portDefault)))
+        logLevel = try Self.logLevel(
+            reader.string(forKey: "log.level", default: Logger.Level.info.rawValue))
         checkLease = try Self.checkLease(reader)
+    }
+
+    /// A port that there is: a socket would take one that is too high for another one.
+    ///
+    /// - Parameter flag: where it was given, if that is known.
+    @discardableResult
+    static func port(_ text: String, for flag: String? = nil) throws(StartFailure) -> Int {
+        if let port = Int(text), (0...65_535).contains(port) { return port }
+        let place = flag.map { " for \($0)" } ?? ""
+        throw StartFailure(
+            "“\(text)” is no port.", remedy: "Choose a number up to 65535\(place).")
+    }
+
+    static func logLevel(_ text: String) throws(StartFailure) -> Logger.Level {
+        if let level = Logger.Level(rawValue: text) { return level }
+        let levels = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
+        throw StartFailure("“\(text)” is no log level.", remedy: "Choose one of \(levels).")
     }
 
     private static func checkLease(_ reader: ConfigReader) throws(StartFailure) -> Duration {
