@@ -170,18 +170,12 @@ extension ByteReader {
         }
     }
 
-    private mutating func optionalInstant() throws(StorageFailure) -> Instant? {
-        try optional { (r) throws(StorageFailure) in Instant(milliseconds: try r.number()) }
-    }
-
     fileprivate mutating func optionalCondition() throws(StorageFailure) -> Condition? {
         try optional { (r) throws(StorageFailure) in
             Condition(
                 product: ProductID(rawValue: try r.text()),
                 state: try r.optional { (r) throws(StorageFailure) in try r.named() },
-                until: try r.optional { (r) throws(StorageFailure) in
-                    Instant(milliseconds: try r.number())
-                },
+                until: try r.optionalInstant(),
                 willRenew: try r.optional { (r) throws(StorageFailure) in try r.flag() })
         }
     }

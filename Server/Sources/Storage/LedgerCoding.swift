@@ -84,7 +84,7 @@ extension ByteReader {
         try optional { (r) throws(StorageFailure) in try r.text() }
     }
 
-    fileprivate mutating func optionalInstant() throws(StorageFailure) -> Instant? {
+    mutating func optionalInstant() throws(StorageFailure) -> Instant? {
         try optional { (r) throws(StorageFailure) in try r.instant() }
     }
 

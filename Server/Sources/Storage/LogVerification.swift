@@ -180,36 +180,4 @@ extension StoreTransaction {
             last = Array(end.values.suffix(2))
         }
     }
-
-    /// Of a row that has the environment and the purchase after ``toldColumns``.
-    static func toldPurchase(
-        in app: AppID, _ row: Row
-    ) throws(StorageFailure) -> ToldPurchase {
-        try toldPurchase(try purchase(of: row), in: app, row, at: 0)
-    }
-
-    private static func purchase(of row: Row) throws(StorageFailure) -> PurchaseID {
-        PurchaseID(
-            TransactionID(rawValue: try row.text(4)), in: try Environment.stored(try row.text(3)))
-    }
-
-    /// Tells of purchases that no document speaks of any more, and forgets them.
-    func forgetPurchasesWithoutFacts(at now: Instant) throws(StorageFailure) {
-        let isForgotten =
-            "NOT EXISTS (SELECT 1 FROM facts WHERE facts.app = purchases.app "
-            + "AND facts.environment = purchases.environment "
-            + "AND facts.purchase = purchases.purchase)"
-        let rows = try connection.rows(
-            "SELECT \(Self.toldColumns), environment, purchase, app FROM purchases "
-                + "WHERE \(isForgotten) ORDER BY app, environment, purchase", [])
-        var entries: [EventEntry] = []
-        for row in rows {
-            let app = AppID(rawValue: try row.text(5))
-            let nothing = Timeline(of: try Self.purchase(of: row), [])
-            var log = try Self.toldPurchase(nothing.purchase, in: app, row, orAs: nothing)
-            entries += log.hear(nothing, from: .rebuild, at: now, rules(of: app))
-        }
-        try connection.run("DELETE FROM purchases WHERE \(isForgotten)", [])
-        try append(entries)
-    }
 }

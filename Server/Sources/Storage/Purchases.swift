@@ -24,15 +24,22 @@ extension StoreTransaction {
         ]
     }
 
-    private static let selectTimeline =
-        "SELECT timeline FROM purchases WHERE app = $1 AND environment = $2 AND purchase = $3"
-
     package func timeline(
         of purchase: PurchaseID, in app: AppID
     ) throws(StorageFailure) -> Timeline? {
-        let rows = try connection.rows(Self.selectTimeline, Self.key(of: purchase, in: app))
+        guard let stored = try storedTimeline(of: purchase, in: app) else { return nil }
+        return try Timeline(stored: stored, of: purchase)
+    }
+
+    /// As the row has it; nil where the purchase is not known.
+    func storedTimeline(
+        of purchase: PurchaseID, in app: AppID
+    ) throws(StorageFailure) -> [UInt8]? {
+        let rows = try connection.rows(
+            "SELECT timeline FROM purchases WHERE app = $1 AND environment = $2 AND purchase = $3",
+            Self.key(of: purchase, in: app))
         guard let row = rows.first else { return nil }
-        return try Timeline(stored: try row.bytes(0), of: purchase)
+        return try row.bytes(0)
     }
 
     /// The facts about a purchase, in the order of attesting, each with the document that attests

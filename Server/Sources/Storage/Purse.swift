@@ -264,16 +264,4 @@ extension StoreTransaction {
     func keep(_ purse: Purse, in app: AppID) throws(StorageFailure) {
         try keep(purse.told, of: purse.customer, in: app, purse.environment)
     }
-
-    func toldPurchase(
-        _ purchase: PurchaseID, in app: AppID
-    ) throws(StorageFailure) -> ToldPurchase? {
-        let rows = try connection.rows(
-            "SELECT \(Self.toldColumns) FROM purchases "
-                + "WHERE app = $1 AND environment = $2 AND purchase = $3",
-            Self.key(of: purchase, in: app))
-        return try rows.first.map { (row) throws(StorageFailure) in
-            try Self.toldPurchase(purchase, in: app, row, at: 0)
-        }
-    }
 }

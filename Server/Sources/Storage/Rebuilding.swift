@@ -98,6 +98,26 @@ extension StoreTransaction {
         }
     }
 
+    /// Tells of purchases that no document speaks of any more, and forgets them.
+    private func forgetPurchasesWithoutFacts(at now: Instant) throws(StorageFailure) {
+        let isForgotten =
+            "NOT EXISTS (SELECT 1 FROM facts WHERE facts.app = purchases.app "
+            + "AND facts.environment = purchases.environment "
+            + "AND facts.purchase = purchases.purchase)"
+        let rows = try connection.rows(
+            "SELECT \(Self.toldColumns), environment, purchase, app FROM purchases "
+                + "WHERE \(isForgotten) ORDER BY app, environment, purchase", [])
+        var entries: [EventEntry] = []
+        for row in rows {
+            let app = AppID(rawValue: try row.text(5))
+            let nothing = Timeline(of: try Self.purchase(of: row), [])
+            var log = try Self.toldPurchase(nothing.purchase, in: app, row, orAs: nothing)
+            entries += log.hear(nothing, from: .rebuild, at: now, rules(of: app))
+        }
+        try connection.run("DELETE FROM purchases WHERE \(isForgotten)", [])
+        try append(entries)
+    }
+
     /// How many rows differ from what the documents make, and the first of them.
     package func rebuiltDifferences() throws(StorageFailure) -> Differences {
         var differences = Differences()
@@ -117,16 +137,6 @@ extension StoreTransaction {
             differences.note(["\(present) purchases stored, \(purchases) expected"])
         }
         return differences
-    }
-
-    private func storedTimeline(
-        of purchase: PurchaseID, in app: AppID
-    ) throws(StorageFailure) -> [UInt8]? {
-        let rows = try connection.rows(
-            "SELECT timeline FROM purchases WHERE app = $1 AND environment = $2 AND purchase = $3",
-            Self.key(of: purchase, in: app))
-        guard let row = rows.first else { return nil }
-        return try row.bytes(0)
     }
 
     private func missing(in table: String, of other: String) throws(StorageFailure) -> [String] {

@@ -89,12 +89,8 @@ extension StoreTransaction {
     private func tellTurns(
         of purchase: PurchaseID, in app: AppID, upTo now: Instant
     ) throws(StorageFailure) -> ToldPurchase? {
-        let rows = try connection.rows(
-            "SELECT \(Self.toldColumns) FROM purchases "
-                + "WHERE app = $1 AND environment = $2 AND purchase = $3",
-            Self.key(of: purchase, in: app))
-        guard let row = rows.first else { return nil }
-        return try tellTurns(of: [Self.toldPurchase(purchase, in: app, row, at: 0)], upTo: now)[0]
+        guard let known = try toldPurchase(purchase, in: app) else { return nil }
+        return try tellTurns(of: [known], upTo: now)[0]
     }
 
     @discardableResult
@@ -126,6 +122,19 @@ extension StoreTransaction {
         "(SELECT customer FROM links WHERE links.app = purchases.app "
         + "AND links.environment = purchases.environment AND links.purchase = purchases.purchase)"
 
+    /// A purchase, and what was told of it; nil where it is not known.
+    func toldPurchase(
+        _ purchase: PurchaseID, in app: AppID
+    ) throws(StorageFailure) -> ToldPurchase? {
+        let rows = try connection.rows(
+            "SELECT \(Self.toldColumns) FROM purchases "
+                + "WHERE app = $1 AND environment = $2 AND purchase = $3",
+            Self.key(of: purchase, in: app))
+        return try rows.first.map { (row) throws(StorageFailure) in
+            try Self.toldPurchase(purchase, in: app, row, at: 0)
+        }
+    }
+
     /// Of a row that has the columns above from one of its columns on.
     static func toldPurchase(
         _ purchase: PurchaseID, in app: AppID, _ row: Row, at column: Int
@@ -147,6 +156,19 @@ extension StoreTransaction {
                 app: app, timeline: timeline, told: told,
                 customer: try row.optionalText(2).map(CustomerID.init(rawValue:)))
         }
+    }
+
+    /// Of a row that has the environment and the purchase after ``toldColumns``.
+    static func toldPurchase(
+        in app: AppID, _ row: Row
+    ) throws(StorageFailure) -> ToldPurchase {
+        try toldPurchase(try purchase(of: row), in: app, row, at: 0)
+    }
+
+    /// Which purchase such a row is of.
+    static func purchase(of row: Row) throws(StorageFailure) -> PurchaseID {
+        PurchaseID(
+            TransactionID(rawValue: try row.text(4)), in: try Environment.stored(try row.text(3)))
     }
 
     /// What was told last of a purchase that is made again. Where its row is lost the log itself
