@@ -81,26 +81,20 @@ extension StoreTransaction {
     private func erasedTokens(
         among tokens: Set<String>, in app: AppID
     ) throws(StorageFailure) -> Set<String> {
-        let names = tokens.flatMap { [$0.lowercased(), $0.uppercased()] }
+        let tokens = tokens.sorted()
         let found = try connection.rowsEach(
             Self.selectErasure,
-            names.map { name in
-                [.text(app.rawValue), .bytes(rules.erasedHash(CustomerID(rawValue: name)))]
+            tokens.map { token in
+                [.text(app.rawValue), .bytes(rules.erasedHash(CustomerID(rawValue: token)))]
             })
         var erased: Set<String> = []
-        for (name, rows) in zip(names, found) where !rows.isEmpty {
-            erased.insert(name.lowercased())
-        }
-        return tokens.filter { erased.contains($0.lowercased()) }
+        for (token, rows) in zip(tokens, found) where !rows.isEmpty { erased.insert(token) }
+        return erased
     }
 
     /// Whether somebody who was erased had the token as an id.
     package func isErased(token: String, in app: AppID) throws(StorageFailure) -> Bool {
-        for name in [token.lowercased(), token.uppercased()]
-        where try isErased(rules.erasedHash(CustomerID(rawValue: name)), in: app) {
-            return true
-        }
-        return false
+        try isErased(rules.erasedHash(CustomerID(rawValue: token)), in: app)
     }
 }
 

@@ -58,9 +58,11 @@ package struct StoreRules: Sendable {
     package var reminding: Set<AppID>
     /// Apps whose customers have wallets.
     package var wallets: [AppID: WalletRules]
-    /// By what an id is known that was erased.
+    /// By what an id is known that was erased: 32 bytes. It does not tell upper from lower case.
     package var erasedHash: @Sendable (CustomerID) -> [UInt8]
 
+    /// - Parameter erasedHash: the usual one finds nobody, as no erasure is known by such bytes: it
+    ///   is for stores that look for nobody who was erased.
     package init(
         checks: CheckRules = CheckRules(), access: [AppID: AccessRules] = [:],
         reminding: Set<AppID> = [], wallets: [AppID: WalletRules] = [:],

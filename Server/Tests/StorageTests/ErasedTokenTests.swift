@@ -27,7 +27,7 @@ private func payment(
 private let rules = StoreRules(reminding: [app], erasedHash: hash)
 
 private func hash(_ id: CustomerID) -> [UInt8] {
-    Array((Array(id.rawValue.utf8) + Array(repeating: 0, count: 32)).prefix(32))
+    Array((Array(id.rawValue.lowercased().utf8) + Array(repeating: 0, count: 32)).prefix(32))
 }
 
 extension Store {

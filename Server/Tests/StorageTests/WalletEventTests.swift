@@ -37,7 +37,7 @@ private let rules = StoreRules(
     erasedHash: hash)
 
 private func hash(_ id: CustomerID) -> [UInt8] {
-    Array((Array(id.rawValue.utf8) + Array(repeating: 0, count: 32)).prefix(32))
+    Array((Array(id.rawValue.lowercased().utf8) + Array(repeating: 0, count: 32)).prefix(32))
 }
 
 extension Store {
