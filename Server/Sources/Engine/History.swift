@@ -81,12 +81,11 @@ extension StoreTransaction {
             let sentence = "Purchase \(purchase.original) is linked, \(link.evidence.sentence)."
             lines.append(
                 HistoryLine(at: link.since, kind: .link, sentence: sentence, purchase: purchase))
-            if let reason = try blockReason(of: purchase, in: app) {
+            if let block = try block(of: purchase, in: app) {
+                let sentence = "Nobody may take purchase \(purchase.original): \(block.reason)"
                 lines.append(
                     HistoryLine(
-                        at: link.since, kind: .block,
-                        sentence: "Nobody may take purchase \(purchase.original): \(reason)",
-                        purchase: purchase))
+                        at: block.since, kind: .block, sentence: sentence, purchase: purchase))
             }
         }
         return lines

@@ -165,7 +165,7 @@ extension StoreTransaction {
         guard let link = try link(of: purchase, in: app.id) else { return claim }
         claim.owner = Claim.Owner(link.customer, by: link.evidence)
         guard link.customer != claimant else { return claim }
-        claim.owner?.isBlocked = try blockReason(of: purchase, in: app.id) != nil
+        claim.owner?.isBlocked = try block(of: purchase, in: app.id) != nil
         claim.isUsedUp = timeline.periods.contains { $0.payment.kind == .consumable }
         if let claimant, app.restore(in: purchase.environment) == .share {
             claim.isShared = try hasShare(in: purchase, claimant, in: app.id)

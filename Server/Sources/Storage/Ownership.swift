@@ -21,6 +21,13 @@ package struct Transfer: Hashable, Sendable {
     }
 }
 
+/// That nobody may take a purchase from its owner.
+package struct PurchaseBlock: Hashable, Sendable {
+    /// In the words of whoever asked for it.
+    package var reason: String
+    package var since: Instant
+}
+
 extension StoreTransaction {
     // MARK: - Moving
 
@@ -180,7 +187,7 @@ extension StoreTransaction {
         _ purchase: PurchaseID, of owner: CustomerID, reason: String, in app: AppID,
         at now: Instant
     ) throws(StorageFailure) {
-        guard try blockReason(of: purchase, in: app) == nil else { return }
+        guard try block(of: purchase, in: app) == nil else { return }
         try tellOwner(of: purchase, is: owner, in: app, .blocked, at: now)
         try connection.run(
             "INSERT INTO blocks (app, environment, purchase, reason, since_ms) "
@@ -192,7 +199,7 @@ extension StoreTransaction {
     package func unblock(
         _ purchase: PurchaseID, of owner: CustomerID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
-        guard try blockReason(of: purchase, in: app) != nil else { return }
+        guard try block(of: purchase, in: app) != nil else { return }
         try tellOwner(of: purchase, is: owner, in: app, .unblocked, at: now)
         try forgetBlock(of: purchase, in: app)
     }
@@ -203,14 +210,17 @@ extension StoreTransaction {
             Self.key(of: purchase, in: app))
     }
 
-    /// Why nobody may take a purchase; nil where they may.
-    package func blockReason(
+    /// Why nobody may take a purchase, and since when; nil where they may.
+    package func block(
         of purchase: PurchaseID, in app: AppID
-    ) throws(StorageFailure) -> String? {
-        try connection.rows(
-            "SELECT reason FROM blocks WHERE app = $1 AND environment = $2 AND purchase = $3",
-            Self.key(of: purchase, in: app)
-        ).first?.text(0)
+    ) throws(StorageFailure) -> PurchaseBlock? {
+        let rows = try connection.rows(
+            "SELECT reason, since_ms FROM blocks "
+                + "WHERE app = $1 AND environment = $2 AND purchase = $3",
+            Self.key(of: purchase, in: app))
+        guard let row = rows.first else { return nil }
+        return PurchaseBlock(
+            reason: try row.text(0), since: Instant(milliseconds: try row.integer(1)))
     }
 
     // MARK: - Reading

@@ -220,6 +220,7 @@ import Testing
             try await shop.simulator.post("/_sim/clock", ["advance": "P1D"])
             let order: JSON = ["original_transaction_id": .string(original), "reason": "ticket 9"]
             try await support.post("/v1/customers/anna/transfers", order)
+            try await shop.simulator.post("/_sim/clock", ["advance": "PT2H"])
             try await support.post("/v1/customers/anna/blocks", order)
             try await support.post(
                 "/v1/customers/anna/grants", ["entitlement": "pro", "reason": "ticket 9"])
@@ -233,6 +234,11 @@ import Testing
             #expect(times == times.sorted())
             let kinds = Set(try items.map { try $0.text("kind") })
             #expect(kinds == ["fact", "link", "transfer", "block", "grant", "event"])
+            let moments = try Dictionary(
+                grouping: items, by: { try $0.text("kind") }
+            ).mapValues { try $0.map { try $0.text("at") } }
+            #expect(moments["link"] == ["2026-01-02T12:00:00.000Z"])
+            #expect(moments["block"] == ["2026-01-02T14:00:00.000Z"], "not that of the link")
             let sentences = try items.map { try $0.text("sentence") }
             #expect(
                 sentences.contains(
