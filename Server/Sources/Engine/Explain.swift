@@ -245,9 +245,8 @@ private enum Explanation {
             case .payment(let payment): "transaction \(payment.transaction)"
             case .renewal: "renewal"
             }
-        let origin = source.source == "device" ? "from a device" : "from the App Store"
         let document = DocumentID(bytes: source.document).rawValue.prefix(12)
-        return "    \(document)  \(source.kind) \(origin), received "
+        return "    \(document)  \(source.origin), received "
             + "\(source.receivedAt.minute): \(subject), attested \(source.fact.attestedAt)"
     }
 }

@@ -104,14 +104,26 @@ extension Claim.Evidence {
 
 // MARK: - Sentences
 
+extension FactWithSource {
+    /// `transaction from a device`.
+    var origin: String {
+        let place =
+            switch source {
+            case .device: "a device"
+            case .notification, .reconciliation: "the App Store"
+            case .imported: "an imported file"
+            }
+        return "\(kind.rawValue) from \(place)"
+    }
+}
+
 extension HistoryLine {
     init(_ source: FactWithSource) {
         let fact = source.fact
         let document = DocumentID(bytes: source.document)
-        let origin = source.source == "device" ? "a device" : "the App Store"
         self.init(
             at: fact.attestedAt, kind: .fact,
-            sentence: "\(fact.statement.sentence) Attested by a \(source.kind) from \(origin), "
+            sentence: "\(fact.statement.sentence) Attested by a \(source.origin), "
                 + "received \(source.receivedAt.minute).",
             purchase: fact.purchase, document: document)
     }

@@ -62,6 +62,24 @@ package struct StoredDocument: Hashable, Sendable {
     }
 }
 
+extension StoredDocument.Kind {
+    static func stored(_ text: String) throws(StorageFailure) -> Self {
+        guard let kind = Self(rawValue: text) else {
+            throw StorageFailure("a document of unknown kind \(text): use a newer program")
+        }
+        return kind
+    }
+}
+
+extension StoredDocument.Source {
+    static func stored(_ text: String) throws(StorageFailure) -> Self {
+        guard let source = Self(rawValue: text) else {
+            throw StorageFailure("a document of unknown source \(text): use a newer program")
+        }
+        return source
+    }
+}
+
 /// Where a walk over all documents stands.
 package struct DocumentPosition: Hashable, Sendable {
     var signedAt: Int64
@@ -192,12 +210,10 @@ extension StoreTransaction {
         _ row: Row, segments: inout [[UInt8]: [UInt8]]
     ) throws(StorageFailure) -> StoredDocument {
         let app = AppID(rawValue: try row.text(0))
-        guard let kind = StoredDocument.Kind(rawValue: try row.text(3)),
-            let source = StoredDocument.Source(rawValue: try row.text(5))
-        else { throw StorageFailure("unknown kind or source of a document: \(row.values)") }
         return StoredDocument(
-            app: app, id: try row.bytes(2), kind: kind,
-            environment: try Environment.stored(try row.text(4)), source: source,
+            app: app, id: try row.bytes(2), kind: try StoredDocument.Kind.stored(try row.text(3)),
+            environment: try Environment.stored(try row.text(4)),
+            source: try StoredDocument.Source.stored(try row.text(5)),
             signedAt: Instant(milliseconds: try row.integer(1)),
             receivedAt: Instant(milliseconds: try row.integer(6)), parts: try row.bytes(7),
             headers: try headers(try row.bytes(8), of: app, known: &segments))

@@ -60,7 +60,8 @@ extension StoreTransaction {
             facts.append(
                 FactWithSource(
                     fact: try Self.fact(row, about: purchase), document: try row.bytes(2),
-                    kind: try row.text(3), source: try row.text(4),
+                    kind: try StoredDocument.Kind.stored(try row.text(3)),
+                    source: try StoredDocument.Source.stored(try row.text(4)),
                     receivedAt: Instant(milliseconds: try row.integer(5))))
         }
         return facts
@@ -86,7 +87,7 @@ package struct FactWithSource: Hashable, Sendable {
     package var fact: Fact
     /// The document's id.
     package var document: [UInt8]
-    package var kind: String
-    package var source: String
+    package var kind: StoredDocument.Kind
+    package var source: StoredDocument.Source
     package var receivedAt: Instant
 }

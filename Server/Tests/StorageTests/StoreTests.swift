@@ -100,6 +100,7 @@ private struct Interrupted: Error {}
             let stored = try await store.reading { try $0.facts(about: purchase, in: app) }
             #expect(stored.map(\.fact) == facts)
             #expect(stored.allSatisfy { $0.document == document(1).id })
+            #expect(stored.allSatisfy { $0.kind == .notification && $0.source == .notification })
             let timeline = try await store.reading { try $0.timeline(of: purchase, in: app) }
             #expect(timeline == Timeline(of: purchase, facts))
         }

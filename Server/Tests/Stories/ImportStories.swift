@@ -56,6 +56,10 @@ import Testing
             for name in ["anna", "ben", "cleo"] {
                 let pro = try #require(try await shop.entitlement("pro", of: name))
                 #expect(pro["active"] == true)
+                let history = try await shop.engine.history(
+                    of: CustomerID(rawValue: name), app: "birds", environment: .production)
+                let facts = history.filter { $0.kind == .fact }.map(\.sentence)
+                #expect(!facts.isEmpty && facts.allSatisfy { $0.contains("an imported file") })
             }
             // Done: a second time there is nothing to do, and anew nothing is different.
             for isAnew in [false, true] {
