@@ -75,17 +75,21 @@ extension Engine {
             // Not since the question was begun, which may be long ago.
             let failedAt = self.now()
             let failure = error as? AppStoreFailure
+            // A server that stops has not been refused an answer.
+            let isStopping = Task.isCancelled
             logger.warning(
                 "It could not be found out which notifications were lost.",
                 metadata: ["app": "\(app)", "reason": "\(error)"])
-            catchUpPauses.begin(pause, at: failedAt, until: failure?.namedMoment)
+            if !isStopping {
+                catchUpPauses.begin(pause, at: failedAt, until: failure?.namedMoment)
+            }
             try await transaction { tx in
-                if failure?.concernsAllQuestions == true {
+                if !isStopping, failure?.concernsAllQuestions == true {
                     try tx.noteFailure(of: app, in: environment, at: failedAt)
                 }
                 try tx.endCatchUp(of: app, in: environment, upTo: nil)
             }
-            guard failure == nil else { return 0 }
+            guard !isStopping, failure == nil else { return 0 }
             throw EngineFailure(error)
         }
     }

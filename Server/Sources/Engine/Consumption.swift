@@ -143,6 +143,10 @@ extension Engine {
             case .refused: return .givenUp("\(error)")
             case .tooMany(let until):
                 return again(stored, "\(error)", at: max(now, Instant(until)))
+            case .unavailable where Task.isCancelled:
+                // A server that stops has not been refused an answer.
+                let trouble = stored.trouble ?? "The server stopped meanwhile."
+                return .later(now, trouble, isAttempt: false)
             case .unknownThere, .unauthorized, .unavailable, .unreadable:
                 return again(stored, "\(error)", at: now)
             }

@@ -53,7 +53,9 @@ import Testing
             engine = Engine(
                 database: database,
                 apps: apps.map {
-                    AppSettings(id: $0, bundleID: "com.example.\($0)", entitlements: [:])
+                    AppSettings(
+                        id: $0, bundleID: "com.example.\($0)", entitlements: [:],
+                        consumption: ConsumptionRules(policy: .withConsent))
                 },
                 verifiers: Dictionary(
                     uniqueKeysWithValues: apps.map { ($0, Verifier(roots: .apple)) }),
@@ -84,6 +86,29 @@ import Testing
                     _ = try tx.keep(AttestedDocument(document, [fact]))
                 }
             }
+        }
+
+        /// The store's question about a purchase of a customer who has agreed to an answer.
+        func addQuestion(of app: AppID) async throws -> PurchaseID {
+            try await addDue(1, of: app)
+            let now = time.instant
+            let purchase = PurchaseID(TransactionID(rawValue: "\(app)-1"), in: .production)
+            try await engine.store.transaction { tx in
+                _ = try tx.customer("anna", in: app, at: now)
+                try tx.link(purchase, to: "anna", by: .device, in: app, at: now)
+                try tx.put(
+                    Consent(isGiven: true, hadSample: nil, at: now), of: "anna", in: app)
+                let document = StoredDocument(
+                    app: app, id: [UInt8](repeating: 7, count: 32), kind: .notification,
+                    environment: .production, source: .notification, signedAt: now,
+                    receivedAt: now, parts: [0], headers: [])
+                var asked = AttestedDocument(document, [])
+                asked.question = ConsumptionQuestion(
+                    purchase: purchase, transaction: purchase.original, product: "pro",
+                    reason: nil, askedAt: now)
+                _ = try tx.keep(asked)
+            }
+            return purchase
         }
 
         /// What was asked of production.
@@ -148,6 +173,54 @@ import Testing
             }
             #expect(standing.failures == failures)
             #expect(standing.pausedUntil <= now + .seconds(45))
+        }
+    }
+
+    /// A store that does not answer, since the server ends while it is asked.
+    private static func sceneThatStops() async throws -> Scene {
+        try await Scene { _, _ in
+            withUnsafeCurrentTask { task in if let task { task.cancel() } }
+            return AppStoreResponse(status: 500)
+        }
+    }
+
+    /// In a task of its own, so that its end is not the test's.
+    private static func apart(
+        _ body: @escaping @Sendable () async throws -> Void
+    ) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { try await body() }
+            try await tasks.waitForAll()
+        }
+    }
+
+    @Test func `a server that stops while it looks for what was lost tells of no failure`()
+        async throws
+    {
+        let scene = try await Self.sceneThatStops()
+        for count in 1...2 {
+            try await Self.apart { _ = try await scene.engine.catchUp() }
+            #expect(scene.asked.count == count, "the next may ask at once")
+            #expect(!scene.engine.isCatchingUpFailing)
+            for environment in Environment.allCases {
+                let standing = try await scene.engine.store.reading {
+                    try $0.standing(of: "birds", in: environment)
+                }
+                #expect(standing.failures == 0)
+            }
+        }
+    }
+
+    @Test func `a server that stops while it answers a question has not tried`() async throws {
+        let scene = try await Self.sceneThatStops()
+        let purchase = try await scene.addQuestion(of: "birds")
+        for count in 1...2 {
+            try await Self.apart { _ = try await scene.engine.answerQuestions() }
+            #expect(scene.asked.count == count, "the next may answer at once")
+            let questions = try await scene.engine.store.reading {
+                try $0.questions(about: [purchase], in: "birds")
+            }
+            #expect(questions.map(\.state) == [.waiting] && questions.map(\.attempts) == [0])
         }
     }
 
