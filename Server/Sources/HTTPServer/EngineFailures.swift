@@ -10,18 +10,15 @@ extension Refused {
         case customer
     }
 
-    /// Of a customer id that is shown again.
-    private static let shownCharactersMax = 40
+    /// Of a name or an id that is shown again.
+    static let shownCharactersMax = 40
 
     /// The one place where an engine's failure becomes a problem.
     init(_ failure: EngineFailure, subject: Subject) {
+        let detail = "\(failure)."
         switch failure {
         case .unreadable(let sentence): self = .unreadable(sentence, subject)
-        case .tooMuch(let what, let limit):
-            self.init(
-                .bodyHasTooMany, "The request holds too much.",
-                detail: "At most \(limit) \(what) are taken at once.",
-                remedy: "Send several smaller requests.")
+        case .tooMuch(let what, let limit): self = .tooMuch(what, limit: limit)
         case .notForAnyApp(let found, let known):
             self = .notForAnyApp(found: found, known: known, subject)
         case .unknownApp(let app):
@@ -30,11 +27,7 @@ extension Refused {
                 remedy: "Add it to perennial.yaml again, or use a key of another app.",
                 operatorDetail: "app \(app)")
         case .notTrusted(let refusal): self = .notTrusted(refusal.sentence, subject)
-        case .cannotTellNow(let uncertainty):
-            self.init(
-                .trustUndecided, "Whether this is genuine cannot be told now.",
-                detail: uncertainty.sentence, remedy: "Send it again later.",
-                operatorDetail: "Compare this machine's clock with the true time.")
+        case .cannotTellNow(let uncertainty): self = .cannotTellNow(uncertainty.sentence)
         case .incomplete(let failure): self = .incomplete("\(failure)", subject)
         case .renewalWithoutTransaction(let purchase):
             self.init(
@@ -56,25 +49,49 @@ extension Refused {
             self = .unknownContent(publication, isListed: isListed)
         case .contentNotOpen(let publication, let reason):
             self = .contentNotOpen(publication, reason)
-        case .keyOfAnotherRequest:
-            self.init(
-                .idempotencyKeyReused, "The Idempotency-Key belongs to another request.",
-                remedy: "Use a new key for each debit or grant, and the same only to repeat it.")
+        case .keyOfAnotherRequest: self = .keyOfAnotherRequest
         case .notForwarded(let targets): self = .notForwarded(targets)
         case .unknownCursor: self = .unknownCursor
         case .busy:
             self.init(
                 .serverBusy, "Too many requests wait for the database.",
                 remedy: "Send the same request again later.")
-        case .unknownPurchase, .unknownTransfer, .transferSuperseded, .unknownEntitlement,
-            .unknownGrant, .grantWithoutTime, .noProof, .noOffersKey, .unknownOffer,
-            .offerNotForThem, .offerForUnknownTransaction:
-            self = .ofSupport(failure)
+        case .unknownPurchase: self = .unknownPurchase(detail)
+        case .unknownTransfer: self = .unknownTransfer(detail)
+        case .transferSuperseded: self = .transferSuperseded(detail)
+        case .unknownEntitlement: self = .unknownEntitlement(detail)
+        case .unknownGrant: self = .unknownGrant(detail)
+        case .grantWithoutTime: self = .grantWithoutTime(detail)
+        case .noProof(let lack): self = .noProof(lack, detail)
+        case .noOffersKey: self = .noOffersKey
+        case .unknownOffer: self = .unknownOffer(detail)
+        case .offerNotForThem(let why): self = .offerNotForThem(why)
+        case .offerForUnknownTransaction: self = .offerForUnknownTransaction(detail)
         case .storage(let detail):
             self.init(
                 .storageUnavailable, "The server cannot use its database now.",
                 remedy: "Send the same request again later.", operatorDetail: detail)
         }
+    }
+
+    private static func tooMuch(_ what: String, limit: Int) -> Refused {
+        Refused(
+            .bodyHasTooMany, "The request holds too much.",
+            detail: "At most \(limit) \(what) are taken at once.",
+            remedy: "Send several smaller requests.")
+    }
+
+    private static func cannotTellNow(_ sentence: String) -> Refused {
+        Refused(
+            .trustUndecided, "Whether this is genuine cannot be told now.", detail: sentence,
+            remedy: "Send it again later.",
+            operatorDetail: "Compare this machine's clock with the true time.")
+    }
+
+    private static var keyOfAnotherRequest: Refused {
+        Refused(
+            .idempotencyKeyReused, "The Idempotency-Key belongs to another request.",
+            remedy: "Use a new key for each debit or grant, and the same only to repeat it.")
     }
 
     private static func belongsToAnother(_ purchase: PurchaseID, _ why: Claim.Refusal) -> Refused {
@@ -100,62 +117,6 @@ extension Refused {
             .contentNotOpen, "The customer may not read this.", detail: "\(publication): \(reason)",
             remedy: "Offer them what opens it; GET /v1/customers/{id}/content says what is "
                 + "readable.")
-    }
-
-    /// What concerns people who decide: moves, grants, and who speaks for whom.
-    private static func ofSupport(_ failure: EngineFailure) -> Refused {
-        let detail = "\(failure)."
-        switch failure {
-        case .unknownPurchase:
-            return Refused(
-                .purchaseUnknown, "There is no such purchase.", detail: detail,
-                remedy: "Name the number of its first transaction, and the environment.")
-        case .unknownTransfer:
-            return Refused(
-                .transferUnknown, "There is no such transfer of this customer.", detail: detail,
-                remedy: "GET /v1/customers/{id}/transfers lists them.")
-        case .transferSuperseded:
-            return Refused(
-                .transferSuperseded, "The purchase has gone on since.", detail: detail,
-                remedy: "Undo the later transfer first, or move the purchase anew.")
-        case .unknownEntitlement:
-            return Refused(
-                .entitlementUnknown, "There is no such entitlement.", detail: detail,
-                remedy: "Use one that a product of perennial.yaml gives.")
-        case .unknownGrant:
-            return Refused(
-                .grantUnknown, "There is no such grant of this customer.", detail: detail,
-                remedy: "GET /v1/customers/{id}/grants lists them.")
-        case .grantWithoutTime:
-            return Refused(
-                .grantWithoutTime, "The grant would be over already.", detail: detail,
-                remedy: "Send a later `until`, or none.")
-        case .noOffersKey:
-            return Refused(
-                .offersKeyMissing, "There is no key to sign offers with.",
-                remedy: "Add app_store with an In-App Purchase key to perennial.yaml.")
-        case .unknownOffer:
-            return Refused(
-                .offerUnknown, "There is no such offer.", detail: detail,
-                remedy: "Name a product and an offer of the app's .storekit file.")
-        case .offerNotForThem(let why):
-            return Refused(
-                .offerNotForCustomer, "The offer is not for this customer.", detail: why.sentence,
-                remedy: "GET /v1/customers/{id}/offers says which are.")
-        case .offerForUnknownTransaction:
-            return Refused(
-                .offerNotForCustomer, "Whose transaction this is, is not known.", detail: detail,
-                remedy: "Name a transaction that the customer has posted; or let your server sign, "
-                    + "with a secret key.")
-        case .noProof(let lack) where lack == .missing:
-            return Refused(
-                .customerProofMissing, "The request does not show for whom it speaks.",
-                remedy: "Send Perennial-Customer-Proof, made by the app's own backend.")
-        default:
-            return Refused(
-                .customerProofNotValid, "The proof is not this customer's, or has expired.",
-                detail: detail, remedy: "Ask the app's own backend for a new one.")
-        }
     }
 
     private static func walletHasTooLittle(_ currency: CurrencyID, balance: Int64) -> Refused {

@@ -1,5 +1,6 @@
 import Engine
 import Ledger
+import PerennialContract
 import Testing
 
 @testable import HTTPServer
@@ -30,6 +31,17 @@ import Testing
         let refused = Refused(failure, subject: .notification)
         #expect(refused.problem.detail == #"It is for "com.a"."#)
         #expect(refused.operatorDetail == "expected one of com.secret")
+    }
+
+    @Test func `a proof that is missing is told from one that does not hold`() {
+        let rows: [(IdentityProof.Lack, ProblemCode)] = [
+            (.missing, .customerProofMissing), (.wrong, .customerProofNotValid),
+            (.expired, .customerProofNotValid),
+        ]
+        for (lack, code) in rows {
+            let refused = Refused(.noProof(lack), subject: .customer)
+            #expect(refused.problem.code == code && refused.problem.status == 401)
+        }
     }
 
     @Test func `an error that nobody foresaw is a 500 without its text`() {

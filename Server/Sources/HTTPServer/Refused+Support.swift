@@ -1,0 +1,80 @@
+import Engine
+import Ledger
+import PerennialContract
+
+/// What concerns people who decide: moves, grants, offers, and who speaks for whom.
+extension Refused {
+    static func unknownPurchase(_ detail: String) -> Refused {
+        Refused(
+            .purchaseUnknown, "There is no such purchase.", detail: detail,
+            remedy: "Name the number of its first transaction, and the environment.")
+    }
+
+    static func unknownTransfer(_ detail: String) -> Refused {
+        Refused(
+            .transferUnknown, "There is no such transfer of this customer.", detail: detail,
+            remedy: "GET /v1/customers/{id}/transfers lists them.")
+    }
+
+    static func transferSuperseded(_ detail: String) -> Refused {
+        Refused(
+            .transferSuperseded, "The purchase has gone on since.", detail: detail,
+            remedy: "Undo the later transfer first, or move the purchase anew.")
+    }
+
+    static func unknownEntitlement(_ detail: String) -> Refused {
+        Refused(
+            .entitlementUnknown, "There is no such entitlement.", detail: detail,
+            remedy: "Use one that a product of perennial.yaml gives.")
+    }
+
+    static func unknownGrant(_ detail: String) -> Refused {
+        Refused(
+            .grantUnknown, "There is no such grant of this customer.", detail: detail,
+            remedy: "GET /v1/customers/{id}/grants lists them.")
+    }
+
+    static func grantWithoutTime(_ detail: String) -> Refused {
+        Refused(
+            .grantWithoutTime, "The grant would be over already.", detail: detail,
+            remedy: "Send a later `until`, or none.")
+    }
+
+    static func noProof(_ lack: IdentityProof.Lack, _ detail: String) -> Refused {
+        switch lack {
+        case .missing:
+            Refused(
+                .customerProofMissing, "The request does not show for whom it speaks.",
+                remedy: "Send Perennial-Customer-Proof, made by the app's own backend.")
+        case .wrong, .expired:
+            Refused(
+                .customerProofNotValid, "The proof is not this customer's, or has expired.",
+                detail: detail, remedy: "Ask the app's own backend for a new one.")
+        }
+    }
+
+    static var noOffersKey: Refused {
+        Refused(
+            .offersKeyMissing, "There is no key to sign offers with.",
+            remedy: "Add app_store with an In-App Purchase key to perennial.yaml.")
+    }
+
+    static func unknownOffer(_ detail: String) -> Refused {
+        Refused(
+            .offerUnknown, "There is no such offer.", detail: detail,
+            remedy: "Name a product and an offer of the app's .storekit file.")
+    }
+
+    static func offerNotForThem(_ why: OfferAnswer.Why) -> Refused {
+        Refused(
+            .offerNotForCustomer, "The offer is not for this customer.", detail: why.sentence,
+            remedy: "GET /v1/customers/{id}/offers says which are.")
+    }
+
+    static func offerForUnknownTransaction(_ detail: String) -> Refused {
+        Refused(
+            .offerNotForCustomer, "Whose transaction this is, is not known.", detail: detail,
+            remedy: "Name a transaction that the customer has posted; or let your server sign, "
+                + "with a secret key.")
+    }
+}
