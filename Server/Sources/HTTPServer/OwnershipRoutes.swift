@@ -101,7 +101,8 @@ extension PerennialServer {
         let id = try Self.customerID(in: context)
         let name = context.parameters.get("transfer_id") ?? ""
         guard name.hasPrefix("trf_"), let number = Int64(name.dropFirst("trf_".count)) else {
-            throw Refused(.unknownTransfer(0), subject: .customer)
+            let found = String(name.prefix(Refused.shownCharactersMax)).debugDescription
+            throw Refused.unknownTransfer("Found \(found).")
         }
         do {
             let undone = try await engine.undoTransfer(number, of: id, app: holder.app)

@@ -5,6 +5,20 @@ import Testing
 @testable import HTTPServer
 
 @Suite struct RouteTests {
+    @Test func `of a transfer id that is none it is told what was sent`() async throws {
+        try await TestServer.run { server in
+            for name in ["7", "trf_x", String(repeating: "y", count: 100)] {
+                let answer = try await server.send(
+                    .delete, "/v1/customers/anna/transfers/\(name)", key: TestServer.secret)
+                #expect(try answer.problem.code == .transferUnknown)
+                #expect(try answer.problem.detail == "Found \"\(name.prefix(40))\".")
+            }
+            let none = try await server.send(
+                .delete, "/v1/customers/anna/transfers/trf_7", key: TestServer.secret)
+            #expect(try none.problem.detail == "no transfer 7 of this customer is known.")
+        }
+    }
+
     @Test func `a request without a key is told how to send one`() async throws {
         try await TestServer.run { server in
             let answer = try await server.send(.get, "/v1/customers/anna", key: nil)
