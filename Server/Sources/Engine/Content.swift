@@ -8,6 +8,8 @@ package struct ShelfEntry: Hashable, Sendable {
     package var reading: Reading
     /// Nil where it may not be read, or has no file.
     package var link: ContentLink?
+
+    fileprivate var isDeliverable: Bool { reading.isOpen && item.file != nil }
 }
 
 /// A right to one file for a while, for whoever holds it.
@@ -53,12 +55,11 @@ extension Engine {
         let shelf = try await reading { tx in
             tx.shelf(of: try tx.state(of: id, in: app, environment: environment, at: now), in: app)
         }
+        guard app.content.place != nil, shelf.contains(where: \.isDeliverable) else { return shelf }
         let key = try await linkKey(of: appID)
         let until = now + app.content.linkLifetime
         return shelf.map { entry in
-            guard entry.reading.isOpen, entry.item.file != nil, app.content.place != nil else {
-                return entry
-            }
+            guard entry.isDeliverable else { return entry }
             var linked = entry
             linked.link = ContentLink(
                 app: appID, publication: entry.reading.publication, until: until, key)
@@ -107,7 +108,8 @@ extension Engine {
             try tx.addSecret(fresh, name, of: app, at: now)
             return try tx.secret(name, of: app)
         }
-        return SymmetricKey(data: kept ?? fresh)
+        guard let kept else { throw .storage("the secret for \(name) is not there when kept") }
+        return SymmetricKey(data: kept)
     }
 }
 

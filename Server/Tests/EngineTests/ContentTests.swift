@@ -1,0 +1,29 @@
+import Ledger
+import Storage
+import Testing
+
+@testable import Engine
+
+/// What a shelf asks of the database.
+@Suite struct ContentTests {
+    @Test func `a list without links makes no secret`() async throws {
+        let now = Instant(milliseconds: 1_767_268_800_000)
+        let publication = Publication(
+            id: "first", publishedAt: now - .days(1), entitlement: "pro", products: ["p"])
+        let entry = ContentSettings.Entry(publication, title: "First", file: "first.txt")
+        let places: [ContentSettings.Place?] = [nil, .folder("/nowhere")]
+        for place in places {
+            let app = AppSettings(
+                id: "birds", bundleID: "com.example.birds", entitlements: [:],
+                content: ContentSettings(items: [entry], place: place))
+            let engine = try await Engine.empty(app, at: now)
+            let shelf = try await engine.content(
+                of: "anna", app: "birds", environment: .production)
+            #expect(shelf.map(\.link) == [nil])
+            let secret = try await engine.store.reading {
+                try $0.secret("content links", of: "birds")
+            }
+            #expect(secret == nil)
+        }
+    }
+}
