@@ -19,15 +19,11 @@ extension PerennialServer {
         try requireProof(of: id, request, holder)
         let environment = try Self.environment(in: request)
         let isAll = request.uri.queryParameters["all"] == "true"
-        do {
-            let shelf = try await engine.content(
-                of: id, app: holder.app, environment: environment)
-            return try Answers.ok(
-                ContentList(
-                    items: shelf.filter { isAll || $0.reading.isOpen }.map { Content($0) }))
-        } catch let failure as EngineFailure {
-            throw Refused(failure, subject: .customer)
-        }
+        let shelf = try await engine.content(
+            of: id, app: holder.app, environment: environment)
+        return try Answers.ok(
+            ContentList(
+                items: shelf.filter { isAll || $0.reading.isOpen }.map { Content($0) }))
     }
 
     /// A file, for whoever holds a link, or a key and the id of a customer who may read it.

@@ -16,16 +16,12 @@ extension PerennialServer {
         let after = Int64(try Self.numberedCursor(in: request))
         let limit = try Self.limit(in: request, usual: Self.eventsUsual, most: Engine.eventsMax)
         let customer = asked["customer_id"].map { CustomerID(rawValue: String($0)) }
-        do {
-            let events = try await engine.events(
-                of: holder.app, customer: customer, after: after, limit: limit)
-            return try Answers.ok(
-                EventList(
-                    items: events.map { Event($0) },
-                    nextCursor: "\(events.last?.sequence ?? after)"))
-        } catch let failure as EngineFailure {
-            throw Refused(failure, subject: .customer)
-        }
+        let events = try await engine.events(
+            of: holder.app, customer: customer, after: after, limit: limit)
+        return try Answers.ok(
+            EventList(
+                items: events.map { Event($0) },
+                nextCursor: "\(events.last?.sequence ?? after)"))
     }
 }
 

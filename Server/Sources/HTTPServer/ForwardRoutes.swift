@@ -16,17 +16,13 @@ extension PerennialServer {
         let state = try Self.state(asked["state"].map { String($0) })
         let limit = try Self.limit(
             in: request, usual: Self.forwardsUsual, most: Engine.forwardsMax)
-        do {
-            let forwards = try await engine.forwards(
-                of: holder.app, in: state, after: position, limit: limit)
-            let last = forwards.count == limit ? forwards.last : nil
-            return try Answers.ok(
-                ForwardList(
-                    items: forwards.map { PerennialContract.Forward($0) },
-                    nextCursor: last.map { Self.cursor(ForwardPosition(after: $0)) }))
-        } catch let failure as EngineFailure {
-            throw Refused(failure, subject: .customer)
-        }
+        let forwards = try await engine.forwards(
+            of: holder.app, in: state, after: position, limit: limit)
+        let last = forwards.count == limit ? forwards.last : nil
+        return try Answers.ok(
+            ForwardList(
+                items: forwards.map { PerennialContract.Forward($0) },
+                nextCursor: last.map { Self.cursor(ForwardPosition(after: $0)) }))
     }
 
     /// Lets what was given up of a document be tried again.
@@ -35,21 +31,17 @@ extension PerennialServer {
     ) async throws -> Response {
         let name = context.parameters.get("document_id") ?? ""
         let document = name.utf8.count == Self.documentDigits ? Hexadecimal.bytes(name) : nil
-        do {
-            var forwards: [StoredForward] = []
-            if let document {
-                forwards = try await engine.retryForwards(of: document, app: holder.app)
-            }
-            guard !forwards.isEmpty else {
-                throw Refused(
-                    .forwardUnknown, "This document was sent on to nobody, or that is forgotten.",
-                    remedy: "Use a document_id of GET /v1/forwards.")
-            }
-            return try Answers.ok(
-                ForwardList(items: forwards.map { PerennialContract.Forward($0) }, nextCursor: nil))
-        } catch let failure as EngineFailure {
-            throw Refused(failure, subject: .customer)
+        var forwards: [StoredForward] = []
+        if let document {
+            forwards = try await engine.retryForwards(of: document, app: holder.app)
         }
+        guard !forwards.isEmpty else {
+            throw Refused(
+                .forwardUnknown, "This document was sent on to nobody, or that is forgotten.",
+                remedy: "Use a document_id of GET /v1/forwards.")
+        }
+        return try Answers.ok(
+            ForwardList(items: forwards.map { PerennialContract.Forward($0) }, nextCursor: nil))
     }
 
     /// SHA-256 in hexadecimal.

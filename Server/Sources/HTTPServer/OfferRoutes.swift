@@ -19,11 +19,9 @@ extension PerennialServer {
         let id = try Self.customerID(in: context)
         try requireProof(of: id, request, holder)
         let environment = try Self.environment(in: request)
-        do {
-            let answers = try await engine.offers(
-                for: id, app: holder.app, environment: environment)
-            return try Answers.ok(OfferList(items: answers.map { OfferList.Offer($0) }))
-        } catch let failure as EngineFailure { throw Refused(failure, subject: .customer) }
+        let answers = try await engine.offers(
+            for: id, app: holder.app, environment: environment)
+        return try Answers.ok(OfferList(items: answers.map { OfferList.Offer($0) }))
     }
 
     @Sendable func signOffer(
@@ -37,12 +35,10 @@ extension PerennialServer {
             accountToken: asked.appAccountToken, transaction: asked.transactionID)
         try Self.requireShape(of: order)
         try requireProof(of: order.customer, request, holder)
-        do {
-            let signed = try await engine.sign(
-                order, app: holder.app, environment: environment,
-                whoeverItIs: holder.kind == .secret)
-            return try Answers.ok(OfferSignature(signed, form: order.form))
-        } catch let failure as EngineFailure { throw Refused(failure, subject: .customer) }
+        let signed = try await engine.sign(
+            order, app: holder.app, environment: environment,
+            whoeverItIs: holder.kind == .secret)
+        return try Answers.ok(OfferSignature(signed, form: order.form))
     }
 
     /// The engine refuses these, too, and cannot say which member they are in.

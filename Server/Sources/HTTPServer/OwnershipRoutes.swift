@@ -86,13 +86,11 @@ extension PerennialServer {
     ) async throws -> Response {
         let id = try Self.customerID(in: context)
         let order = try await Self.order(in: request)
-        do {
-            let kept = try await engine.transfer(order, to: id, app: holder.app)
-            let unchanged = PerennialContract.Transfer(
-                transferID: nil, originalTransactionID: order.purchase.original.rawValue,
-                environment: StoreEnvironment(order.purchase.environment), to: id.rawValue)
-            return try Answers.ok(kept.map { PerennialContract.Transfer($0) } ?? unchanged)
-        } catch let failure as EngineFailure { throw Refused(failure, subject: .customer) }
+        let kept = try await engine.transfer(order, to: id, app: holder.app)
+        let unchanged = PerennialContract.Transfer(
+            transferID: nil, originalTransactionID: order.purchase.original.rawValue,
+            environment: StoreEnvironment(order.purchase.environment), to: id.rawValue)
+        return try Answers.ok(kept.map { PerennialContract.Transfer($0) } ?? unchanged)
     }
 
     @Sendable func undoTransfer(
@@ -104,10 +102,8 @@ extension PerennialServer {
             let found = String(name.prefix(Refused.shownCharactersMax)).debugDescription
             throw Refused.unknownTransfer("Found \(found).")
         }
-        do {
-            let undone = try await engine.undoTransfer(number, of: id, app: holder.app)
-            return try Answers.ok(PerennialContract.Transfer(undone))
-        } catch let failure as EngineFailure { throw Refused(failure, subject: .customer) }
+        let undone = try await engine.undoTransfer(number, of: id, app: holder.app)
+        return try Answers.ok(PerennialContract.Transfer(undone))
     }
 
     @Sendable func block(
@@ -115,11 +111,9 @@ extension PerennialServer {
     ) async throws -> Response {
         let id = try Self.customerID(in: context)
         let order = try await Self.order(in: request)
-        do {
-            try await engine.block(order, of: id, app: holder.app)
-            return try Answers.ok(
-                Block(originalTransactionID: order.purchase.original.rawValue, blocked: true))
-        } catch let failure as EngineFailure { throw Refused(failure, subject: .customer) }
+        try await engine.block(order, of: id, app: holder.app)
+        return try Answers.ok(
+            Block(originalTransactionID: order.purchase.original.rawValue, blocked: true))
     }
 
     @Sendable func unblock(
@@ -129,10 +123,8 @@ extension PerennialServer {
         let original = context.parameters.get("original_transaction_id") ?? ""
         let purchase = PurchaseID(
             TransactionID(rawValue: original), in: try Self.environment(in: request))
-        do {
-            try await engine.unblock(purchase, of: id, app: holder.app)
-            return try Answers.ok(Block(originalTransactionID: original, blocked: false))
-        } catch let failure as EngineFailure { throw Refused(failure, subject: .customer) }
+        try await engine.unblock(purchase, of: id, app: holder.app)
+        return try Answers.ok(Block(originalTransactionID: original, blocked: false))
     }
 
     private static func order(in request: Request) async throws -> OwnershipOrder {

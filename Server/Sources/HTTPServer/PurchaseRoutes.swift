@@ -57,12 +57,11 @@ extension PerennialServer {
         }
         let id = CustomerID(rawValue: posted.customerID)
         try requireProof(of: id, request, holder)
-        do {
-            let state = try await engine.record(evidence, of: id, app: holder.app)
-            return try await answer(state, to: holder)
-        } catch let failure as EngineFailure {
-            throw Refused(failure, subject: .purchases)
+        let state: CustomerState
+        do { state = try await engine.record(evidence, of: id, app: holder.app) } catch {
+            throw Refused(error, subject: .purchases)
         }
+        return try await answer(state, to: holder)
     }
 
     @Sendable func customer(
@@ -71,13 +70,9 @@ extension PerennialServer {
         let id = try Self.customerID(in: context)
         try requireProof(of: id, request, holder)
         let environment = try Self.environment(in: request)
-        do {
-            let state = try await engine.customer(
-                id, app: holder.app, environment: environment)
-            return try await answer(state, to: holder)
-        } catch let failure as EngineFailure {
-            throw Refused(failure, subject: .customer)
-        }
+        let state = try await engine.customer(
+            id, app: holder.app, environment: environment)
+        return try await answer(state, to: holder)
     }
 
     @Sendable func alias(
@@ -88,14 +83,10 @@ extension PerennialServer {
         let other = try await request.lenientValue(AliasRequest.self, max: BodyLimit.aliasBytesMax)
         try requireProofs(
             of: [id, CustomerID(rawValue: other.customerID)], request, holder)
-        do {
-            let state = try await engine.alias(
-                CustomerID(rawValue: other.customerID), to: id, app: holder.app,
-                environment: environment)
-            return try await answer(state, to: holder)
-        } catch let failure as EngineFailure {
-            throw Refused(failure, subject: .customer)
-        }
+        let state = try await engine.alias(
+            CustomerID(rawValue: other.customerID), to: id, app: holder.app,
+            environment: environment)
+        return try await answer(state, to: holder)
     }
 
     /// Answers with what is so of a customer, and in which environment.
@@ -105,9 +96,7 @@ extension PerennialServer {
     ) async throws -> Response {
         let id = try Self.customerID(in: context)
         let environment = try Self.environment(in: request)
-        do {
-            return try Answers.ok(try await body(id, environment))
-        } catch let failure as EngineFailure { throw Refused(failure, subject: .customer) }
+        return try Answers.ok(try await body(id, environment))
     }
 
     static func customerID(in context: ServerContext) throws -> CustomerID {

@@ -70,14 +70,19 @@ extension PerennialServer {
         Route(method: method, path: path, needsKey: false, answer: answer)
     }
 
-    /// Nothing of the request is read before its key is known.
+    /// Nothing of the request is read before its key is known. What the engine refuses concerns a
+    /// customer, unless the route itself says that it is about something else.
     private func keyed(
         _ method: HTTPRequest.Method, _ path: String, _ answer: @escaping Route.KeyedAnswer
     ) -> Route {
         Route(method: method, path: path, needsKey: true) { request, context in
-            let holder = try await holder(of: request)
-            await together()
-            return try await answer(request, context, holder)
+            do {
+                let holder = try await holder(of: request)
+                await together()
+                return try await answer(request, context, holder)
+            } catch let failure as EngineFailure {
+                throw Refused(failure, subject: .customer)
+            }
         }
     }
 
@@ -98,14 +103,10 @@ extension PerennialServer {
 
     func holder(of request: Request) async throws -> KeyHolder {
         guard let key = BearerKey(request.headers)?.text else { throw Refused.keyMissing }
-        do {
-            guard let holder = try await keys.holder(of: key, in: engine) else {
-                throw Refused.keyUnknown
-            }
-            return holder
-        } catch let failure as EngineFailure {
-            throw Refused(failure, subject: .customer)
+        guard let holder = try await keys.holder(of: key, in: engine) else {
+            throw Refused.keyUnknown
         }
+        return holder
     }
 }
 

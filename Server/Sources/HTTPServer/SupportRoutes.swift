@@ -20,15 +20,13 @@ extension PerennialServer {
         guard asked.reason.utf8.count <= GrantOrder.reasonBytesMax else {
             throw Refused.reasonTooLong(bytesMax: GrantOrder.reasonBytesMax)
         }
-        do {
-            let order = GrantOrder(
-                entitlement: EntitlementID(rawValue: asked.entitlement),
-                until: asked.until.map { Instant(milliseconds: $0.milliseconds) },
-                reason: asked.reason, key: try Self.idempotencyKey(in: request))
-            let kept = try await engine.grant(
-                order, to: id, app: holder.app, environment: environment)
-            return try Answers.ok(PerennialContract.Grant(kept.grant))
-        } catch let failure as EngineFailure { throw Refused(failure, subject: .customer) }
+        let order = GrantOrder(
+            entitlement: EntitlementID(rawValue: asked.entitlement),
+            until: asked.until.map { Instant(milliseconds: $0.milliseconds) },
+            reason: asked.reason, key: try Self.idempotencyKey(in: request))
+        let kept = try await engine.grant(
+            order, to: id, app: holder.app, environment: environment)
+        return try Answers.ok(PerennialContract.Grant(kept.grant))
     }
 
     @Sendable func withdraw(
@@ -36,10 +34,8 @@ extension PerennialServer {
     ) async throws -> Response {
         let id = try Self.customerID(in: context)
         let grant = GrantID(rawValue: context.parameters.get("grant_id") ?? "")
-        do {
-            let kept = try await engine.withdraw(grant, of: id, app: holder.app)
-            return try Answers.ok(PerennialContract.Grant(kept.grant))
-        } catch let failure as EngineFailure { throw Refused(failure, subject: .customer) }
+        let kept = try await engine.withdraw(grant, of: id, app: holder.app)
+        return try Answers.ok(PerennialContract.Grant(kept.grant))
     }
 
     @Sendable func grants(
@@ -60,15 +56,13 @@ extension PerennialServer {
         let limit = try Self.limit(
             in: request, usual: Self.historyLinesUsual, most: Self.historyLinesMax)
         let skipped = try Self.numberedCursor(in: request)
-        do {
-            let lines = try await engine.history(
-                of: id, app: holder.app, environment: environment)
-            let rest = lines.dropFirst(skipped)
-            return try Answers.ok(
-                History(
-                    items: rest.prefix(limit).map(History.Line.init),
-                    nextCursor: rest.count > limit ? String(skipped + limit) : nil))
-        } catch let failure as EngineFailure { throw Refused(failure, subject: .customer) }
+        let lines = try await engine.history(
+            of: id, app: holder.app, environment: environment)
+        let rest = lines.dropFirst(skipped)
+        return try Answers.ok(
+            History(
+                items: rest.prefix(limit).map(History.Line.init),
+                nextCursor: rest.count > limit ? String(skipped + limit) : nil))
     }
 
     @Sendable func customers(
@@ -80,21 +74,17 @@ extension PerennialServer {
                 remedy: "Add ?query= with an id of a customer, or the number of a transaction or "
                     + "an order.")
         }
-        do {
-            let found = try await engine.customers(like: String(query), app: holder.app)
-            return try Answers.ok(CustomerList(items: found.map(CustomerList.Found.init)))
-        } catch let failure as EngineFailure { throw Refused(failure, subject: .customer) }
+        let found = try await engine.customers(like: String(query), app: holder.app)
+        return try Answers.ok(CustomerList(items: found.map(CustomerList.Found.init)))
     }
 
     @Sendable func erase(
         _ request: Request, _ context: ServerContext, _ holder: KeyHolder
     ) async throws -> Response {
         let id = try Self.customerID(in: context)
-        do {
-            let erased = try await engine.erase(id, app: holder.app)
-            return try Answers.ok(
-                PerennialContract.Erasure(unlinkedPurchases: erased.purchases))
-        } catch let failure as EngineFailure { throw Refused(failure, subject: .customer) }
+        let erased = try await engine.erase(id, app: holder.app)
+        return try Answers.ok(
+            PerennialContract.Erasure(unlinkedPurchases: erased.purchases))
     }
 }
 

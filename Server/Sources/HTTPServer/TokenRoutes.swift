@@ -7,11 +7,9 @@ extension PerennialServer {
     /// A customer as they are now, with their token.
     func answer(_ state: CustomerState, to holder: KeyHolder) async throws -> Response {
         await together()
-        do {
-            var customer = Customer(state)
-            customer.token = try await engine.token(for: state, app: holder.app)
-            return Answers.customer(customer)
-        } catch { throw Refused(error, subject: .customer) }
+        var customer = Customer(state)
+        customer.token = try await engine.token(for: state, app: holder.app)
+        return Answers.customer(customer)
     }
 
     /// The keys by which tokens are checked (RFC 7517). Ask again where a token names another.

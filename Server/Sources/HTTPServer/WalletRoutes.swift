@@ -25,15 +25,11 @@ extension PerennialServer {
         let limit = try Self.limit(
             in: request, usual: Self.statementItemsUsual, most: Self.statementItemsMax)
         let end = try Self.sentCursor(in: request)
-        do {
-            let currency = try Self.currency(in: context)
-            let wallet = try await engine.wallet(
-                currency, of: id, app: holder.app, environment: environment)
-            return try Answers.ok(
-                WalletStatement(wallet, of: currency, before: end, limit: limit))
-        } catch let failure as EngineFailure {
-            throw Refused(failure, subject: .customer)
-        }
+        let currency = try Self.currency(in: context)
+        let wallet = try await engine.wallet(
+            currency, of: id, app: holder.app, environment: environment)
+        return try Answers.ok(
+            WalletStatement(wallet, of: currency, before: end, limit: limit))
     }
 
     @Sendable func debit(
@@ -50,16 +46,12 @@ extension PerennialServer {
         guard asked.reason.utf8.count <= DebitOrder.reasonBytesMax else {
             throw Refused.reasonTooLong(bytesMax: DebitOrder.reasonBytesMax)
         }
-        do {
-            let order = DebitOrder(
-                currency: try Self.currency(in: context), amount: asked.amount,
-                reason: asked.reason, key: try Self.idempotencyKey(in: request))
-            let kept = try await engine.debit(
-                order, of: id, app: holder.app, environment: environment)
-            return try Answers.ok(PerennialContract.Debit(kept))
-        } catch let failure as EngineFailure {
-            throw Refused(failure, subject: .customer)
-        }
+        let order = DebitOrder(
+            currency: try Self.currency(in: context), amount: asked.amount,
+            reason: asked.reason, key: try Self.idempotencyKey(in: request))
+        let kept = try await engine.debit(
+            order, of: id, app: holder.app, environment: environment)
+        return try Answers.ok(PerennialContract.Debit(kept))
     }
 
     private static func currency(in context: ServerContext) throws -> CurrencyID {
