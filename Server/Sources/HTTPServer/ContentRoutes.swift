@@ -103,12 +103,7 @@ extension PerennialServer {
     }
 
     private static func publication(in context: ServerContext) throws -> PublicationID {
-        guard let name = context.parameters.get("content_id")?.removingPercentEncoding else {
-            throw Refused(
-                .requestNotUnderstood, "The content id in the path cannot be read.",
-                remedy: "Percent-encode it as UTF-8 (RFC 3986).")
-        }
-        return PublicationID(rawValue: name)
+        PublicationID(rawValue: try parameter("content_id", called: "content id", in: context))
     }
 }
 

@@ -51,10 +51,7 @@ extension PerennialServer {
         let environment = try Self.environment(in: request)
         let id = CustomerID(rawValue: posted.customerID)
         try requireProof(of: id, request, holder)
-        let evidence = PurchaseEvidence(
-            signedTransactions: posted.signedTransactions ?? [],
-            signedRenewalInfos: posted.signedRenewalInfos ?? [], appReceipt: posted.appReceipt,
-            transactionReceipt: posted.transactionReceipt, deviceGUID: posted.deviceGUID)
+        let evidence = PurchaseEvidence(posted)
         guard !evidence.isEmpty || posted.productID != nil else {
             throw Refused(
                 .purchasesMissing, "The request holds no purchase and names no product.",

@@ -46,10 +46,7 @@ extension PerennialServer {
     ) async throws -> Response {
         let posted = try await request.lenientValue(
             PurchasesRequest.self, max: BodyLimit.purchasesBytesMax)
-        let evidence = PurchaseEvidence(
-            signedTransactions: posted.signedTransactions ?? [],
-            signedRenewalInfos: posted.signedRenewalInfos ?? [], appReceipt: posted.appReceipt,
-            transactionReceipt: posted.transactionReceipt, deviceGUID: posted.deviceGUID)
+        let evidence = PurchaseEvidence(posted)
         guard !evidence.isEmpty else {
             throw Refused(
                 .purchasesMissing, "The request holds no purchase.",
@@ -100,17 +97,24 @@ extension PerennialServer {
     }
 
     static func customerID(in context: ServerContext) throws -> CustomerID {
-        let segment = context.parameters.get("id")
+        CustomerID(rawValue: try parameter("id", called: "customer id", in: context))
+    }
+
+    /// What stands in the path for a parameter of the route, decoded.
+    ///
+    /// - Parameter name: as whoever sent it is told of it, where it cannot be read.
+    static func parameter(
+        _ parameter: String, called name: String, in context: ServerContext
+    ) throws -> String {
+        let segment = context.parameters.get(parameter)
         // Most ids are plain; Foundation takes longer to see that than all else takes.
-        if let segment, !segment.utf8.contains(UInt8(ascii: "%")) {
-            return CustomerID(rawValue: segment)
-        }
-        guard let id = segment?.removingPercentEncoding else {
+        if let segment, !segment.utf8.contains(UInt8(ascii: "%")) { return segment }
+        guard let text = segment?.removingPercentEncoding else {
             throw Refused(
-                .requestNotUnderstood, "The customer id in the path cannot be read.",
+                .requestNotUnderstood, "The \(name) in the path cannot be read.",
                 remedy: "Percent-encode it as UTF-8 (RFC 3986).")
         }
-        return CustomerID(rawValue: id)
+        return text
     }
 
     /// Sandbox only where it is asked for: what was not paid for must not look as if it were.
@@ -124,5 +128,26 @@ extension PerennialServer {
                 remedy: "Use environment=production or environment=sandbox.")
         }
         return environment
+    }
+}
+
+/// What the posting of purchases and its preview both hold.
+protocol PostedPurchases {
+    var signedTransactions: [String]? { get }
+    var signedRenewalInfos: [String]? { get }
+    var appReceipt: String? { get }
+    var transactionReceipt: String? { get }
+    var deviceGUID: String? { get }
+}
+
+extension PurchasesRequest: PostedPurchases {}
+extension PreviewRequest: PostedPurchases {}
+
+extension PurchaseEvidence {
+    init(_ posted: some PostedPurchases) {
+        self.init(
+            signedTransactions: posted.signedTransactions ?? [],
+            signedRenewalInfos: posted.signedRenewalInfos ?? [], appReceipt: posted.appReceipt,
+            transactionReceipt: posted.transactionReceipt, deviceGUID: posted.deviceGUID)
     }
 }

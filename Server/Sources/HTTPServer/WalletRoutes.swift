@@ -8,7 +8,7 @@ import PerennialContract
 private let debitBytesMax = 16_384
 
 extension HTTPField.Name {
-    fileprivate static let idempotencyKey = HTTPField.Name("Idempotency-Key")!
+    fileprivate static let idempotencyKey = wellFormed("Idempotency-Key")
 }
 
 extension PerennialServer {
@@ -55,23 +55,17 @@ extension PerennialServer {
     }
 
     private static func currency(in context: ServerContext) throws -> CurrencyID {
-        guard let name = context.parameters.get("currency")?.removingPercentEncoding else {
-            throw Refused(
-                .requestNotUnderstood, "The currency in the path cannot be read.",
-                remedy: "Percent-encode it as UTF-8 (RFC 3986).")
-        }
-        return CurrencyID(rawValue: name)
+        CurrencyID(rawValue: try parameter("currency", called: "currency", in: context))
     }
 
-    /// Characters of a key.
-    private static let idempotencyKeyMax = 255
+    private static let idempotencyKeyBytesMax = 255
 
     static func idempotencyKey(in request: Request) throws -> String? {
         guard let key = request.headers[.idempotencyKey] else { return nil }
-        guard !key.isEmpty, key.utf8.count <= idempotencyKeyMax else {
+        guard !key.isEmpty, key.utf8.count <= idempotencyKeyBytesMax else {
             throw Refused(
                 .requestNotUnderstood, "The Idempotency-Key is empty or too long.",
-                remedy: "Send 1 to \(idempotencyKeyMax) characters, such as a UUID.")
+                remedy: "Send 1 to \(idempotencyKeyBytesMax) bytes, such as a UUID.")
         }
         return key
     }
