@@ -1,4 +1,3 @@
-import Crypto
 import Ledger
 import Storage
 
@@ -95,10 +94,8 @@ extension GrantOrder {
 
     /// The same for the same key.
     fileprivate var grantID: GrantID {
-        let bytes =
-            key.map { Array(SHA256.hash(data: Array("grant \($0)".utf8))) }
-            ?? SymmetricKey(size: .bits256).withUnsafeBytes { Array($0) }
-        let digits = DocumentID(bytes: bytes).rawValue.prefix(Self.idCharacters)
+        let digits = OrderName.digits(
+            for: key.map { "grant \($0)" }, count: Self.idCharacters)
         return GrantID(rawValue: "grt_\(digits)")
     }
 }

@@ -173,7 +173,8 @@ extension CustomerID {
     private static let erasedCharacters = 24
 
     fileprivate static func erased(_ salt: [UInt8], _ index: Int) -> CustomerID {
-        let digest = DocumentID(bytes: Array(SHA256.hash(data: salt + Array("\(index)".utf8))))
-        return CustomerID(rawValue: "erased_\(digest.rawValue.prefix(erasedCharacters))")
+        let digest = Array(SHA256.hash(data: salt + Array("\(index)".utf8)))
+        return CustomerID(
+            rawValue: "erased_\(Hexadecimal.text(digest).prefix(erasedCharacters))")
     }
 }

@@ -187,7 +187,7 @@ extension StoredTokenKey {
     fileprivate static func fresh(of app: AppID, at now: Instant) -> StoredTokenKey {
         let key = P256.Signing.PrivateKey()
         let digest = SHA256.hash(data: key.publicKey.rawRepresentation)
-        let id = DocumentID(bytes: Array(digest)).rawValue.prefix(idCharacters)
+        let id = Hexadecimal.text(Array(digest)).prefix(idCharacters)
         return StoredTokenKey(
             id: String(id), app: app, privateKey: [UInt8](key.rawRepresentation), createdAt: now)
     }

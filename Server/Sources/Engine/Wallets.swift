@@ -1,4 +1,3 @@
-import Crypto
 import Ledger
 import Storage
 
@@ -150,11 +149,7 @@ extension DebitOrder {
 
     /// The same for the same key.
     fileprivate var debitID: DebitID {
-        let bytes =
-            key.map { Array(SHA256.hash(data: Array($0.utf8))) }
-            ?? SymmetricKey(size: .bits256).withUnsafeBytes { Array($0) }
-        return DebitID(
-            rawValue: String(DocumentID(bytes: bytes).rawValue.prefix(Self.idCharacters)))
+        DebitID(rawValue: OrderName.digits(for: key, count: Self.idCharacters))
     }
 }
 

@@ -1,0 +1,14 @@
+import Crypto
+
+/// How we name what a program orders, such as a grant or a debit.
+enum OrderName {
+    /// Hexadecimal digits: the same for the same key, and others each time where there is none.
+    ///
+    /// - Parameter count: at most 64.
+    static func digits(for key: String?, count: Int) -> String {
+        let bytes =
+            key.map { Array(SHA256.hash(data: Array($0.utf8))) }
+            ?? SymmetricKey(size: .bits256).withUnsafeBytes { Array($0) }
+        return String(Hexadecimal.text(bytes).prefix(count))
+    }
+}
