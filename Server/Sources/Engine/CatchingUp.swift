@@ -55,7 +55,7 @@ extension Engine {
                 of: app, in: environment, at: now, every: Self.catchUpPause, for: worker, dialect)
             return (claim, done.map { $0 + Self.catchUpPause > now } ?? false)
         }
-        guard claim.isClaimed else {
+        guard let claim else {
             // Another server may have succeeded meanwhile.
             if isDone { catchUpPauses.end(pause) }
             return 0
@@ -67,7 +67,7 @@ extension Engine {
             let count = try await keepLost(from: from, to: now, app, environment, client)
             try await transaction { tx in
                 try tx.storeAnswered(app, in: environment, at: now)
-                try tx.endCatchUp(of: app, in: environment, upTo: now)
+                try tx.endCatchUp(claim, of: app, in: environment, upTo: now)
             }
             catchUpPauses.end(pause)
             return count
@@ -87,7 +87,7 @@ extension Engine {
                 if !isStopping, failure?.concernsAllQuestions == true {
                     try tx.noteFailure(of: app, in: environment, at: failedAt)
                 }
-                try tx.endCatchUp(of: app, in: environment, upTo: nil)
+                try tx.endCatchUp(claim, of: app, in: environment, upTo: nil)
             }
             guard !isStopping, failure == nil else { return 0 }
             throw EngineFailure(error)

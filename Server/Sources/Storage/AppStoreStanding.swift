@@ -27,6 +27,13 @@ package struct AppStoreStanding: Hashable, Sendable {
     }
 }
 
+/// The task of asking for lost notifications, taken by one server for a while.
+package struct CatchUpClaim: Hashable, Sendable {
+    /// How far it was done before; nil: never.
+    package var from: Instant?
+    package var holder: String
+}
+
 /// How far behind asking is.
 package struct CheckBacklog: Hashable, Sendable {
     /// Purchases that are due; ``countMax`` where there are more.
@@ -90,11 +97,11 @@ extension StoreTransaction {
 
     /// Takes the task of asking for lost notifications, where it is due and nobody else has it.
     ///
-    /// - Returns: how far it was done before; nil where it is not to be done now.
+    /// - Returns: nil where it is not to be done now.
     package func claimCatchUp(
         of app: AppID, in environment: Environment, at now: Instant, every interval: Duration,
         for worker: CheckWorker, _ dialect: Dialect
-    ) throws(StorageFailure) -> (from: Instant?, isClaimed: Bool) {
+    ) throws(StorageFailure) -> CatchUpClaim? {
         let standing = try standing(of: app, in: environment)
         let clock = try clock(dialect)
         let leased = try connection.rows(
@@ -102,21 +109,31 @@ extension StoreTransaction {
                 + "WHERE app = $1 AND environment = $2 AND lease_until_ms > $3",
             [.text(app.rawValue), .text(environment.rawValue), .integer(clock)])
         let isDue = standing.caughtUpTo.map { $0 + interval <= now } ?? true
-        guard isDue, leased.isEmpty, standing.pausedUntil <= now else { return (nil, false) }
+        guard isDue, leased.isEmpty, standing.pausedUntil <= now else { return nil }
         try write(
             app, environment, "lease_until_ms = $1, lease_holder = $2",
             [.integer(clock + worker.lease.wholeMilliseconds), .text(worker.holder)])
-        return (standing.caughtUpTo, true)
+        return CatchUpClaim(from: standing.caughtUpTo, holder: worker.holder)
     }
 
-    /// Lost notifications have been asked for up to a moment; nil: it could not be done.
+    /// Lost notifications have been asked for up to a moment; nil: it could not be done. Where the
+    /// lease has passed to another nothing is written: that one asks for the same again.
     package func endCatchUp(
-        of app: AppID, in environment: Environment, upTo moment: Instant?
+        _ claim: CatchUpClaim, of app: AppID, in environment: Environment, upTo moment: Instant?
     ) throws(StorageFailure) {
-        guard let moment else { return try write(app, environment, "lease_until_ms = 0", []) }
-        try write(
-            app, environment, "caught_up_to_ms = $1, lease_until_ms = 0",
-            [.integer(moment.milliseconds)])
+        let key: [Value] = [
+            .text(app.rawValue), .text(environment.rawValue), .text(claim.holder),
+        ]
+        guard let moment else {
+            try connection.run(
+                "UPDATE app_stores SET lease_until_ms = 0, lease_holder = NULL "
+                    + "WHERE app = $1 AND environment = $2 AND lease_holder = $3", key)
+            return
+        }
+        try connection.run(
+            "UPDATE app_stores SET caught_up_to_ms = $1, lease_until_ms = 0, lease_holder = NULL "
+                + "WHERE app = $2 AND environment = $3 AND lease_holder = $4",
+            [.integer(moment.milliseconds)] + key)
     }
 
     /// Changes the row, which is made where there is none yet.

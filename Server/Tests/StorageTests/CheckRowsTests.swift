@@ -26,6 +26,22 @@ extension Store {
         }.map(\.purchase)
     }
 
+    fileprivate func claimCatchUp(
+        at moment: Instant, for taker: CheckWorker = worker
+    ) async throws -> CatchUpClaim? {
+        let dialect = database.dialect
+        return try await transaction {
+            try $0.claimCatchUp(
+                of: app, in: .production, at: moment, every: .hours(1), for: taker, dialect)
+        }
+    }
+
+    fileprivate func endCatchUp(_ claim: CatchUpClaim, upTo moment: Instant?) async throws {
+        try await transaction {
+            try $0.endCatchUp(claim, of: app, in: .production, upTo: moment)
+        }
+    }
+
     fileprivate func fill(_ count: Int, in environment: Environment = .production) async throws {
         for number in 0..<count {
             let own = PurchaseID(TransactionID(rawValue: "\(number)"), in: environment)
@@ -227,21 +243,34 @@ extension Store {
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
-            func claim(at moment: Instant) async throws -> (from: Instant?, isClaimed: Bool) {
-                let dialect = store.database.dialect
-                return try await store.transaction {
-                    try $0.claimCatchUp(
-                        of: app, in: .production, at: moment, every: .hours(1), for: worker,
-                        dialect)
-                }
+            let first = try #require(try await store.claimCatchUp(at: now))
+            #expect(first == CatchUpClaim(from: nil, holder: "a"))
+            #expect(try await store.claimCatchUp(at: now) == nil)
+            try await store.endCatchUp(first, upTo: now)
+            #expect(try await store.claimCatchUp(at: now + .hours(1) - .seconds(1)) == nil)
+            let next = try #require(try await store.claimCatchUp(at: now + .hours(1)))
+            #expect(next.from == now)
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `who comes late with lost notifications takes the task from nobody`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore { store in
+            let slow = CheckWorker(holder: "slow", lease: .zero, checksPerSecond: 1)
+            let late = try #require(try await store.claimCatchUp(at: now, for: slow))
+            let held = try #require(try await store.claimCatchUp(at: now))
+            let ends: [Instant?] = [nil, now]
+            for end in ends {
+                try await store.endCatchUp(late, upTo: end)
+                let standing = try await store.reading { try $0.standing(of: app, in: .production) }
+                #expect(standing.caughtUpTo == nil)
+                #expect(try await store.claimCatchUp(at: now, for: slow) == nil)
             }
-            #expect(try await claim(at: now) == (nil, true))
-            #expect(try await claim(at: now) == (nil, false))
-            try await store.transaction {
-                try $0.endCatchUp(of: app, in: .production, upTo: now)
-            }
-            #expect(try await claim(at: now + .hours(1) - .seconds(1)) == (nil, false))
-            #expect(try await claim(at: now + .hours(1)) == (now, true))
+            try await store.endCatchUp(held, upTo: now)
+            let standing = try await store.reading { try $0.standing(of: app, in: .production) }
+            #expect(standing.caughtUpTo == now)
         }
     }
 
