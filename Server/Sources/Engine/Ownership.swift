@@ -84,7 +84,11 @@ extension Engine {
         _ order: OwnershipOrder, of id: CustomerID, app appID: AppID
     ) async throws(EngineFailure) {
         let now = now()
-        try await changingBlock(of: order.purchase, of: id, app: appID, at: now) { tx, owner in
+        try await changingBlock(of: order.purchase, of: id, app: appID) { tx, owner in
+            // Theirs by its account token alone: from now on whatever the token comes to mean.
+            if try tx.link(of: order.purchase, in: appID) == nil {
+                try tx.link(order.purchase, to: owner, by: .token, in: appID, at: now)
+            }
             try tx.block(order.purchase, of: owner, reason: order.reason, in: appID, at: now)
         }
     }
@@ -94,13 +98,13 @@ extension Engine {
         _ purchase: PurchaseID, of id: CustomerID, app appID: AppID
     ) async throws(EngineFailure) {
         let now = now()
-        try await changingBlock(of: purchase, of: id, app: appID, at: now) { tx, owner in
+        try await changingBlock(of: purchase, of: id, app: appID) { tx, owner in
             try tx.unblock(purchase, of: owner, in: appID, at: now)
         }
     }
 
     private func changingBlock(
-        of purchase: PurchaseID, of id: CustomerID, app appID: AppID, at now: Instant,
+        of purchase: PurchaseID, of id: CustomerID, app appID: AppID,
         _ body: @escaping @Sendable (StoreTransaction, CustomerID) throws -> Void
     ) async throws(EngineFailure) {
         _ = try app(appID)
@@ -110,10 +114,6 @@ extension Engine {
             }
             guard try tx.customer(known: id, in: appID)?.customer == owner else {
                 return .failure(.belongsToAnotherCustomer(purchase, .kept))
-            }
-            // Theirs by its account token alone: from now on whatever the token comes to mean.
-            if try tx.link(of: purchase, in: appID) == nil {
-                try tx.link(purchase, to: owner, by: .token, in: appID, at: now)
             }
             try body(tx, owner)
             return .success(())
