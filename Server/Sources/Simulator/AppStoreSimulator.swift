@@ -74,7 +74,8 @@ package actor AppStoreSimulator {
     /// Every notification made since the last reset, in order.
     package var notifications: [SentNotification] { deliveries.all }
 
-    /// What was made from a number on and is still kept, of all kinds; and the number to go on from.
+    /// What was made from a number on and is still kept, of all kinds; and the number to go on
+    /// from.
     package func notifications(from number: Int) -> (made: [SentNotification], next: Int) {
         (deliveries.made(from: number), deliveries.count)
     }

@@ -3,9 +3,9 @@ import Ledger
 extension StoreTransaction {
     /// Forgets a person: their ids, links, blocks, shares, grants, debits, wallets and transfers,
     /// and what was said of their consent. Their purchases are nobody's from then on, and who had
-    /// one beside them has it no more; what Apple signed and asked stays. In events that were told their ids are replaced, each by a name that
-    /// means nothing, and theirs mention nobody else: who is forgotten later could not be found
-    /// there.
+    /// one beside them has it no more; what Apple signed and asked stays. In events that were told
+    /// their ids are replaced, each by a name that means nothing, and theirs mention nobody else:
+    /// who is forgotten later could not be found there.
     ///
     /// - Parameters:
     ///   - names: for each of their ids the one that stands in earlier events from now on.
