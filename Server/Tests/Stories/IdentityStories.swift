@@ -66,7 +66,7 @@ import Testing
             #expect(try await !Self.isOpen(Self.token, in: shop))
             let before = try await Self.events(shop).count
             try await shop.simulator.post("/_sim/clock", ["advance": "P32D"])
-            let later = try await Self.support(shop).get("/v1/events?after=evt_\(before)")
+            let later = try await Self.support(shop).get("/v1/events?after=\(before)")
             #expect(later["items"]?.array?.isEmpty == false)
             #expect(!later.text.contains(Self.token))
         }
