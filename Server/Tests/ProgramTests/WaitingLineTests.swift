@@ -17,7 +17,7 @@ import Testing
         func end() { count.withLock { $0 -= 1 } }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func `of one name nobody has a turn beside another`() async {
         let line = WaitingLine()
         let busy = Busy()
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func `of different names nobody waits for another`() async {
         let line = WaitingLine()
         await line.join(at: "a")
