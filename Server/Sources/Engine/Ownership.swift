@@ -30,8 +30,8 @@ extension Engine {
                 return .failure(.unknownPurchase(order.purchase))
             }
             let customer = try tx.customer(id, in: appID, at: now).customer
-            if try tx.link(of: order.purchase, in: appID)?.customer == customer {
-                try tx.confirm(order.purchase, in: appID)
+            if try tx.holder(of: order.purchase, in: appID) == customer {
+                try tx.confirm(order.purchase, of: customer, in: appID, at: now)
                 let last = try tx.transfers(of: customer, in: appID).last {
                     $0.purchase == order.purchase && $0.customer == customer && $0.undoneAt == nil
                 }

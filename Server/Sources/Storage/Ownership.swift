@@ -119,9 +119,14 @@ extension StoreTransaction {
         try wakeQuestions(about: [purchase], in: app, at: now)
     }
 
-    /// Lets a purchase be its owner's by a person's word: no policy moves it any more. Harmless to
-    /// repeat.
-    package func confirm(_ purchase: PurchaseID, in app: AppID) throws(StorageFailure) {
+    /// Lets a purchase be a customer's, who has it, by a person's word: no policy moves it any more.
+    /// Harmless to repeat.
+    package func confirm(
+        _ purchase: PurchaseID, of customer: CustomerID, in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        guard try link(of: purchase, in: app) != nil else {
+            return try link(purchase, to: customer, by: .support, in: app, at: now)
+        }
         try connection.run(
             "UPDATE links SET evidence = $1 WHERE app = $2 AND environment = $3 AND purchase = $4",
             [.text(Claim.Evidence.support.rawValue)] + Self.key(of: purchase, in: app))
