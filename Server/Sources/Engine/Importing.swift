@@ -229,11 +229,11 @@ extension StoreTransaction {
         _ purchase: PurchaseID, to id: CustomerID, in app: AppID, at now: Instant,
         _ purses: inout Purses
     ) throws -> Bool {
-        let claimant = try customer(known: id, in: app)?.customer
-        if let link = try link(of: purchase, in: app) { return link.customer == claimant }
+        let known = try customer(known: id, in: app)?.customer
+        if let link = try link(of: purchase, in: app) { return link.customer == known }
         let token = try timeline(of: purchase, in: app)?.accountToken
-        let named = try token.flatMap { try customer(named: $0, in: app) }
-        if let named, named != claimant { return false }
+        let named = try named(by: token, or: id, in: app)
+        if let named, named != known, named != id { return false }
         let owner = try customer(id, in: app, at: now).customer
         let evidence: Claim.Evidence = named == nil ? .support : .token
         try link(purchase, to: owner, by: evidence, in: app, at: now, &purses)

@@ -139,6 +139,8 @@ extension StoreTransaction {
                 && !transfers(of: transfer.customer, in: app).contains {
                     $0.purchase == transfer.purchase && $0.kind == .moved
                         && $0.number > transfer.number && $0.undoneAt == nil
+                        // Between two who have become one since nothing went on.
+                        && $0.former != $0.customer
                 }
         case .shared:
             try hasShare(in: transfer.purchase, transfer.customer, in: app)
@@ -152,15 +154,8 @@ extension StoreTransaction {
         _ timeline: Timeline, by id: CustomerID, in app: AppSettings, at now: Instant
     ) throws -> Claim {
         let purchase = timeline.purchase
-        var claimant = try customer(known: id, in: app.id)?.customer
-        var named: CustomerID?
-        if let token = timeline.accountToken, try !isErased(token: token, in: app.id) {
-            named = try customer(named: token, in: app.id)
-            // Nobody had that id yet: it is theirs all the same.
-            if named == nil, claimant == nil, id.accountToken == token.lowercased() {
-                (named, claimant) = (id, id)
-            }
-        }
+        let named = try named(by: timeline.accountToken, or: id, in: app.id)
+        let claimant = try customer(known: id, in: app.id)?.customer ?? (named == id ? id : nil)
         var claim = Claim(owner: nil, named: named, claimant: claimant)
         guard let link = try link(of: purchase, in: app.id) else { return claim }
         claim.owner = Claim.Owner(link.customer, by: link.evidence)
@@ -176,6 +171,16 @@ extension StoreTransaction {
         }
         claim.isInUse = try isInUse(timeline, of: link.customer, in: app, at: now)
         return claim
+    }
+
+    /// Whom the account token of a purchase names: a customer; or an id that nobody has had yet,
+    /// where it is that one. Nobody, where somebody who was forgotten had it as an id.
+    func named(
+        by token: String?, or id: CustomerID, in app: AppID
+    ) throws(StorageFailure) -> CustomerID? {
+        guard let token, try !isErased(token: token, in: app) else { return nil }
+        if let named = try customer(named: token, in: app) { return named }
+        return id.accountToken == token.lowercased() ? id : nil
     }
 
     private func isInUse(

@@ -116,7 +116,7 @@ extension Engine {
         // Drawn before the transaction, which may be run several times.
         let salt = SymmetricKey(size: .bits128).withUnsafeBytes { Array($0) }
         return try await transaction { tx in
-            guard let person = try tx.person(id, in: appID, at: now) else {
+            guard let person = try tx.person(id, in: appID) else {
                 return Erased(purchases: 0)
             }
             let count = try tx.linkCount(of: person.customer, in: appID)
@@ -132,17 +132,14 @@ extension Engine {
 }
 
 extension StoreTransaction {
-    /// Who is to be forgotten: also one of whom nothing is known but purchases that carry their id
-    /// as account token, for whom these answer.
-    fileprivate func person(
-        _ id: CustomerID, in app: AppID, at now: Instant
-    ) throws -> StoredCustomer? {
+    /// Who is to be forgotten: also one of whom nothing is kept, whose id purchases may carry as
+    /// account token, today or later.
+    fileprivate func person(_ id: CustomerID, in app: AppID) throws -> StoredCustomer? {
         if let known = try customer(known: id, in: app) { return known }
-        for environment in Environment.allCases
-        where try !namedTimelines([id], in: app, environment: environment).isEmpty {
-            return try customer(id, in: app, at: now)
+        guard let token = id.accountToken, try named(by: token, or: id, in: app) == id else {
+            return nil
         }
-        return nil
+        return StoredCustomer(customer: id, ids: [id])
     }
 
     /// Who has purchases, by the numbers of their first transactions.
@@ -154,7 +151,7 @@ extension StoreTransaction {
             for environment in Environment.allCases {
                 let purchase = PurchaseID(TransactionID(rawValue: original), in: environment)
                 guard try timeline(of: purchase, in: app) != nil else { continue }
-                let owner = try link(of: purchase, in: app)?.customer
+                let owner = try holder(of: purchase, in: app)
                 found.append(
                     FoundCustomer(
                         customer: try owner.flatMap { try customer(known: $0, in: app) },

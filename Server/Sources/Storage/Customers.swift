@@ -194,14 +194,18 @@ extension StoreTransaction {
 
     /// The same where one customer gets several.
     ///
-    /// - Parameter purses: passed on from one to the next.
+    /// - Parameters:
+    ///   - named: whom it answered for until now, who is told apart.
+    ///   - purses: passed on from one to the next.
     package func link(
-        _ purchase: PurchaseID, to customer: CustomerID, by evidence: Link.Evidence, in app: AppID,
-        at now: Instant, _ purses: inout Purses
+        _ purchase: PurchaseID, to customer: CustomerID, by evidence: Link.Evidence,
+        from named: CustomerID? = nil, in app: AppID, at now: Instant, _ purses: inout Purses
     ) throws(StorageFailure) {
         let former = try walletHolder(of: purchase, in: app)
         try forgetShare(in: purchase, of: customer, in: app)
-        try tellOwner(of: purchase, is: customer, in: app, .linked, evidence: evidence, at: now)
+        try tellOwner(
+            of: purchase, is: customer, in: app, named == nil ? .linked : .moved, from: named,
+            evidence: evidence, at: now)
         try connection.run(
             "INSERT INTO links (app, environment, purchase, customer, evidence, since_ms) "
                 + "VALUES ($1, $2, $3, $4, $5, $6)",

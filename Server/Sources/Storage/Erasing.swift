@@ -32,6 +32,14 @@ extension StoreTransaction {
         for table in ["links", "shares", "grants", "debits", "wallets", "customer_ids"] {
             try connection.run("DELETE FROM \(table) WHERE app = $1 AND customer = $2", owner)
         }
+        // Who shared what has gone to somebody else since keeps the means to end the share.
+        try connection.run(
+            "UPDATE transfers SET former = NULL WHERE app = $1 AND former = $2 "
+                + "AND kind = 'shared' AND EXISTS (SELECT 1 FROM shares "
+                + "WHERE shares.app = transfers.app "
+                + "AND shares.environment = transfers.environment "
+                + "AND shares.purchase = transfers.purchase "
+                + "AND shares.customer = transfers.customer)", owner)
         try connection.run(
             "DELETE FROM transfers WHERE app = $1 AND (customer = $2 OR former = $2)", owner)
         try forgetConsents(of: person.customer, in: app)

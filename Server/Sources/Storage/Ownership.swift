@@ -96,12 +96,14 @@ extension StoreTransaction {
         in app: AppID, at now: Instant
     ) throws(StorageFailure) {
         guard let former = try link(of: purchase, in: app)?.customer else {
-            // Whom it named loses it, too.
-            if let named = try holder(of: purchase, in: app), named != customer {
+            let named = try holder(of: purchase, in: app).flatMap { $0 == customer ? nil : $0 }
+            if let named {
                 try tellOwner(
                     of: purchase, is: named, in: app, .movedAway, from: customer, at: now)
             }
-            return try link(purchase, to: customer, by: evidence, in: app, at: now)
+            var purses = Purses()
+            return try link(
+                purchase, to: customer, by: evidence, from: named, in: app, at: now, &purses)
         }
         try forgetShare(in: purchase, of: customer, in: app)
         // It was kept for the former, and not for whoever has it next.
@@ -128,8 +130,10 @@ extension StoreTransaction {
             return try link(purchase, to: customer, by: .support, in: app, at: now)
         }
         try connection.run(
-            "UPDATE links SET evidence = $1 WHERE app = $2 AND environment = $3 AND purchase = $4",
-            [.text(Claim.Evidence.support.rawValue)] + Self.key(of: purchase, in: app))
+            "UPDATE links SET evidence = $1, since_ms = $2 "
+                + "WHERE app = $3 AND environment = $4 AND purchase = $5 AND evidence <> $1",
+            [.text(Claim.Evidence.support.rawValue), .integer(now.milliseconds)]
+                + Self.key(of: purchase, in: app))
     }
 
     /// For whom a purchase answers: its owner, or the customer whom it names.
@@ -175,7 +179,7 @@ extension StoreTransaction {
         try forgetShare(in: purchase, of: customer, in: app)
     }
 
-    /// Who owns it needs no share in it.
+    /// Told by whoever calls: as the end of the share, or as that it is all theirs.
     func forgetShare(
         in purchase: PurchaseID, of customer: CustomerID, in app: AppID
     ) throws(StorageFailure) {

@@ -140,8 +140,10 @@ import Testing
             _ = try await Self.support(shop).send("DELETE", "/v1/customers/ben/transfers/\(share)")
             #expect(try await !Self.isOpen("ben", in: shop))
             _ = try await Self.support(shop).send("DELETE", "/v1/customers/cleo")
+            _ = try await Self.support(shop).send("DELETE", "/v1/customers/anna")
             let log = try await Self.support(shop).get("/v1/events?limit=500")
-            #expect(log.text.contains("share_ended") && !log.text.contains("cleo"))
+            #expect(log.text.contains("share_ended"))
+            #expect(!log.text.contains("cleo") && !log.text.contains("anna"))
         }
     }
 
@@ -211,6 +213,7 @@ import Testing
                 try await Self.events(shop).contains {
                     $0 == (type: "moved_away", customer: Self.token)
                 })
+            #expect(try await Self.events(shop).contains { $0 == (type: "moved", customer: "ben") })
             let path = "/v1/customers/ben/transfers/\(try moved.text("transfer_id"))"
             #expect(try await Self.support(shop).send("DELETE", path).status == 200)
             #expect(try await Self.isOpen(Self.token, in: shop))
@@ -228,7 +231,40 @@ import Testing
                 "/v1/customers/\(Self.token)/blocks",
                 ["original_transaction_id": .string(id), "reason": "theirs"])
             #expect(try await Self.isOpen(Self.token, in: shop))
-            #expect(try await Self.post(bought, as: "ben", in: shop) == 409)
+            let body: JSON = [
+                "customer_id": "ben",
+                "signed_transactions": [.string(try bought.text("signed_transaction"))],
+            ]
+            let refused = try await shop.server.send("POST", "/v1/purchases", body: body.bytes)
+            #expect(try refused.json.text("detail").contains("blocked"))
+        }
+    }
+
+    @Test
+    func `a token of somebody who was forgotten means nobody, whatever comes of its purchase`()
+        async throws
+    {
+        try await withShop(on: .sqlite) { shop in
+            let bought = try await Self.buy("anna", in: shop, token: Self.token)
+            let moved = try await Self.transfer(bought, to: "ben", in: shop)
+            _ = try await Self.support(shop).send("DELETE", "/v1/customers/\(Self.token)")
+            let path = "/v1/customers/ben/transfers/\(try moved.text("transfer_id"))"
+            #expect(try await Self.support(shop).send("DELETE", path).status == 200)
+            #expect(try await !Self.isOpen(Self.token, in: shop))
+        }
+    }
+
+    @Test func `two who have become one can be told from whom it came`() async throws {
+        try await withShop(on: .sqlite) { shop in
+            let bought = try await Self.buy("anna", in: shop)
+            #expect(try await Self.post(bought, as: "anna", in: shop) == 200)
+            let first = try await Self.transfer(bought, to: "ben", in: shop).text("transfer_id")
+            try await Self.transfer(bought, to: "cleo", in: shop)
+            try await Self.support(shop).post(
+                "/v1/customers/ben/aliases", ["customer_id": "cleo"])
+            let path = "/v1/customers/ben/transfers/\(first)"
+            #expect(try await Self.support(shop).send("DELETE", path).status == 200)
+            #expect(try await Self.isOpen("anna", in: shop))
         }
     }
 }
