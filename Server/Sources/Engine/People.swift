@@ -151,7 +151,7 @@ extension StoreTransaction {
             for environment in Environment.allCases {
                 let purchase = PurchaseID(TransactionID(rawValue: original), in: environment)
                 guard try timeline(of: purchase, in: app) != nil else { continue }
-                let owner = try holder(of: purchase, in: app)
+                let owner = try link(of: purchase, in: app)?.customer
                 found.append(
                     FoundCustomer(
                         customer: try owner.flatMap { try customer(known: $0, in: app) },

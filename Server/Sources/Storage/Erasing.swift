@@ -65,7 +65,7 @@ extension StoreTransaction {
     ) throws(StorageFailure) -> [[UInt8]] {
         var own: [[UInt8]] = []
         for (id, hash) in zip(person.ids, hashes) {
-            let named = try id.accountToken.map { (token) throws(StorageFailure) in
+            let named = try id.accountToken.flatMap { (token) throws(StorageFailure) in
                 try customer(named: token, in: app)
             }
             if named == nil || named == person.customer { own.append(hash) }

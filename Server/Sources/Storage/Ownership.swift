@@ -121,8 +121,8 @@ extension StoreTransaction {
         try wakeQuestions(about: [purchase], in: app, at: now)
     }
 
-    /// Lets a purchase be a customer's, who has it, by a person's word: no policy moves it any more.
-    /// Harmless to repeat.
+    /// Lets a purchase be a customer's, who has it, by a person's word: no policy moves it any
+    /// more. Harmless to repeat.
     package func confirm(
         _ purchase: PurchaseID, of customer: CustomerID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
