@@ -146,7 +146,9 @@ extension Engine {
     /// Returns the purchase that has a transaction of that number; nil where there is none.
     private func find(_ asked: PurchaseID, of appID: AppID) async throws -> PurchaseID? {
         guard let client = asking.appStore(appID) else {
-            throw AppStoreFailure.unauthorized("App \(appID) has no app_store in the file.")
+            throw AppStoreFailure.unauthorized(
+                "App \(appID) has no app_store in the file.",
+                remedy: "Add it, with an In-App Purchase key.")
         }
         let now = now()
         let claim = CheckClaim(

@@ -106,11 +106,10 @@ extension Engine {
         of purchases: [PurchaseID], in app: AppID
     ) async throws(EngineFailure) -> Bool {
         guard canAsk(app) else { return true }
-        let unasked = try await reading { tx in
-            try purchases.compactMap { try tx.unasked($0, in: app) }
+        let next = try await reading { tx in
+            try tx.unasked(among: purchases, in: app, refusedBelow: Self.refusalsMax)
         }
-        // The one that the store has least often said it does not know.
-        guard let next = unasked.min(by: { $0.failures < $1.failures }) else { return true }
+        guard let next else { return true }
         let standing = try await reading { tx in
             try tx.standing(of: app, in: next.purchase.environment)
         }
@@ -137,6 +136,20 @@ private struct Unasked: Sendable {
 }
 
 extension StoreTransaction {
+    /// The first that was asked about in vain less often than so, else the first; nil where the
+    /// store has told of all.
+    fileprivate func unasked(
+        among purchases: [PurchaseID], in app: AppID, refusedBelow refusals: Int
+    ) throws -> Unasked? {
+        var first: Unasked?
+        for purchase in purchases {
+            guard let unasked = try unasked(purchase, in: app) else { continue }
+            if unasked.failures < refusals { return unasked }
+            first = first ?? unasked
+        }
+        return first
+    }
+
     /// Nil where the store has told of its past.
     fileprivate func unasked(_ purchase: PurchaseID, in app: AppID) throws -> Unasked? {
         let history = try checkHistory(of: purchase, in: app)?.history
