@@ -48,9 +48,13 @@ extension Engine {
         let state = try await reading { tx in
             try tx.state(of: id, in: app, environment: environment, at: now)
         }
-        counters.customersAnswered.add()
-        wish(for: state, in: appID)
+        noteAnswered(state, in: appID)
         return state
+    }
+
+    func noteAnswered(_ state: CustomerState, in app: AppID) {
+        counters.customersAnswered.add()
+        wish(for: state, in: app)
     }
 
     /// Lets another id mean the same customer from now on. Where both were customers, they become

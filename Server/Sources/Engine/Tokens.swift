@@ -115,8 +115,14 @@ extension Engine {
         -> String?
     {
         let (app, _) = try app(appID)
+        guard app.tokens != nil else { return nil }
+        return try token(for: state, of: app, by: try await signingKey(of: appID))
+    }
+
+    func token(
+        for state: CustomerState, of app: AppSettings, by key: TokenMint.SigningKey
+    ) throws(EngineFailure) -> String? {
         guard let rules = app.tokens else { return nil }
-        let key = try await signingKey(of: appID)
         do {
             return try mint.token(
                 state.claims(of: app, rules), by: key, at: state.asOf, life: rules.life)

@@ -24,9 +24,13 @@ enum Answers {
     }
 
     static func customer(_ customer: Customer) -> Response {
+        text(customerJSON(customer), mediaType: "application/json")
+    }
+
+    static func customerJSON(_ customer: Customer) -> ByteBuffer {
         var json = customer.json
         json.writeStaticString("\n")
-        return text(json, mediaType: "application/json")
+        return json
     }
 
     static func text(_ buffer: ByteBuffer, mediaType: String) -> Response {

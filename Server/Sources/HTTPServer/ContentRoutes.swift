@@ -16,7 +16,7 @@ extension PerennialServer {
         _ request: Request, _ context: ServerContext, _ holder: KeyHolder
     ) async throws -> Response {
         let id = try Self.customerID(in: context)
-        try requireProof(of: id, request, holder)
+        try requireProof(of: id, request.headers, holder)
         let environment = try Self.environment(in: request)
         let isAll = request.uri.queryParameters["all"] == "true"
         let shelf = try await engine.content(
@@ -57,7 +57,7 @@ extension PerennialServer {
                 remedy: "Add customer_id=…, or use a url of GET /v1/customers/{id}/content.")
         }
         let customer = CustomerID(rawValue: String(id))
-        try requireProof(of: customer, request, holder)
+        try requireProof(of: customer, request.headers, holder)
         return try await engine.file(
             of: publication, for: customer, app: holder.app,
             environment: try Self.environment(in: request))

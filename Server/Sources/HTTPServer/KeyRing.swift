@@ -19,14 +19,22 @@ package final class KeyRing: Sendable {
 
     func holder(of key: String, in engine: Engine) async throws(EngineFailure) -> KeyHolder? {
         guard key.utf8.count <= Self.keyBytesMax else { return nil }
+        if let holder = remembered(key) { return holder }
         // The machine's clock and not the engine's: virtual time may stand still, or jump.
         let now = ContinuousClock.now
-        if let entry = entries.withLock({ $0[key] }), now < entry.until { return entry.holder }
         guard let holder = try await engine.keyHolder(key) else { return nil }
         entries.withLock { entries in
             if entries.count >= Self.keysMax { entries.removeAll() }
             entries[key] = Entry(holder: holder, until: now + .seconds(Self.lifeSeconds))
         }
         return holder
+    }
+
+    /// Nil also where it is somebody's, but was not asked about lately.
+    func remembered(_ key: String) -> KeyHolder? {
+        guard let entry = entries.withLock({ $0[key] }), ContinuousClock.now < entry.until else {
+            return nil
+        }
+        return entry.holder
     }
 }

@@ -15,11 +15,11 @@ extension PerennialServer {
     /// Lets an app speak for a customer: by showing that it may, where that is wanted. Servers need
     /// no proof.
     func requireProof(
-        of id: CustomerID, _ request: Request, _ holder: KeyHolder
+        of id: CustomerID, _ headers: HTTPFields, _ holder: KeyHolder
     ) throws {
         guard holder.kind == .app else { return }
         do {
-            try engine.requireProof(request.headers[.customerProof], of: id, app: holder.app)
+            try engine.requireProof(headers[.customerProof], of: id, app: holder.app)
         } catch { throw Refused(error, subject: .customer) }
     }
 
@@ -30,7 +30,9 @@ extension PerennialServer {
     ) throws {
         var failures: [any Error] = []
         for id in ids {
-            do { try requireProof(of: id, request, holder) } catch { failures.append(error) }
+            do { try requireProof(of: id, request.headers, holder) } catch {
+                failures.append(error)
+            }
         }
         guard let failure = failures.first else { return }
         guard failures.count < ids.count, var refused = failure as? Refused,
@@ -50,7 +52,7 @@ extension PerennialServer {
             PreviewRequest.self, max: BodyLimit.purchasesBytesMax)
         let environment = try Self.environment(in: request)
         let id = CustomerID(rawValue: posted.customerID)
-        try requireProof(of: id, request, holder)
+        try requireProof(of: id, request.headers, holder)
         let evidence = PurchaseEvidence(posted)
         guard !evidence.isEmpty || posted.productID != nil else {
             throw Refused(

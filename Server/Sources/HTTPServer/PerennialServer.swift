@@ -1,5 +1,6 @@
 import Engine
 import Hummingbird
+import HummingbirdCore
 import Logging
 import NIOCore
 
@@ -28,10 +29,12 @@ package struct PerennialServer: Sendable {
         self.askClock = askClock
     }
 
+    var frame: RequestFrame { RequestFrame(counts: counts, logger: logger) }
+
     /// The routes, with what surrounds each request: id, problems, counts, one line in the log.
     package func router() -> Router<ServerContext> {
         let router = Router(context: ServerContext.self, options: .autoGenerateHeadEndpoints)
-        router.add(middleware: RequestFrame(counts: counts, logger: logger))
+        router.add(middleware: frame)
         if let askClock { router.add(middleware: LaggingClock(ask: askClock)) }
         for route in routes { add(route, to: router) }
         for (path, methods) in Dictionary(grouping: routes, by: \.path).mapValues({
@@ -51,12 +54,16 @@ package struct PerennialServer: Sendable {
     ) -> some ApplicationProtocol {
         Application(
             router: router(),
-            server: .http1(
-                configuration: .init(
-                    idleTimeout: .seconds(Self.idleSeconds),
-                    httpDecoderConfiguration: .init(
-                        maxHeaderFieldSize: Self.headerBytesMax,
-                        maxHeaderListSize: Self.headerBytesMax))),
+            server: HTTPServerBuilder { responder in
+                ServerChannel(
+                    HTTP1Channel(
+                        responder: responder,
+                        configuration: .init(
+                            idleTimeout: .seconds(Self.idleSeconds),
+                            httpDecoderConfiguration: .init(
+                                maxHeaderFieldSize: Self.headerBytesMax,
+                                maxHeaderListSize: Self.headerBytesMax))), to: self)
+            },
             configuration: ApplicationConfiguration(
                 address: .hostname(host, port: port),
                 availableConnectionsDelegate: .maximum(Self.connectionsMax, logger: logger)),

@@ -22,7 +22,6 @@ struct RequestFrame: RouterMiddleware {
         next: @concurrent (Request, ServerContext) async throws -> Response
     ) async throws -> Response {
         let start = ContinuousClock.now
-        await together()
         var context = context
         context.requestID = Self.requestID(asked: request.headers[.requestID])
         // Without the framework's number: a request has one name.
@@ -34,12 +33,18 @@ struct RequestFrame: RouterMiddleware {
         } catch {
             response = Refused(anything: error).response(to: context)
         }
-        response.headers[.requestID] = context.requestID
-        response.headers[.xContentTypeOptions] = "nosniff"
-        if response.headers[.cacheControl] == nil { response.headers[.cacheControl] = "no-store" }
-        finish(request, response, context, took: ContinuousClock.now - start)
-        await together()
+        Self.complete(&response.headers, requestID: context.requestID)
+        finish(
+            request.method, route: context.endpointPath.flatMap { $0.hasPrefix("/") ? $0 : nil },
+            response.status, requestID: context.requestID, began: start)
         return response
+    }
+
+    /// What the header fields of every answer hold.
+    static func complete(_ headers: inout HTTPFields, requestID: String) {
+        headers[.requestID] = requestID
+        headers[.xContentTypeOptions] = "nosniff"
+        if headers[.cacheControl] == nil { headers[.cacheControl] = "no-store" }
     }
 
     private static func check(path: String) throws {
@@ -66,19 +71,23 @@ struct RequestFrame: RouterMiddleware {
         return false
     }
 
-    private func finish(
-        _ request: Request, _ response: Response, _ context: ServerContext, took: Duration
+    /// Counts a request that is answered, and writes its line.
+    ///
+    /// - Parameter route: the pattern of its path; nil where there is none.
+    func finish(
+        _ method: HTTPRequest.Method, route: String?, _ status: HTTPResponse.Status,
+        requestID: String, began start: ContinuousClock.Instant
     ) {
-        let route = context.endpointPath.flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "unmatched"
-        let method = Self.knownMethods.contains(request.method) ? request.method.rawValue : "OTHER"
-        counts.add(method: method, route: route, status: response.status.code)
-        context.logger.info(
+        let route = route ?? "unmatched"
+        let method = Self.knownMethods.contains(method) ? method.rawValue : "OTHER"
+        counts.add(method: method, route: route, status: status.code)
+        logger.info(
             "request answered",
             metadata: [
                 "method": .string(method), "route": .string(route),
-                "status": .stringConvertible(response.status.code),
-                "ms": .stringConvertible(took.wholeMilliseconds),
-                "request_id": .string(context.requestID),
+                "status": .stringConvertible(status.code),
+                "ms": .stringConvertible((ContinuousClock.now - start).wholeMilliseconds),
+                "request_id": .string(requestID),
             ])
     }
 

@@ -33,6 +33,13 @@ package struct Store: Sendable {
     ) async throws -> Value {
         try await database.read { [rules] in try body(StoreTransaction($0, rules)) }
     }
+
+    /// The same on the thread that asks; nil where it would have to be waited for.
+    package func readingAtOnce<Value>(
+        _ body: (StoreTransaction) throws -> Value
+    ) throws -> Value? {
+        try database.readAtOnce { try body(StoreTransaction($0, rules)) }
+    }
 }
 
 /// The verbs on rows, within one transaction.

@@ -79,9 +79,11 @@ package final class SQLiteDatabase: Database {
     package func read<Value: Sendable>(
         _ body: @escaping @Sendable (any Connection) throws -> Value
     ) async throws -> Value {
-        // Such a database has one connection only.
-        guard path != Self.inMemoryPath else { return try writeHere(for: .reading, body) }
-        return try readHere(body)
+        try readHere(body)
+    }
+
+    package func readAtOnce<Value>(_ body: (any Connection) throws -> Value) throws -> Value? {
+        try readHere(body)
     }
 
     /// In its turn, too, but on the thread that asks: where there is no disk to wait for, another
@@ -111,6 +113,8 @@ package final class SQLiteDatabase: Database {
     }
 
     private func readHere<Value>(_ body: (any Connection) throws -> Value) throws -> Value {
+        // Such a database has one connection only.
+        guard path != Self.inMemoryPath else { return try writeHere(for: .reading, body) }
         let reader = try takeReader()
         defer { giveBack(reader) }
         return try reader.transaction(for: .reading, body)

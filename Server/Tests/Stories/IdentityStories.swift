@@ -254,6 +254,35 @@ import Testing
         }
     }
 
+    @Test func `who was forgotten takes nothing back from who has it since`() async throws {
+        try await withShop(on: .sqlite) { shop in
+            let bought = try await Self.buy("anna", in: shop, token: Self.token)
+            _ = try await Self.support(shop).send("DELETE", "/v1/customers/\(Self.token)")
+            #expect(try await Self.post(bought, as: "ben", in: shop) == 200)
+            #expect(try await Self.post(bought, as: Self.token, in: shop) == 409)
+            #expect(try await Self.isOpen("ben", in: shop))
+        }
+    }
+
+    @Test(arguments: [nil, token])
+    func `a share that has become a purchase of one's own does not outlive it`(
+        token: String?
+    ) async throws {
+        var app = birds
+        app.settings.restore = [.production: .share]
+        try await withShop(on: .sqlite, app: app) { shop in
+            let bought = try await Self.buy("anna", in: shop, token: token)
+            for name in [token ?? "anna", "ben"] {
+                #expect(try await Self.post(bought, as: name, in: shop) == 200)
+            }
+            try await Self.transfer(bought, to: "ben", in: shop)
+            let ben = try await shop.server.get("/v1/customers/ben")
+            #expect(ben["subscriptions"]?.array?.count == 1)
+            try await Self.transfer(bought, to: "cleo", in: shop)
+            #expect(try await !Self.isOpen("ben", in: shop))
+        }
+    }
+
     @Test func `two who have become one can be told from whom it came`() async throws {
         try await withShop(on: .sqlite) { shop in
             let bought = try await Self.buy("anna", in: shop)

@@ -5,7 +5,8 @@ enum Arrows {
     private static let locks: Set = ["Synchronization"]
     private static let system: Set = ["Dispatch", "os", "Glibc", "Musl", "Darwin"]
     private static let web: Set = [
-        "Hummingbird", "HTTPTypes", "NIOCore", "NIOFoundationCompat", "Logging",
+        "Hummingbird", "HummingbirdCore", "HTTPTypes", "NIOCore", "NIOFoundationCompat",
+        "NIOHTTPTypes", "Logging",
     ]
     private static let certificates: Set = ["X509", "SwiftASN1", "Crypto"]
 
