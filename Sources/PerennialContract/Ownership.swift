@@ -136,15 +136,15 @@ public struct OwnershipRequest: Hashable, Sendable, Codable {
     }
 }
 
-/// A purchase that came to a customer from another.
+/// A purchase that came to a customer from another; or of which support said that it stays theirs.
 public struct Transfer: Hashable, Sendable, Codable {
-    /// Nil where the purchase was theirs before any transfer.
+    /// Nil where it stayed theirs: there is nothing to take back.
     public var transferID: String?
     public var originalTransactionID: String
     public var environment: StoreEnvironment
-    /// `moved` or `shared`.
+    /// `moved` or `shared`; nil where it stayed theirs.
     public var kind: String?
-    /// Nil where it was nobody's.
+    /// Nil where it was nobody's, or stayed theirs.
     public var from: String?
     public var to: String
     /// `device`, `token`, `support`.

@@ -131,6 +131,8 @@ extension HistoryLine {
     init(_ transfer: Transfer) {
         let way =
             switch (transfer.kind, transfer.former) {
+            case (.moved, _) where transfer.stays:
+                "stays with \(transfer.customer), \(transfer.evidence.sentence)"
             case (.moved, let former?):
                 "moved from \(former) to \(transfer.customer), \(transfer.evidence.sentence)"
             case (.moved, nil): "came to \(transfer.customer), \(transfer.evidence.sentence)"
@@ -142,7 +144,8 @@ extension HistoryLine {
         self.init(
             at: transfer.at, kind: transfer.kind == .shared ? .share : .transfer,
             sentence: "Purchase \(transfer.purchase.original) \(way)\(why).\(fate)",
-            purchase: transfer.purchase, reference: "trf_\(transfer.number)")
+            purchase: transfer.purchase,
+            reference: transfer.stays ? nil : "trf_\(transfer.number)")
     }
 
     static func lines(of grant: Grant, at now: Instant) -> [HistoryLine] {

@@ -17,11 +17,11 @@ package struct OwnershipOrder: Hashable, Sendable {
 }
 
 extension Engine {
-    /// Makes a purchase a customer's by a person's word, whatever the policy says. Harmless to
-    /// repeat: the transfer that stands is answered; nil where it was theirs before any.
+    /// Makes a purchase a customer's by a person's word, whatever the policy says, or lets it stay
+    /// theirs. Harmless to repeat: what was done for the same reason and stands is answered.
     package func transfer(
         _ order: OwnershipOrder, to id: CustomerID, app appID: AppID
-    ) async throws(EngineFailure) -> KeptTransfer? {
+    ) async throws(EngineFailure) -> KeptTransfer {
         _ = try app(appID)
         try id.requireMeaning()
         let now = now()
@@ -31,11 +31,9 @@ extension Engine {
             }
             let customer = try tx.customer(id, in: appID, at: now).customer
             if try tx.holder(of: order.purchase, in: appID) == customer {
-                try tx.confirm(order.purchase, of: customer, in: appID, at: now)
-                let last = try tx.transfers(of: customer, in: appID).last {
-                    $0.purchase == order.purchase && $0.customer == customer && $0.undoneAt == nil
-                }
-                return .success(last)
+                return .success(
+                    try tx.confirm(
+                        order.purchase, of: customer, reason: order.reason, in: appID, at: now))
             }
             return .success(
                 try tx.move(
@@ -44,7 +42,8 @@ extension Engine {
         }
     }
 
-    /// All purchases that came to a customer from others, or went to others, in their order.
+    /// All purchases that came to a customer from others, went to others, or stayed by a person's
+    /// word, in their order.
     package func transfers(
         of id: CustomerID, app appID: AppID
     ) async throws(EngineFailure) -> [KeptTransfer] {
@@ -135,12 +134,10 @@ extension StoreTransaction {
         switch transfer.kind {
         case .moved:
             try link(of: transfer.purchase, in: app)?.customer == transfer.customer
-                && transfer.former != transfer.customer
+                && !transfer.stays
                 && !transfers(of: transfer.customer, in: app).contains {
                     $0.purchase == transfer.purchase && $0.kind == .moved
-                        && $0.number > transfer.number && $0.undoneAt == nil
-                        // Between two who have become one since nothing went on.
-                        && $0.former != $0.customer
+                        && $0.number > transfer.number && $0.undoneAt == nil && !$0.stays
                 }
         case .shared:
             try hasShare(in: transfer.purchase, transfer.customer, in: app)

@@ -51,11 +51,13 @@ extension OpenAPI {
         },
         "/v1/customers/{id}/transfers": {
         \(operation(
-            "get", "transfers", "Purchases that came to the customer, or went to others", secret,
+            "get", "transfers", "Purchases that came to the customer, or went to others",
+            "\(secret) Also those that support said stay theirs, without transfer_id.",
             parameters: ["customer", "environment"], answers: "TransferList")),
         \(operation(
             "post", "transfer", "Move a purchase to the customer",
-            "\(secret) Whatever the policy is; no policy moves it afterwards. Harmless to repeat.",
+            "\(secret) Whatever the policy is; no policy moves it afterwards. Harmless to repeat. "
+                + "Without transfer_id where it was theirs already.",
             parameters: ["customer", "environment"], takes: "OwnershipRequest",
             answers: "Transfer"))
         },

@@ -86,10 +86,7 @@ extension PerennialServer {
         let id = try Self.customerID(in: context)
         let order = try await Self.order(in: request)
         let kept = try await engine.transfer(order, to: id, app: holder.app)
-        let unchanged = PerennialContract.Transfer(
-            transferID: nil, originalTransactionID: order.purchase.original.rawValue,
-            environment: StoreEnvironment(order.purchase.environment), to: id.rawValue)
-        return try Answers.ok(kept.map { PerennialContract.Transfer($0) } ?? unchanged)
+        return try Answers.ok(PerennialContract.Transfer(kept))
     }
 
     @Sendable func undoTransfer(
@@ -178,11 +175,13 @@ extension PurchasePreview.Shown {
 extension PerennialContract.Transfer {
     fileprivate init(_ kept: KeptTransfer) {
         self.init(
-            transferID: "trf_\(kept.number)",
+            transferID: kept.stays ? nil : "trf_\(kept.number)",
             originalTransactionID: kept.purchase.original.rawValue,
             environment: StoreEnvironment(kept.purchase.environment), to: kept.customer.rawValue)
-        kind = kept.kind.rawValue
-        from = kept.former?.rawValue
+        if !kept.stays {
+            kind = kept.kind.rawValue
+            from = kept.former?.rawValue
+        }
         evidence = kept.evidence.rawValue
         reason = kept.reason
         at = Timestamp(kept.at)

@@ -1,6 +1,7 @@
 import Ledger
 
-/// A purchase that came to a customer from another, or to be had by both.
+/// A purchase that came to a customer from another, or to be had by both; or of which a person said
+/// that it stays with whom it is.
 package struct Transfer: Hashable, Sendable {
     /// The number of the event that told of it.
     package var number: Int64
@@ -14,6 +15,10 @@ package struct Transfer: Hashable, Sendable {
     package var reason: String
     package var at: Instant
     package var undoneAt: Instant?
+
+    /// It went to nobody else: it stayed, or the two have become one since. Nothing can be taken
+    /// back.
+    package var stays: Bool { former == customer }
 
     package enum Kind: String, Hashable, Sendable {
         case moved
@@ -122,18 +127,34 @@ extension StoreTransaction {
     }
 
     /// Lets a purchase be a customer's, who has it, by a person's word: no policy moves it any
-    /// more. Harmless to repeat.
+    /// more. It is told, and the word is kept. Harmless to repeat: what was said before in the same
+    /// words is returned.
     package func confirm(
-        _ purchase: PurchaseID, of customer: CustomerID, in app: AppID, at now: Instant
-    ) throws(StorageFailure) {
-        guard try link(of: purchase, in: app) != nil else {
-            return try link(purchase, to: customer, by: .support, in: app, at: now)
+        _ purchase: PurchaseID, of customer: CustomerID, reason: String, in app: AppID,
+        at now: Instant
+    ) throws(StorageFailure) -> Transfer {
+        let evidence = try link(of: purchase, in: app)?.evidence
+        let said = try transfers(of: customer, in: app).last {
+            $0.purchase == purchase && $0.customer == customer && $0.evidence == .support
+                && $0.reason == reason && $0.undoneAt == nil
+        }
+        if evidence == .support, let said { return said }
+        if evidence == nil {
+            try link(purchase, to: customer, by: .support, in: app, at: now)
+        } else {
+            try tellOwner(
+                of: purchase, is: customer, in: app, .linked, evidence: .support, at: now)
         }
         try connection.run(
             "UPDATE links SET evidence = $1, since_ms = $2 "
                 + "WHERE app = $3 AND environment = $4 AND purchase = $5 AND evidence <> $1",
             [.text(Claim.Evidence.support.rawValue), .integer(now.milliseconds)]
                 + Self.key(of: purchase, in: app))
+        return try keepTransfer(
+            Transfer(
+                number: try lastSequence(of: app), purchase: purchase, kind: .moved,
+                former: customer, customer: customer, evidence: .support, reason: reason, at: now),
+            in: app)
     }
 
     /// For whom a purchase answers: its owner, or the customer whom it names.
