@@ -55,11 +55,12 @@ extension Engine {
     }
 
     /// Takes a transfer back, whoever caused it. The purchase is then where it was by a person's
-    /// word: no policy moves it any more. Harmless to repeat.
+    /// word: no policy moves it any more. Who had a share in it before has that again, as long as
+    /// the policy says so. Harmless to repeat.
     package func undoTransfer(
         _ number: Int64, of id: CustomerID, app appID: AppID
     ) async throws(EngineFailure) -> KeptTransfer {
-        _ = try app(appID)
+        let (app, _) = try app(appID)
         let now = now()
         return try await deciding { tx in
             let customer = try tx.customer(known: id, in: appID)?.customer
@@ -71,6 +72,9 @@ extension Engine {
                 return .failure(.transferSuperseded(number))
             }
             try tx.undo(transfer, in: appID, at: now)
+            if app.restore(in: transfer.purchase.environment) == .share {
+                try tx.shareAgain(transfer, in: appID, at: now)
+            }
             var undone = transfer
             undone.undoneAt = now
             return .success(undone)

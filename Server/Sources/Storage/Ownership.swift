@@ -58,19 +58,41 @@ extension StoreTransaction {
         _ purchase: PurchaseID, with customer: CustomerID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
         let owner = try link(of: purchase, in: app)?.customer
+        try beginShare(of: purchase, with: customer, from: owner, in: app, at: now)
+        _ = try keepTransfer(
+            Transfer(
+                number: try lastSequence(of: app), purchase: purchase, kind: .shared,
+                former: owner, customer: customer, evidence: .device, reason: "", at: now),
+            in: app)
+    }
+
+    /// Gives a share back to whom the purchase was moved, where they had one until then: by the
+    /// transfer that gave it, by which it can be taken back as before. To be called when the move
+    /// is undone.
+    package func shareAgain(
+        _ move: Transfer, in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        guard move.kind == .moved, let owner = move.former else { return }
+        // Of all that came to them before, and was not taken back, the last.
+        let last = try transfers(of: move.customer, in: app).last {
+            $0.purchase == move.purchase && $0.customer == move.customer
+                && $0.number < move.number && $0.undoneAt == nil
+        }
+        guard last?.kind == .shared, last?.stays == false else { return }
+        try beginShare(of: move.purchase, with: move.customer, from: owner, in: app, at: now)
+    }
+
+    private func beginShare(
+        of purchase: PurchaseID, with customer: CustomerID, from owner: CustomerID?, in app: AppID,
+        at now: Instant
+    ) throws(StorageFailure) {
         try tellOwner(of: purchase, is: customer, in: app, .shared, from: owner, at: now)
         try connection.run(
             "INSERT INTO shares (app, environment, purchase, customer, since_ms) "
                 + "VALUES ($1, $2, $3, $4, $5)",
             Self.key(of: purchase, in: app) + [
                 .text(customer.rawValue), .integer(now.milliseconds),
-            ]
-        )
-        _ = try keepTransfer(
-            Transfer(
-                number: try lastSequence(of: app), purchase: purchase, kind: .shared,
-                former: owner, customer: customer, evidence: .device, reason: "", at: now),
-            in: app)
+            ])
     }
 
     /// Takes a transfer back: the purchase is again whose it was, by a person's word. The caller

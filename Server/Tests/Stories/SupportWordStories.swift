@@ -1,6 +1,11 @@
 import AppStoreFormats
+import AppStoreTrust
+import Engine
 import Ledger
+import Logging
 import Testing
+
+@testable import Program
 
 /// What becomes of support's word: it is kept where a person looks, taken back as it was given, and
 /// finds whom it is about.
@@ -93,6 +98,87 @@ import Testing
             let undone = try await Self.support(shop).send("DELETE", path)
             #expect(undone.status == 200)
             #expect(try await shop.entitlement("pro", of: "anna")?["active"] == true)
+        }
+    }
+
+    private static var sharing: AppConfiguration {
+        var app = birds
+        app.settings.restore = [.production: .share]
+        return app
+    }
+
+    /// Anna buys, ben has it as a share, and support moves it to ben.
+    private static func moveWhatIsShared(in shop: Shop) async throws -> (JSON, transfer: String) {
+        let bought = try await buy("anna", in: shop)
+        for name in ["anna", "ben"] {
+            #expect(try await post(bought, as: name, in: shop) == 200)
+        }
+        let moved = try await transfer(bought, to: "ben", because: "ticket 7", in: shop)
+        return (bought, try moved.text("transfer_id"))
+    }
+
+    private static func users(_ shop: Shop) async throws -> [String] {
+        var users: [String] = []
+        for name in ["anna", "ben"] {
+            let pro = try await shop.entitlement("pro", of: name)
+            if pro?["active"] == true { users.append(name) }
+        }
+        return users
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `who had a share before support moved it to them has that again when it is taken back`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database, app: Self.sharing) { shop in
+            let (bought, transfer) = try await Self.moveWhatIsShared(in: shop)
+            #expect(try await Self.users(shop) == ["ben"])
+            let path = "/v1/customers/ben/transfers/"
+            for _ in 0..<2 {
+                let undone = try await Self.support(shop).send("DELETE", path + transfer)
+                #expect(undone.status == 200)
+                #expect(try await Self.users(shop) == ["anna", "ben"])
+            }
+            let events = try await Self.list("/v1/events?customer_id=ben", in: shop)
+            let types = events.compactMap { $0["type"]?.string }
+            #expect(types == ["shared", "moved", "moved_away", "shared"])
+            #expect(events.last?["other_customer_id"]?.string == "anna")
+            #expect(try await Self.post(bought, as: "ben", in: shop) == 200)
+            // It is the same share, and ends as it would have.
+            let kept = try await Self.list("/v1/customers/ben/transfers", in: shop)
+            #expect(kept.count == 2)
+            let share = try #require(kept.first).text("transfer_id")
+            let ended = try await Self.support(shop).send("DELETE", path + share)
+            #expect(ended.status == 200)
+            #expect(try await Self.users(shop) == ["anna"])
+            #expect(try await shop.engine.rebuild(verifyOnly: true).isClean)
+        }
+    }
+
+    @Test func `a share comes back once, and not to who had lost it before`() async throws {
+        try await withShop(on: .sqlite, app: Self.sharing) { shop in
+            let (bought, _) = try await Self.moveWhatIsShared(in: shop)
+            try await Self.transfer(bought, to: "anna", because: "ticket 8", in: shop)
+            let last = try await Self.transfer(bought, to: "ben", because: "ticket 9", in: shop)
+            let path = "/v1/customers/ben/transfers/\(try last.text("transfer_id"))"
+            let undone = try await Self.support(shop).send("DELETE", path)
+            #expect(undone.status == 200)
+            #expect(try await Self.users(shop) == ["anna"])
+        }
+    }
+
+    @Test func `a share does not come back where the policy is another by now`() async throws {
+        try await withShop(on: .sqlite, app: Self.sharing) { shop in
+            let (_, transfer) = try await Self.moveWhatIsShared(in: shop)
+            let number = try #require(Int64(transfer.dropFirst("trf_".count)))
+            // Another server of the same app, which keeps.
+            let server = Engine(
+                database: shop.database, apps: [birds.settings],
+                verifiers: ["birds": Verifier(roots: .apple)],
+                now: { Instant(milliseconds: 1_767_268_800_000) },
+                logger: Logger(label: "story") { _ in SwiftLogNoOpLogHandler() })
+            _ = try await server.undoTransfer(number, of: "ben", app: "birds")
+            #expect(try await Self.users(shop) == ["anna"])
         }
     }
 }
