@@ -28,8 +28,9 @@ extension Engine {
     /// Bytes of what is looked for.
     package static let queryBytesMax = 255
 
-    /// Looks for customers by an id of theirs, or by a number of a transaction: the first of a
-    /// purchase, or, where the store can be asked, any, and that of an order.
+    /// Looks for customers by an id of theirs, also where it is but the account token of purchases;
+    /// or by a number of a transaction: the first of a purchase, or, where the store can be asked,
+    /// any, and that of an order.
     package func customers(
         like query: String, app appID: AppID
     ) async throws(EngineFailure) -> [FoundCustomer] {
@@ -38,7 +39,7 @@ extension Engine {
             throw .tooMuch(what: "bytes of a query", limit: Self.queryBytesMax)
         }
         let found = try await reading { tx in
-            let known = try tx.customer(known: CustomerID(rawValue: query), in: appID)
+            let known = try tx.customer(sought: CustomerID(rawValue: query), in: appID)
             return try (known.map { [FoundCustomer(customer: $0, purchase: nil, by: .id)] } ?? [])
                 + tx.owners(of: [query], in: appID, by: .transaction)
         }
@@ -142,6 +143,20 @@ extension StoreTransaction {
         return StoredCustomer(customer: id, ids: [id])
     }
 
+    /// Whom an id means: also one of whom nothing is kept, for whom purchases answer that name the
+    /// id; and who is known by the same token in the other case.
+    fileprivate func customer(sought id: CustomerID, in app: AppID) throws -> StoredCustomer? {
+        if let known = try customer(known: id, in: app) { return known }
+        guard let token = id.accountToken, let holder = try named(by: token, or: id, in: app)
+        else { return nil }
+        guard holder == id else { return try customer(known: holder, in: app) }
+        for environment in Environment.allCases
+        where try !unlinkedTimelines(token: token, in: app, environment: environment).isEmpty {
+            return StoredCustomer(customer: id, ids: [id])
+        }
+        return nil
+    }
+
     /// Who has purchases, by the numbers of their first transactions.
     fileprivate func owners(
         of originals: [String], in app: AppID, by means: FoundCustomer.Means
@@ -150,15 +165,25 @@ extension StoreTransaction {
         for original in originals {
             for environment in Environment.allCases {
                 let purchase = PurchaseID(TransactionID(rawValue: original), in: environment)
-                guard try timeline(of: purchase, in: app) != nil else { continue }
-                let owner = try link(of: purchase, in: app)?.customer
+                guard let known = try timeline(of: purchase, in: app) else { continue }
                 found.append(
                     FoundCustomer(
-                        customer: try owner.flatMap { try customer(known: $0, in: app) },
-                        purchase: purchase, by: means))
+                        customer: try customer(having: known, in: app), purchase: purchase,
+                        by: means))
             }
         }
         return found
+    }
+
+    /// For whom a purchase answers: also one of whom nothing is kept but the token in it.
+    private func customer(having timeline: Timeline, in app: AppID) throws -> StoredCustomer? {
+        var holder = try link(of: timeline.purchase, in: app)?.customer
+        if holder == nil, let token = timeline.accountToken {
+            holder = try named(by: token, or: CustomerID(rawValue: token), in: app)
+        }
+        return try holder.map {
+            try customer(known: $0, in: app) ?? StoredCustomer(customer: $0, ids: [$0])
+        }
     }
 }
 

@@ -133,7 +133,8 @@ extension OpenAPI {
         ("proof", "Perennial-Customer-Proof", "header", "Where the app's configuration wants one."),
         (
             "query", "query", "query",
-            "An id of a customer, or the number of a transaction, or of the order in their mail."
+            "An id of a customer, also as account token of a purchase; or the number of a "
+                + "transaction, or of the order in their mail."
         ),
         ("transfer", "transfer_id", "path", "As GET …/transfers lists it."),
         ("purchase", "original_transaction_id", "path", "Of the purchase's first transaction."),

@@ -181,4 +181,58 @@ import Testing
             #expect(try await Self.users(shop) == ["anna"])
         }
     }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `who is known by an account token alone is found by it, and by what they bought`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database) { shop in
+            let bought = try await Self.buy("anna", in: shop, token: Self.token)
+            let path = "/v1/customers?query="
+            for id in [Self.token, Self.token.uppercased()] {
+                let found = try await Self.list(path + id, in: shop)
+                #expect(found == [["aliases": [], "by": "id", "customer_id": .string(id)]])
+            }
+            let original = try bought.text("original_transaction_id")
+            let byNumber = try await Self.list(path + original, in: shop)
+            #expect(
+                byNumber == [
+                    [
+                        "aliases": [], "by": "transaction_id", "customer_id": .string(Self.token),
+                        "purchase_id": .string("production:\(original)"),
+                    ]
+                ])
+            let none = "0f4c7b9e-0000-4c3b-8e5f-6a7b8c9d0e1f"
+            #expect(try await Self.list(path + none, in: shop).isEmpty)
+
+            // Once anything is kept of them they are found in both cases, by the id that is kept.
+            let upper = Self.token.uppercased()
+            try await Self.support(shop).post(
+                "/v1/customers/\(upper)/grants", ["entitlement": "plus", "reason": "r"])
+            for query in [Self.token, upper, original] {
+                let found = try await Self.list(path + query, in: shop)
+                #expect(found.compactMap { $0["customer_id"]?.string } == [upper], "\(query)")
+            }
+            _ = try await Self.support(shop).send("DELETE", "/v1/customers/\(upper)")
+            for query in [Self.token, upper] {
+                #expect(try await Self.list(path + query, in: shop).isEmpty, "\(query)")
+            }
+            let nobodys = try await Self.list(path + original, in: shop)
+            #expect(nobodys.count == 1 && nobodys.first?["customer_id"]?.string == nil)
+        }
+    }
+
+    @Test func `what went to somebody else is found as theirs, and not by the token in it`()
+        async throws
+    {
+        try await withShop(on: .sqlite) { shop in
+            let bought = try await Self.buy("anna", in: shop, token: Self.token)
+            try await Self.transfer(bought, to: "ben", because: "ticket 7", in: shop)
+            let path = "/v1/customers?query="
+            #expect(try await Self.list(path + Self.token, in: shop).isEmpty)
+            let original = try bought.text("original_transaction_id")
+            let found = try await Self.list(path + original, in: shop)
+            #expect(found.compactMap { $0["customer_id"]?.string } == ["ben"])
+        }
+    }
 }
