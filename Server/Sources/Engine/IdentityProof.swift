@@ -66,9 +66,20 @@ package enum IdentityProof: Hashable, Sendable {
             header["alg"]?.string == algorithm, isSigned(Array(jws.signedBytes), signature),
             let claims = jws.payload.flatMap({ try? JSON(parsing: $0) }),
             claims["sub"]?.string.map(CustomerID.init(rawValue:)) == id,
-            let expiry = claims["exp"]?.integer
+            let expiry = claims["exp"]?.numericDate
         else { return .wrong }
-        return now.milliseconds / 1000 < expiry ? nil : .expired
+        return Double(now.milliseconds) / 1000 < expiry ? nil : .expired
+    }
+}
+
+extension JSON {
+    /// Seconds since 1970-01-01 UTC, which may have a fraction (RFC 7519: NumericDate).
+    fileprivate var numericDate: Double? {
+        switch self {
+        case .integer(let seconds): Double(seconds)
+        case .decimal(let literal): Double(literal)
+        case .null, .bool, .string, .array, .object: nil
+        }
     }
 }
 

@@ -56,6 +56,34 @@ import Testing
         }
     }
 
+    /// By HS256 with the secret.
+    private static func signed(_ claims: String, _ signature: String) -> String {
+        "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.\(claims).\(signature)"
+    }
+
+    @Test func `a date in a token may have a fraction or an exponent, and is a number`() {
+        let proof = IdentityProof.token(Self.secret)
+        // {"sub":"anna","iat":1700000000.25,"nbf":1.7e9,"exp":1700000600.5}
+        let fraction = Self.signed(
+            "eyJzdWIiOiJhbm5hIiwiaWF0IjoxNzAwMDAwMDAwLjI1LCJuYmYiOjEuN2U5LCJleHAiOjE3MDAwMDA2MDAu"
+                + "NX0", "_9Hfx2QMj5p1X3asUtJS-dHDIoQRHl287wD3zZnlNP8")
+        #expect(proof.lack(in: fraction, of: "anna", at: Self.expiry) == nil)
+        let half = Self.expiry + .milliseconds(500)
+        #expect(proof.lack(in: fraction, of: "anna", at: half - .milliseconds(1)) == nil)
+        #expect(proof.lack(in: fraction, of: "anna", at: half) == .expired)
+        // {"sub":"anna","exp":1.7000006e9}
+        let exponent = Self.signed(
+            "eyJzdWIiOiJhbm5hIiwiZXhwIjoxLjcwMDAwMDZlOX0",
+            "6tJFQ5D_FYvdcGe5lacOAbSIT0vALZb33VPx11kiEFs")
+        #expect(proof.lack(in: exponent, of: "anna", at: Self.now) == nil)
+        #expect(proof.lack(in: exponent, of: "anna", at: Self.expiry) == .expired)
+        // {"sub":"anna","exp":"1700000600"}
+        let text = Self.signed(
+            "eyJzdWIiOiJhbm5hIiwiZXhwIjoiMTcwMDAwMDYwMCJ9",
+            "mCQq7jkJrxDH1JoNSz9cuSyV1ZmAtZRnZwsVRc7sXHk")
+        #expect(proof.lack(in: text, of: "anna", at: Self.now) == .wrong)
+    }
+
     @Test func `which algorithm is used is not the token's to say`() throws {
         let secret = IdentityProof.token(Self.secret)
         #expect(secret.lack(in: Self.none, of: "anna", at: Self.now) == .wrong)
