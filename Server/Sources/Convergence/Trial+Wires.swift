@@ -161,11 +161,12 @@ extension EngineFailure {
     var isForever: Bool {
         switch self {
         case .unreadable, .tooMuch, .notForAnyApp, .unknownApp, .notTrusted, .incomplete,
-            .renewalWithoutTransaction, .meaninglessCustomerID, .belongsToAnotherCustomer,
-            .unknownCurrency, .walletHasTooLittle, .keyOfAnotherRequest, .unknownPurchase,
-            .unknownTransfer, .transferSuperseded, .unknownEntitlement, .unknownGrant,
-            .grantWithoutTime, .noProof, .noOffersKey, .unknownOffer, .offerNotForThem,
-            .offerForUnknownTransaction, .unknownContent, .contentNotOpen, .unknownCursor:
+            .renewalWithoutTransaction, .meaninglessCustomerID, .tooManyIDs,
+            .belongsToAnotherCustomer, .unknownCurrency, .walletHasTooLittle,
+            .keyOfAnotherRequest, .unknownPurchase, .unknownTransfer, .transferSuperseded,
+            .unknownEntitlement, .unknownGrant, .grantWithoutTime, .noProof, .noOffersKey,
+            .unknownOffer, .offerNotForThem, .offerForUnknownTransaction, .unknownContent,
+            .contentNotOpen, .unknownCursor:
             true
         case .cannotTellNow, .notForwarded, .busy, .storage: false
         }

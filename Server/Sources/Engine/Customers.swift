@@ -189,7 +189,7 @@ extension StoreTransaction {
 
     private func requireRoom(for count: Int, beside customer: StoredCustomer) throws {
         guard customer.ids.count + count <= Engine.idsMax else {
-            throw EngineFailure.tooMuch(what: "ids of one customer", limit: Engine.idsMax)
+            throw EngineFailure.tooManyIDs(limit: Engine.idsMax)
         }
     }
 }

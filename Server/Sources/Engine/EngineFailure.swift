@@ -20,6 +20,8 @@ package enum EngineFailure: Error, Hashable, Sendable {
     /// it is about.
     case renewalWithoutTransaction(String)
     case meaninglessCustomerID(String)
+    /// One id more would mean the same customer.
+    case tooManyIDs(limit: Int)
     case belongsToAnotherCustomer(PurchaseID, Claim.Refusal)
     case unknownPurchase(PurchaseID)
     case unknownTransfer(Int64)
@@ -79,6 +81,7 @@ extension EngineFailure: CustomStringConvertible {
         case .renewalWithoutTransaction(let purchase):
             "renewal information of \(purchase) without a transaction"
         case .meaninglessCustomerID(let id): "the id \(id.debugDescription) means nobody"
+        case .tooManyIDs(let limit): "more than \(limit) ids of one customer"
         case .belongsToAnotherCustomer(let purchase, let why):
             "\(purchase) is another customer's: \(why.rawValue)"
         case .unknownPurchase(let purchase): "no purchase \(purchase) is known"

@@ -62,7 +62,8 @@ extension Engine {
     private static func outcome(of failure: EngineFailure) throws(EngineFailure) -> ImportOutcome {
         switch failure {
         case .unreadable, .tooMuch, .notForAnyApp, .notTrusted, .incomplete,
-            .renewalWithoutTransaction, .meaninglessCustomerID, .belongsToAnotherCustomer:
+            .renewalWithoutTransaction, .meaninglessCustomerID, .tooManyIDs,
+            .belongsToAnotherCustomer:
             return .unusable("\(failure)")
         case .unknownApp, .cannotTellNow, .unknownCurrency, .walletHasTooLittle,
             .keyOfAnotherRequest, .notForwarded, .busy, .storage, .unknownContent, .contentNotOpen,

@@ -4,6 +4,15 @@ import PerennialContract
 
 /// What concerns people who decide: moves, grants, offers, and who speaks for whom.
 extension Refused {
+    static func tooManyIDs(limit: Int) -> Refused {
+        Refused(
+            .bodyHasTooMany, "The customer would have too many ids.",
+            detail: "At most \(limit) ids mean one customer.",
+            remedy: "Use one of the ids that they have: none can be taken away. Let the app keep "
+                + "the id that it made, and make no new one at each start. Support moves what was "
+                + "bought under another id: POST /v1/customers/{id}/transfers.")
+    }
+
     static func unknownPurchase(_ detail: String) -> Refused {
         Refused(
             .purchaseUnknown, "There is no such purchase.", detail: detail,

@@ -87,7 +87,7 @@ private func failure<Value>(_ body: () async throws -> Value) async -> EngineFai
         let tooMany = await failure {
             try await engine.alias("one-more", to: "anna", app: "birds", environment: .production)
         }
-        #expect(tooMany == .tooMuch(what: "ids of one customer", limit: Engine.idsMax))
+        #expect(tooMany == .tooManyIDs(limit: Engine.idsMax))
     }
 
     @Test(arguments: [

@@ -26,6 +26,23 @@ import Testing
         #expect(refused.problem.remedy.hasSuffix("that is for good."))
     }
 
+    @Test func `one id too many is not told to come in smaller requests`() async throws {
+        try await TestServer.run { server in
+            for number in 1..<Engine.idsMax {
+                _ = try await server.engine.alias(
+                    CustomerID(rawValue: "device-\(number)"), to: "anna", app: "birds",
+                    environment: .production)
+            }
+            let answer = try await server.send(
+                .post, Paths.aliases(of: "anna"), body: #"{"customer_id": "one-more"}"#)
+            #expect(answer.status == 413)
+            let problem = try answer.problem
+            #expect(problem.code == .bodyHasTooMany)
+            #expect(problem.detail == "At most 100 ids mean one customer.")
+            #expect(problem.remedy.hasPrefix("Use one of the ids that they have"))
+        }
+    }
+
     @Test func `the apps of this server are not told to a stranger`() {
         let failure = EngineFailure.notForAnyApp(found: "com.a", known: ["com.secret"])
         let refused = Refused(failure, subject: .notification)
