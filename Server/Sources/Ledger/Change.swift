@@ -119,7 +119,7 @@ package struct Change: Hashable, Sendable {
         case walletDebited = "wallet_debited"
         /// A refund took something out.
         case walletClawedBack = "wallet_clawed_back"
-        /// A refund took it no more, or less.
+        /// A refund was reversed, or turned out to be of less.
         case walletRestored = "wallet_restored"
         /// Whatever else changed a balance.
         case walletAdjusted = "wallet_adjusted"

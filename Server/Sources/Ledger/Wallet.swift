@@ -100,6 +100,8 @@ package struct Wallet: Hashable, Sendable {
         package var cause: Cause
         /// Signed.
         package var amount: Int64
+        /// The same before the rules of refunds, which may take less than was given back.
+        var whole: Int64
         /// After it.
         package var balance: Int64
     }
@@ -188,7 +190,8 @@ package struct Wallet: Hashable, Sendable {
 
     private mutating func append(_ at: Instant, _ cause: Cause, _ amount: Int64) {
         balance += amount
-        entries.append(Entry(at: at, cause: cause, amount: amount, balance: balance))
+        entries.append(
+            Entry(at: at, cause: cause, amount: amount, whole: amount, balance: balance))
     }
 
     /// Lets refunds that stand in the statement take less, the latest first, so that no debt is

@@ -43,41 +43,54 @@ extension Wallet {
     /// the balances. What adds comes before what takes, so that no balance between is below both.
     ///
     /// News of one purchase may change what the refund of another took: that is a step of its own.
+    /// Only what was given back and is no more, or is less, is restored. A refund that takes less
+    /// for any other reason, or is gone together with its purchase, was not reversed.
     package func steps(to later: Wallet) -> [Step] {
-        let former = Dictionary(
-            entries.map { ($0.cause, $0.amount) }, uniquingKeysWith: { $0 + $1 })
+        let former = Dictionary(entries.map { ($0.cause, $0) }) { one, _ in one }
         let known = Set(later.entries.map(\.cause))
         let present = later.entries.compactMap { entry in
             Step(entry, after: former[entry.cause])
         }
-        let gone = entries.filter { !known.contains($0.cause) }.compactMap(Step.init(gone:))
+        let gone = entries.filter { !known.contains($0.cause) }.compactMap { entry in
+            Step(gone: entry, isReversed: entry.cause.refunded.map { known.contains($0) } ?? false)
+        }
         let steps = present + gone
         return steps.filter { $0.amount > 0 } + steps.filter { $0.amount < 0 }
     }
 }
 
+extension Wallet.Cause {
+    /// What a refund is of; nil for all else.
+    fileprivate var refunded: Wallet.Cause? {
+        switch self {
+        case .refund(let transaction, let product): .purchase(transaction, product)
+        case .purchase, .debit: nil
+        }
+    }
+}
+
 extension Wallet.Step {
     /// Nil where nothing changed.
-    fileprivate init?(_ entry: Wallet.Entry, after former: Int64?) {
-        let amount = entry.amount - (former ?? 0)
+    fileprivate init?(_ entry: Wallet.Entry, after former: Wallet.Entry?) {
+        let amount = entry.amount - (former?.amount ?? 0)
         guard amount != 0 else { return nil }
+        let isLessGivenBack = entry.whole > (former?.whole ?? 0)
         let kind: Change.Kind =
             switch entry.cause {
             case .purchase: former == nil ? .walletCredited : .walletAdjusted
-            case .refund: amount < 0 ? .walletClawedBack : .walletRestored
+            case .refund where amount < 0: .walletClawedBack
+            case .refund: isLessGivenBack ? .walletRestored : .walletAdjusted
             case .debit: former == nil ? .walletDebited : .walletAdjusted
             }
         self.init(kind: kind, at: entry.at, cause: entry.cause, amount: amount)
     }
 
-    fileprivate init?(gone entry: Wallet.Entry) {
+    /// - Parameter isReversed: it is a refund, whose purchase is still there.
+    fileprivate init?(gone entry: Wallet.Entry, isReversed: Bool) {
         guard entry.amount != 0 else { return nil }
-        let kind: Change.Kind =
-            switch entry.cause {
-            case .purchase, .debit: .walletAdjusted
-            case .refund: .walletRestored
-            }
-        self.init(kind: kind, at: entry.at, cause: entry.cause, amount: -entry.amount)
+        self.init(
+            kind: isReversed ? .walletRestored : .walletAdjusted, at: entry.at, cause: entry.cause,
+            amount: -entry.amount)
     }
 }
 

@@ -170,8 +170,10 @@ struct Purse {
                 currency, in: environment, before: balance, after: balance + step.amount)
             balance += step.amount
             told[currency] = balance
-            // The line has the refund's date, and no document says when that was reversed.
-            let moment = step.kind == .walletRestored ? telling.at : step.at
+            // The line has the date of its purchase or refund, and no document says when that was
+            // reversed, or went to another.
+            let isUndated = step.kind == .walletRestored || step.kind == .walletAdjusted
+            let moment = isUndated ? telling.at : step.at
             return entry(step.kind, at: moment, change, step.cause, timeline, telling)
         }
     }

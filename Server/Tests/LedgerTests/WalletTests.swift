@@ -187,6 +187,26 @@ import Testing
         #expect(whole.steps(to: whole) == [])
     }
 
+    @Test func `only a refund that is less, and whose purchase is still there, was reversed`() {
+        let refunded = Self.payment(back: 100_000)
+        func kinds(_ one: [Payment], _ other: [Payment]) -> [Change.Kind] {
+            Self.wallet(100, one).steps(to: Self.wallet(100, other)).map(\.kind)
+        }
+        #expect(kinds([refunded], [Self.payment()]) == [.walletRestored])
+        #expect(kinds([refunded], [Self.payment(back: 40_000)]) == [.walletRestored])
+        #expect(kinds([refunded], []) == [.walletAdjusted, .walletAdjusted])
+        #expect(kinds([], [refunded]) == [.walletCredited, .walletClawedBack])
+        // A refund that takes less, since another purchase is gone.
+        var other = Self.payment()
+        other.transaction = "2"
+        let rules = WalletRules(credits: ["gems": ["gems": 100]])
+        let spent = Debit(id: "d", currency: "gems", amount: 150, reason: "", at: Self.start)
+        let both = Wallet(of: "gems", [refunded, other], [spent], rules: rules)
+        let one = Wallet(of: "gems", [refunded], [spent], rules: rules)
+        #expect(both.steps(to: one).map(\.amount) == [50, -100])
+        #expect(both.steps(to: one).map(\.kind) == [.walletAdjusted, .walletAdjusted])
+    }
+
     @Test func `each step says what it is`() {
         let rules = WalletRules(credits: ["gems.100": ["gems": 100]])
         func pack(_ name: TransactionID, refunded: Bool = false) -> Payment {

@@ -1,0 +1,138 @@
+import Ledger
+import Testing
+
+@testable import Storage
+
+private let rules = StoreRules(
+    wallets: [app: WalletRules(credits: ["gems.100": ["gems": 100]])])
+
+private func packID(_ number: Int) -> PurchaseID {
+    PurchaseID(TransactionID(rawValue: "\(number)"), in: .production)
+}
+
+/// A pack of 100 gems.
+private func pack(_ number: Int, attestedAt: Instant = now, refundedAt: Instant? = nil) -> Fact {
+    Fact(
+        about: packID(number), attestedAt: refundedAt ?? attestedAt,
+        .payment(
+            Payment(
+                transaction: TransactionID(rawValue: "\(number)"), product: "gems.100",
+                kind: .consumable, from: now, until: nil,
+                revocation: refundedAt.map { Revocation(at: $0, kind: .refund) })))
+}
+
+extension Store {
+    fileprivate func hear(_ number: UInt8, _ fact: Fact) async throws {
+        _ = try await keep(AttestedDocument(document(number), [fact]))
+    }
+
+    fileprivate func link(_ number: Int, to customer: CustomerID) async throws {
+        try await transaction { tx in
+            _ = try tx.customer(customer, in: app, at: now)
+            try tx.link(packID(number), to: customer, by: .device, in: app, at: now)
+        }
+    }
+
+    fileprivate func move(_ number: Int, to customer: CustomerID) async throws -> Transfer {
+        try await transaction { tx in
+            _ = try tx.customer(customer, in: app, at: now)
+            return try tx.move(packID(number), to: customer, by: .support, in: app, at: moved)
+        }
+    }
+
+    fileprivate func walletEntries() async throws -> [EventEntry] {
+        try await reading { try $0.events(of: app, after: 0, limit: 500) }.map(\.entry)
+            .filter { $0.change.wallet != nil }
+    }
+
+    /// What was told of wallets: `customer transaction kind before → after`. The log says of every
+    /// wallet what is in it.
+    fileprivate func told(
+        _ location: SourceLocation = #_sourceLocation
+    ) async throws -> [String] {
+        let wrong = try await reading { try $0.logDifferences() }
+        #expect(wrong.first == [], sourceLocation: location)
+        return try await walletEntries().map { entry in
+            let wallet = try #require(entry.change.wallet)
+            return "\(entry.customer?.rawValue ?? "nobody") "
+                + "\(entry.change.transaction?.rawValue ?? "-") \(entry.change.kind.rawValue) "
+                + "\(wallet.before) → \(wallet.after)"
+        }
+    }
+
+    /// What was told to each customer of each transaction, in all.
+    fileprivate func sums() async throws -> [String: Int64] {
+        var sums: [String: Int64] = [:]
+        for entry in try await walletEntries() {
+            let customer = entry.customer?.rawValue ?? "nobody"
+            let transaction = entry.change.transaction?.rawValue ?? "-"
+            sums["\(customer) \(transaction)", default: 0] += entry.change.wallet?.amount ?? 0
+        }
+        return sums
+    }
+}
+
+private let moved = now + .days(2)
+
+/// Packs of what is used up that go from one customer to another.
+@Suite struct MovedPackTests {
+    @Test(arguments: Driver.allCases)
+    func `a refund that goes along with its pack is not told as reversed`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore(rules: rules) { store in
+            try await store.hear(1, pack(1))
+            try await store.link(1, to: "anna")
+            try await store.hear(2, pack(1, refundedAt: now + .days(1)))
+            let transfer = try await store.move(1, to: "ben")
+            let first = [
+                "anna 1 wallet_credited 0 → 100", "anna 1 wallet_clawed_back 100 → 0",
+                "anna 1 wallet_adjusted 0 → 100", "anna 1 wallet_adjusted 100 → 0",
+                "ben 1 wallet_credited 0 → 100", "ben 1 wallet_clawed_back 100 → 0",
+            ]
+            #expect(try await store.told() == first)
+            #expect(try await store.sums() == ["anna 1": 0, "ben 1": 0])
+            // It was taken from her when it moved, and not when it was bought.
+            let times = try await store.walletEntries().map(\.change.at)
+            #expect(times == [now, now + .days(1), moved, moved, now, now + .days(1)])
+            // Now it is reversed: to whoever has it.
+            try await store.hear(3, pack(1, attestedAt: now + .days(3)))
+            try await store.transaction { try $0.undo(transfer, in: app, at: moved) }
+            #expect(
+                try await store.told() == first + [
+                    "ben 1 wallet_restored 0 → 100", "ben 1 wallet_adjusted 100 → 0",
+                    "anna 1 wallet_credited 0 → 100",
+                ])
+            #expect(try await store.sums() == ["anna 1": 100, "ben 1": 0])
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `what a pack that goes leaves to another's refund is no reversal`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore(rules: rules) { store in
+            for number in 1...2 {
+                try await store.hear(UInt8(number), pack(number))
+                try await store.link(number, to: "anna")
+            }
+            try await store.transaction { tx in
+                let at = now + .seconds(1)
+                let debit = Debit(id: "d", currency: "gems", amount: 150, reason: "", at: at)
+                let kept = KeptDebit(debit, of: "anna", in: .production, balance: 50)
+                try tx.spend(kept, key: nil, in: app, at: at)
+            }
+            try await store.hear(3, pack(2, refundedAt: now + .days(1)))
+            _ = try await store.move(1, to: "ben")
+            #expect(
+                try await store.told() == [
+                    "anna 1 wallet_credited 0 → 100", "anna 2 wallet_credited 100 → 200",
+                    "anna - wallet_debited 200 → 50", "anna 2 wallet_clawed_back 50 → 0",
+                    "anna 2 wallet_adjusted 0 → 50", "anna 1 wallet_adjusted 50 → -50",
+                    "ben 1 wallet_credited 0 → 100",
+                ])
+            let sums = try await store.sums()
+            #expect(sums == ["anna 1": 0, "anna 2": 100, "anna -": -150, "ben 1": 100])
+        }
+    }
+}
