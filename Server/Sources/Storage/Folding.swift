@@ -57,6 +57,7 @@ extension StoreTransaction {
         var entries: [EventEntry] = []
         for index in folds.indices {
             let app = folds[index].app
+            entries += try tellFormer(of: folds[index], &purses)
             var purse = try purse(for: folds[index], among: &purses)
             entries += folds[index].tell(rules(of: app), &purse)
             purses.put(purse, in: app)
@@ -82,6 +83,30 @@ extension StoreTransaction {
         else { return nil }
         return try purses.take(
             of: holder, in: fold.app, fold.after.purchase.environment, self)
+    }
+
+    /// Tells whom a purchase that is nobody's has named until now that it is in their wallets no
+    /// more: an app may name another account later (Apple: "Set App Account Token"). Neither of the
+    /// two is mentioned to the other, who may be forgotten without being looked for there.
+    private func tellFormer(
+        of fold: Fold, _ purses: inout Purses
+    ) throws(StorageFailure) -> [EventEntry] {
+        guard let rules = rules.wallets[fold.app], fold.log.customer == nil,
+            let token = fold.before.accountToken, token != fold.after.accountToken,
+            !rules.currencies(of: fold.before).isEmpty, let first = fold.attested.first?.document,
+            let former = try holder(nil, token: token, in: fold.app)
+        else { return [] }
+        let purchase = fold.before.purchase
+        guard try holder(nil, token: fold.after.accountToken, in: fold.app) != former,
+            var purse = try purses.take(of: former, in: fold.app, purchase.environment, self)
+        else { return [] }
+        let entries = purse.put(
+            nil, of: purchase,
+            Purse.Telling(
+                cause: .document(first.id), at: first.receivedAt,
+                condition: fold.log.told?.condition))
+        purses.put(purse, in: fold.app)
+        return entries
     }
 
     /// In the order of their keys, so that two servers never wait for each other.

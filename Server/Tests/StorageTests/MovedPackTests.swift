@@ -11,14 +11,17 @@ private func packID(_ number: Int) -> PurchaseID {
 }
 
 /// A pack of 100 gems.
-private func pack(_ number: Int, attestedAt: Instant = now, refundedAt: Instant? = nil) -> Fact {
+private func pack(
+    _ number: Int, attestedAt: Instant = now, refundedAt: Instant? = nil, token: String? = nil
+) -> Fact {
     Fact(
         about: packID(number), attestedAt: refundedAt ?? attestedAt,
         .payment(
             Payment(
                 transaction: TransactionID(rawValue: "\(number)"), product: "gems.100",
                 kind: .consumable, from: now, until: nil,
-                revocation: refundedAt.map { Revocation(at: $0, kind: .refund) })))
+                revocation: refundedAt.map { Revocation(at: $0, kind: .refund) },
+                accountToken: token)))
 }
 
 extension Store {
@@ -133,6 +136,31 @@ private let moved = now + .days(2)
                 ])
             let sums = try await store.sums()
             #expect(sums == ["anna 1": 0, "anna 2": 100, "anna -": -150, "ben 1": 100])
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `whom a pack names no more is told, as is whom it names instead`(
+        driver: Driver
+    ) async throws {
+        let anna = "0b7c2a5f-01d3-4c8a-9f60-1234567890ab"
+        let ben = "1c8d3b60-12e4-4d9b-8a71-2345678901bc"
+        try await driver.withStore(rules: rules) { store in
+            try await store.transaction { tx in
+                for id in [anna, ben] {
+                    _ = try tx.customer(CustomerID(rawValue: id), in: app, at: now)
+                }
+            }
+            try await store.hear(1, pack(1, token: anna))
+            // The app has named another account, and the refund is the first to say so.
+            try await store.hear(2, pack(1, refundedAt: now + .days(1), token: ben))
+            #expect(
+                try await store.told() == [
+                    "\(anna) 1 wallet_credited 0 → 100", "\(anna) 1 wallet_adjusted 100 → 0",
+                    "\(ben) 1 wallet_credited 0 → 100", "\(ben) 1 wallet_clawed_back 100 → 0",
+                ])
+            let last = try await store.walletEntries().suffix(3)
+            #expect(last.allSatisfy { $0.cause == .document(document(2).id) && $0.other == nil })
         }
     }
 }
