@@ -13,12 +13,7 @@ extension Engine {
     ) async throws(EngineFailure) -> Attestation {
         let outcome = await verifier.receipt(
             file, for: origin.app.identity, guid: guid, at: AppStoreDate(origin.receivedAt))
-        let receipt = try trusted(outcome)
-        return Attestation(kind: .appReceipt, receipt, file, from: origin) {
-            () throws(IntakeFailure) in
-            try Intake.facts(
-                of: receipt.payload, in: receipt.environment, createdAt: receipt.signedAt)
-        }
+        return Attestation(appReceipt: try trusted(outcome), file, from: origin)
     }
 
     func attest(
@@ -26,12 +21,7 @@ extension Engine {
     ) async throws(EngineFailure) -> Attestation {
         let outcome = await verifier.transactionReceipt(
             file, for: origin.app.identity, at: AppStoreDate(origin.receivedAt))
-        let receipt = try trusted(outcome)
-        return Attestation(kind: .transactionReceipt, receipt, file, from: origin) {
-            () throws(IntakeFailure) in
-            try Intake.facts(
-                of: receipt.payload, in: receipt.environment, signedAt: receipt.signedAt)
-        }
+        return Attestation(transactionReceipt: try trusted(outcome), file, from: origin)
     }
 
     /// What verifyReceipt of a store answered.
@@ -56,6 +46,27 @@ extension Engine {
                 try Intake.facts(
                     of: answer.payload, in: answer.environment, answeredAt: answer.signedAt)
             }
+        }
+    }
+}
+
+extension Attestation {
+    init(appReceipt receipt: Verified<AppReceipt>, _ file: [UInt8], from origin: Origin) {
+        self.init(kind: .appReceipt, receipt, file, from: origin) {
+            () throws(IntakeFailure) in
+            try Intake.facts(
+                of: receipt.payload, in: receipt.environment, createdAt: receipt.signedAt)
+        }
+    }
+
+    init(
+        transactionReceipt receipt: Verified<TransactionReceipt>, _ file: [UInt8],
+        from origin: Origin
+    ) {
+        self.init(kind: .transactionReceipt, receipt, file, from: origin) {
+            () throws(IntakeFailure) in
+            try Intake.facts(
+                of: receipt.payload, in: receipt.environment, signedAt: receipt.signedAt)
         }
     }
 }

@@ -55,7 +55,7 @@ extension Engine {
         guard isRenewing else { return answer.json.bytes }
         let origin = Attestation.Origin(
             app: app, source: .device, receivedAt: now, digests: digests)
-        let attestation = try await attest(appReceipt: question.file, verifier, origin)
+        let attestation = Attestation(appReceipt: receipt, question.file, from: origin)
         guard let known = try await account(of: attestation, in: app, isWhole: true) else {
             return VerifyReceiptAnswer(.unavailable).json.bytes
         }
@@ -87,7 +87,7 @@ extension Engine {
         guard isRenewing else { return answer.json.bytes }
         let origin = Attestation.Origin(
             app: app, source: .device, receivedAt: now, digests: digests)
-        let attestation = try await attest(transactionReceipt: question.file, verifier, origin)
+        let attestation = Attestation(transactionReceipt: receipt, question.file, from: origin)
         guard let known = try await account(of: attestation, in: app, isWhole: false) else {
             return VerifyReceiptAnswer(.unavailable).json.bytes
         }
