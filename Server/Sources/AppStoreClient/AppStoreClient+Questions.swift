@@ -46,6 +46,9 @@ extension AppStoreClient {
 
     /// The transactions of a transaction's account that changed after a revision, or all of them,
     /// up to twenty: "Get Transaction History". Those that are revoked are among them.
+    ///
+    /// Every page says whether there are more. One that does not is taken to have some behind it
+    /// while it holds something and leads on: so nothing is lost, and the list ends.
     package func history(
         of id: String, in environment: StoreEnvironment, revision: String?
     ) async throws(AppStoreFailure) -> HistoryPage {
@@ -53,9 +56,12 @@ extension AppStoreClient {
         // Every page repeats the same question, or its revision would not fit.
         let query = [("sort", "ASCENDING")] + (revision.map { [("revision", $0)] } ?? [])
         let answer = try await json(.history, path, query: query, in: environment)
+        let transactions = try answer.requiredTexts("signedTransactions")
+        let next = try answer.required("revision")
+        let leadsOn = !transactions.isEmpty && next != revision
         return HistoryPage(
-            signedTransactions: try answer.requiredTexts("signedTransactions"),
-            revision: try answer.required("revision"), hasMore: answer["hasMore"]?.bool ?? false)
+            signedTransactions: transactions, revision: next,
+            hasMore: answer["hasMore"]?.bool ?? leadsOn)
     }
 
     /// The transactions of an order, by the number that stands in the customer's mail, each signed:

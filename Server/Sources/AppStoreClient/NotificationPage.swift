@@ -38,7 +38,7 @@ extension AppStoreClient {
             .notificationHistory, "/inApps/v1/notifications/history",
             query: token.map { [("paginationToken", $0)] } ?? [], body: .object(members),
             in: environment)
-        return try NotificationPage(answer)
+        return try NotificationPage(answer, after: token)
     }
 
     /// Whether the key is accepted: asks for a second's notifications, which are few or none.
@@ -58,13 +58,17 @@ extension AppStoreClient {
 }
 
 extension NotificationPage {
-    fileprivate init(_ answer: JSON) throws(AppStoreFailure) {
+    /// Every page says whether there are more. Of one that does not, a token that leads on says it:
+    /// Apple gives one only then.
+    ///
+    /// - Parameter former: the token of the page before.
+    fileprivate init(_ answer: JSON, after former: String?) throws(AppStoreFailure) {
         var payloads: [String] = []
         for sent in try answer.requiredArray("notificationHistory") {
             payloads.append(try sent.required("signedPayload"))
         }
         let token = answer["paginationToken"]?.string
-        let hasMore = answer["hasMore"]?.bool ?? false
+        let hasMore = answer["hasMore"]?.bool ?? (token != nil && token != former)
         guard token != nil || !hasMore else {
             throw .unreadable("more notifications, and no paginationToken")
         }

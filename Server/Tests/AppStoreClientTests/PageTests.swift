@@ -6,21 +6,24 @@ import Testing
 /// Lists that are read page by page.
 @Suite struct PageTests {
     private static func history(
-        _ transactions: [String], _ revision: String, hasMore: Bool
+        _ transactions: [String], _ revision: String, hasMore: Bool?
     ) -> AppStoreResponse {
-        .ok([
-            "signedTransactions": .array(transactions.map { .string($0) }),
-            "revision": .string(revision), "hasMore": .bool(hasMore),
-        ])
+        var members = [
+            JSON.Member("signedTransactions", .array(transactions.map { .string($0) })),
+            .init("revision", .string(revision)),
+        ]
+        if let hasMore { members.append(.init("hasMore", .bool(hasMore))) }
+        return .ok(.object(members))
     }
 
     private static func notifications(
-        _ payloads: [String], _ token: String?
+        _ payloads: [String], _ token: String?, saysWhetherMore: Bool = true
     ) -> AppStoreResponse {
         var members = [
-            JSON.Member("hasMore", .bool(token != nil)),
-            .init("notificationHistory", .array(payloads.map { ["signedPayload": .string($0)] })),
+            JSON.Member(
+                "notificationHistory", .array(payloads.map { ["signedPayload": .string($0)] }))
         ]
+        if saysWhetherMore { members.append(.init("hasMore", .bool(token != nil))) }
         if let token { members.append(.init("paginationToken", .string(token))) }
         return .ok(.object(members))
     }
@@ -69,6 +72,43 @@ import Testing
         var pages = bench.client.historyPages(of: "7", in: .production)
         _ = try await pages.next()
         await #expect(throws: AppStoreFailure.self) { try await pages.next() }
+    }
+
+    @Test func `a page that does not say whether there are more is read on from`() async throws {
+        let bench = try Bench(
+            Self.history(["a"], "1", hasMore: nil), Self.history(["b"], "2", hasMore: nil),
+            Self.history([], "3", hasMore: nil))
+        var pages = bench.client.historyPages(of: "7", in: .production)
+        #expect(try await pages.next()?.signedTransactions == ["a"])
+        #expect(try await pages.next()?.signedTransactions == ["b"])
+        #expect(try await pages.next()?.revision == "3")
+        #expect(try await pages.next() == nil)
+        #expect(Self.revisions(bench) == [nil, "1", "2"])
+        // The same revision again is where it stands.
+        let still = try Bench(Self.history(["b"], "2", hasMore: nil))
+        var rest = still.client.historyPages(of: "7", in: .production, after: "2")
+        #expect(try await rest.next()?.signedTransactions == ["b"])
+        #expect(try await rest.next() == nil)
+    }
+
+    @Test func `notifications are read on from while a token leads on`() async throws {
+        let bench = try Bench(
+            Self.notifications(["a"], "x", saysWhetherMore: false),
+            Self.notifications([], "y", saysWhetherMore: false),
+            Self.notifications(["b"], "y", saysWhetherMore: false))
+        var pages = bench.client.notificationPages(
+            from: AppStoreDate(milliseconds: 0), to: bench.clock.now(), onlyFailures: false,
+            in: .production)
+        var payloads: [String] = []
+        while let page = try await pages.next() { payloads += page.signedPayloads }
+        #expect(payloads == ["a", "b"])
+        #expect(Self.revisions(bench) == [nil, "x", "y"])
+        let last = try Bench(Self.notifications(["c"], nil, saysWhetherMore: false))
+        var only = last.client.notificationPages(
+            from: AppStoreDate(milliseconds: 0), to: last.clock.now(), onlyFailures: false,
+            in: .production)
+        #expect(try await only.next()?.signedPayloads == ["c"])
+        #expect(try await only.next() == nil)
     }
 
     @Test func `a list has an end, also where the store says otherwise`() async throws {
