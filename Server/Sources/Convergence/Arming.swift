@@ -54,7 +54,9 @@ extension DeviceFault {
         case .expiredAtRenewal, .lapsedAtRenewal, .listedInRetry, .heldTransaction, .finishedAgain,
             .stickyEligibility:
             true
-        default: false
+        case .unlistedAfterPurchase, .emptyRead, .newestFirst, .latestTwice, .forged, .truncated,
+            .wrongApp, .wrongEnvironment:
+            false
         }
     }
 }

@@ -127,7 +127,11 @@ extension Outcome {
         case .refused(let refusal):
             switch refusal.reason {
             case .receiptUnreadable, .tooLong, .environmentNeverTrusted: .malformed
-            default: .notAuthentic
+            case .notAJWS, .headerUnreadable, .criticalHeader, .algorithm, .certificateCount,
+                .certificateUnreadable, .untrustedChain, .missingMarker, .wrongKeyUsage,
+                .badSignature, .payloadUnreadable, .notValidAtSigning, .fieldMissing, .wrongBundle,
+                .wrongAppAppleID, .wrongDevice, .wrongSecret, .wrongEnvironment:
+                .notAuthentic
             }
         }
     }

@@ -184,14 +184,7 @@ struct News {
         if !found.contains(where: { $0.kind.isBeginning }), let state = final?.state,
             state != told?.state
         {
-            switch state {
-            case .expired where told?.isOpen == true || told?.state == .retry: kind = .expired
-            case .grace where !hasFailed: kind = .graceBegan
-            case .retry where told?.state == .grace: kind = .graceEnded
-            case .retry where !hasFailed: kind = .retryBegan
-            case .unconfirmed where found.isEmpty: kind = .accessUnconfirmed
-            default: break
-            }
+            kind = turn(to: state)
         }
         guard let kind = kind ?? (found.isEmpty ? .accessChanged : nil) else { return }
         let at = moment(of: kind, access)
@@ -202,6 +195,19 @@ struct News {
             change.ownership = period.payment.ownership
         }
         found.append(change)
+    }
+
+    /// What says of itself that the state is another; nil where something else has said it, or
+    /// nothing can.
+    private func turn(to state: Access.State) -> Change.Kind? {
+        switch state {
+        case .expired: told?.isOpen == true || told?.state == .retry ? .expired : nil
+        case .grace: hasFailed ? nil : .graceBegan
+        case .retry where told?.state == .grace: .graceEnded
+        case .retry: hasFailed ? nil : .retryBegan
+        case .unconfirmed: found.isEmpty ? .accessUnconfirmed : nil
+        case .paid, .trial, .offer, .granted, .owned, .refunded, .revoked: nil
+        }
     }
 
     /// Shut, access says since when. What was open beyond that was shut by what was said.

@@ -153,7 +153,7 @@ package struct SigningAuthority: Sendable {
     func holdsSameReceipts(as other: Self) -> Bool {
         switch (receiptSource, other.receiptSource) {
         case (.seeded(let one), .seeded(let other)): one === other
-        default: false
+        case (.made, _), (_, .made): false
         }
     }
 

@@ -56,21 +56,9 @@ package struct Faults: Sendable {
     mutating func fate(of notice: Notice) -> Fate {
         let length = delayMilliseconds(notifications.fraction())
         let faults = notifications.draw { $0.canStrike(notice) }
-        var fate = Fate(faults: faults)
-        switch faults.first(where: { Self.timings.contains($0) }) {
-        case .drop: fate.timing = .dropped
-        case .burst: fate.timing = .burst
-        case .duplicate: fate.timing = .duplicated
-        case .reorder: fate.timing = .reordered
-        case .delay: fate.timing = .delayed(length)
-        default: fate.timing = .sent
-        }
-        return fate
+        let timing = faults.lazy.compactMap { $0.timing(delayedBy: length) }.first
+        return Fate(timing: timing ?? .sent, faults: faults)
     }
-
-    private static let timings: Set<NotificationFault> = [
-        .drop, .burst, .duplicate, .reorder, .delay,
-    ]
 
     private func delayMilliseconds(_ fraction: Double) -> Int64 {
         let whole = delay.seconds * 1000
@@ -79,13 +67,31 @@ package struct Faults: Sendable {
 }
 
 extension NotificationFault {
+    /// When a notification comes that it strikes, and how often; nil where it changes neither.
+    fileprivate func timing(delayedBy milliseconds: Int64) -> Faults.Fate.Timing? {
+        switch self {
+        case .drop: .dropped
+        case .burst: .burst
+        case .duplicate: .duplicated
+        case .reorder: .reordered
+        case .delay: .delayed(milliseconds)
+        case .otherTransactionID, .unknownType, .unknownSubtype, .unknownStatus,
+            .unknownOfferType, .unknownValue, .truncate, .forged, .tampered, .truncated, .expired,
+            .wrongApp, .wrongEnvironment:
+            nil
+        }
+    }
+
     /// Whether a notification has what the fault changes.
     fileprivate func canStrike(_ notice: Notice) -> Bool {
         switch self {
         case .otherTransactionID: notice.type == .didRenew
         case .unknownStatus: notice.status != nil
         case .unknownOfferType: notice.transaction?.offerType != nil
-        default: true
+        case .drop, .burst, .duplicate, .reorder, .delay, .unknownType, .unknownSubtype,
+            .unknownValue, .truncate, .forged, .tampered, .truncated, .expired, .wrongApp,
+            .wrongEnvironment:
+            true
         }
     }
 }
