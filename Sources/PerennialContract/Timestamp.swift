@@ -111,8 +111,9 @@ extension Timestamp: Codable {
 
 // MARK: - The Gregorian calendar
 
-// Without Foundation, which would be a heavy thing to bring for eight lines. Years begin in March
-// here, so that the leap day is the last; eras of 400 years repeat exactly.
+// Without Foundation, which would be a heavy thing to bring for eight lines, and without Ledger,
+// which has the same: what apps import brings nothing of the server. Years begin in March here, so
+// that the leap day is the last; eras of 400 years repeat exactly.
 extension Timestamp {
     private static func floorDivide(_ value: Int64, by divisor: Int64) -> (Int64, Int64) {
         let (quotient, rest) = value.quotientAndRemainder(dividingBy: divisor)

@@ -1,4 +1,7 @@
 /// A day of the Gregorian calendar.
+///
+/// Ledger has its own, as neither module may import the other. The simulator counts by this one: so
+/// a day that one of the two counts wrongly shows where its answers are held against ours.
 package struct CivilDate: Hashable, Sendable {
     package var year: Int
     /// 1 to 12.

@@ -1,4 +1,7 @@
 /// A date of the Gregorian calendar, of no place in particular.
+///
+/// AppStoreFormats, and PerennialContract's `Timestamp`, have the same walk for themselves: neither
+/// they nor this module may import another, and Foundation's calendar is not for here.
 struct CivilDate: Hashable, Sendable {
     var year: Int64
     /// From 1.

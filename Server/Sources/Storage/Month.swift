@@ -2,8 +2,6 @@ import Ledger
 
 /// A calendar month in UTC, by which PostgreSQL keeps documents apart.
 struct Month: Hashable, Sendable {
-    private static let dayMilliseconds: Int64 = 86_400_000
-
     /// Months since January of the year 0.
     private var number: Int64
 
@@ -30,13 +28,12 @@ struct Month: Hashable, Sendable {
     /// The name of the table that holds the documents signed in it: `documents_2026_11`.
     var tableName: String { "documents_\(year)_\(month < 10 ? "0" : "")\(month)" }
 
-    /// Its first moment. The years are counted from March, so that the leap day is their last.
+    /// Its first moment.
     var start: Instant {
-        let marchYear = month <= 2 ? year - 1 : year
-        let marchMonth = (month + 9) % 12
-        let leapDays = marchYear / 4 - marchYear / 100 + marchYear / 400
-        let day = 365 * marchYear + leapDays + (153 * marchMonth + 2) / 5 - 719_468
-        return Instant(milliseconds: day * Self.dayMilliseconds)
+        guard let first = WallClock.utc.midnight(year: year, month: month, day: 1) else {
+            preconditionFailure("Every month has a first day.")
+        }
+        return first
     }
 }
 
