@@ -298,8 +298,8 @@ private struct Charge: Hashable, CustomStringConvertible {
         order = payment.line ?? payment.transaction.rawValue
         amount = price.milliunits
         currency = price.currency
-        let share = payment.revocation.map { $0.percentage ?? 100_000 } ?? 0
-        refunded = price.milliunits * share / 100_000
+        let share = payment.revocation.map { $0.percentage ?? Percentage.whole } ?? 0
+        refunded = price.milliunits * share / Percentage.whole
     }
 
     /// What an upgrade gives back is told by the old transaction, which some of Apple's documents

@@ -218,7 +218,7 @@ private enum Explanation {
         var line = ""
         if let revocation = period.payment.revocation {
             line += "  taken back on \(revocation.at.minute) (\(revocation.kind.rawValue)"
-            if let part = revocation.percentage { line += ", \(Double(part) / 1000) %" }
+            if let part = revocation.percentage { line += ", \(Percentage.percent(part)) %" }
             line += ")"
         }
         if period.isReplaced { line += "  replaced by the next" }

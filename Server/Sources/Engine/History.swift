@@ -220,7 +220,7 @@ extension WalletChange {
 extension ConsumptionAnswer {
     fileprivate var sentence: String {
         var words = delivery.rawValue.replacing("_", with: " ")
-        if let used { words += ", \(Double(used) / 1000) % used" }
+        if let used { words += ", \(Percentage.percent(used)) % used" }
         words += hadSample ? ", with a sample" : ", without a sample"
         if let preference {
             words += ", preferred: \(preference.rawValue.replacing("_", with: " "))"

@@ -43,7 +43,7 @@ extension PerennialServer {
         }
         return Ledger.PurchaseUse(
             transaction: TransactionID(rawValue: told.transactionID), delivery: delivery,
-            used: told.usedPercent.map { Int64(($0 * 1000).rounded()) })
+            used: told.usedPercent.map(Percentage.thousandths(ofPercent:)))
     }
 }
 
@@ -55,11 +55,9 @@ extension ConsumptionOverview {
             purchases: state.uses.map { use in
                 PerennialContract.PurchaseUse(
                     transactionID: use.transaction.rawValue, delivery: use.delivery.rawValue,
-                    usedPercent: use.used.map(Self.percent))
+                    usedPercent: use.used.map(Percentage.percent))
             }, requests: state.questions.map { PerennialContract.ConsumptionQuestion($0) })
     }
-
-    fileprivate static func percent(_ thousandths: Int64) -> Double { Double(thousandths) / 1000 }
 }
 
 extension PerennialContract.ConsumptionQuestion {
@@ -74,7 +72,7 @@ extension PerennialContract.ConsumptionQuestion {
             answer: stored.answer.map { answer in
                 PerennialContract.ConsumptionAnswer(
                     delivery: answer.delivery.rawValue,
-                    usedPercent: answer.used.map(ConsumptionOverview.percent),
+                    usedPercent: answer.used.map(Percentage.percent),
                     sampleContentProvided: answer.hadSample,
                     refundPreference: answer.preference?.rawValue)
             })

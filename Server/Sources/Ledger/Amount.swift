@@ -4,25 +4,12 @@ extension Payment {
     package var amount: Money? {
         guard let price = paid else { return nil }
         guard let revocation, revocation.kind == .refund else { return price }
-        let back = price.share(revocation.percentage ?? Money.whole)
+        let back = Percentage.part(revocation.percentage, of: price.milliunits)
         return Money(milliunits: price.milliunits - back, currency: price.currency)
     }
 
     /// What was paid for it, whatever was given back later.
     var paid: Money? { ownership == .purchased ? price : nil }
-}
-
-extension Money {
-    /// In thousandths of a percent.
-    static let whole: Int64 = 100_000
-
-    /// A part, in thousandths of a percent; thousandths of a unit that are not whole are dropped.
-    fileprivate func share(_ percentage: Int64) -> Int64 {
-        let share = min(max(percentage, 0), Self.whole)
-        // Taken apart, so that no price is too large.
-        let (units, rest) = milliunits.quotientAndRemainder(dividingBy: Self.whole)
-        return units * share + rest * share / Self.whole
-    }
 }
 
 extension Timeline.Period {

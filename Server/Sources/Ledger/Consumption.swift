@@ -24,9 +24,6 @@ package struct ConsumptionAnswer: Hashable, Sendable {
     package var hadSample: Bool
     package var preference: RefundPreference?
 
-    /// All of it.
-    package static let whole: Int64 = 100_000
-
     package init(
         delivery: Delivery, used: Int64?, hadSample: Bool, preference: RefundPreference?
     ) {
@@ -91,7 +88,7 @@ package struct ConsumptionRules: Hashable, Sendable {
         switch answer.used {
         case nil: answer.preference = nil
         case .some(...0): answer.preference = .grantFull
-        case .some(ConsumptionAnswer.whole...): answer.preference = .decline
+        case .some(Percentage.whole...): answer.preference = .decline
         case .some: break
         }
         return answer
@@ -130,7 +127,7 @@ extension Wallet {
     }
 
     private static func share(_ part: Int64, of whole: Int64) -> Int64 {
-        max(0, part) * ConsumptionAnswer.whole / whole
+        max(0, part) * Percentage.whole / whole
     }
 }
 
@@ -144,6 +141,6 @@ extension TermRules {
         guard let term = bought, term.from < term.until else { return nil }
         let length = term.until.milliseconds - term.from.milliseconds
         let passed = min(max(0, now.milliseconds - term.from.milliseconds), length)
-        return passed * ConsumptionAnswer.whole / length
+        return passed * Percentage.whole / length
     }
 }

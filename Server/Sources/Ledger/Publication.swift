@@ -239,6 +239,6 @@ extension Payment {
     /// In full, and not because another product took its place.
     fileprivate var isGivenBack: Bool {
         guard let revocation, revocation.kind == .refund, !isUpgraded else { return false }
-        return (revocation.percentage ?? Money.whole) >= Money.whole
+        return (revocation.percentage ?? Percentage.whole) >= Percentage.whole
     }
 }

@@ -78,8 +78,8 @@ package enum Reason: Hashable, Sendable {
 
     /// ` in part (25.5 %)`; nothing where all was given back, or it is not said.
     private static func part(_ thousandths: Int64?) -> String {
-        guard let thousandths, thousandths < 100_000 else { return "" }
-        let (percent, rest) = thousandths.quotientAndRemainder(dividingBy: 1000)
+        guard let thousandths, thousandths < Percentage.whole else { return "" }
+        let (percent, rest) = thousandths.quotientAndRemainder(dividingBy: Percentage.onePercent)
         return " in part (\(percent)\(rest == 0 ? "" : ".\(rest / 100)") %)"
     }
 

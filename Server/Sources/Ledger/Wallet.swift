@@ -233,8 +233,7 @@ private struct Movement {
         let amount = min(credit * count, Wallet.amountMax)
         let bought = Movement(payment.from, .purchase(payment.transaction, payment.product), amount)
         guard let revocation = payment.revocation else { return [bought] }
-        let share = min(100_000, max(0, revocation.percentage ?? 100_000))
-        let back = amount / 100_000 * share + amount % 100_000 * share / 100_000
+        let back = Percentage.part(revocation.percentage, of: amount)
         let at = max(revocation.at, payment.from)
         return [bought, Movement(at, .refund(payment.transaction, payment.product), -back)]
     }

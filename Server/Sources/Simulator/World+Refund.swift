@@ -20,6 +20,7 @@ package struct RefundOrder: Hashable, Sendable {
 }
 
 extension World {
+    /// All of it, in thousandths of a percent, as Apple's documents count.
     static let wholePercentage: Int64 = 100_000
 
     /// Refunds one transaction. Of a subscription's latest that ends access, and renewal as a rule;

@@ -19,9 +19,6 @@ enum ConsumptionEndpoints {
 
 /// The body of a consumption call, checked.
 struct ConsumptionBody: Hashable, Sendable {
-    /// Thousandths of a percent.
-    static let wholePercentage: Int64 = 100_000
-
     let answer: ConsumptionAnswer
 
     /// By the page "ConsumptionRequest".
@@ -52,9 +49,8 @@ struct ConsumptionBody: Hashable, Sendable {
         _ value: JSON?, for type: ProductType, isDelivered: Bool
     ) throws(APIError) -> Int64? {
         guard let value, value != .null else { return nil }
-        guard let percentage = value.integer, (0...wholePercentage).contains(percentage) else {
-            throw .percentageOutOfRange
-        }
+        guard let percentage = value.integer, (0...World.wholePercentage).contains(percentage)
+        else { throw .percentageOutOfRange }
         guard type != .autoRenewable else { throw .percentageOfSubscription }
         guard isDelivered || percentage == 0 else { throw .undeliveredButConsumed }
         return percentage
@@ -69,7 +65,8 @@ struct ConsumptionBody: Hashable, Sendable {
         else { throw .invalidRefundPreference }
         // How much to give back follows from the time for a subscription, and from the use for all
         // else.
-        let hasShare = type == .autoRenewable || (1..<wholePercentage).contains(percentage ?? 0)
+        let isPart = (1..<World.wholePercentage).contains(percentage ?? 0)
+        let hasShare = type == .autoRenewable || isPart
         guard preference != .grantProrated || hasShare else { throw .percentageOutOfRange }
         return preference
     }
