@@ -19,6 +19,9 @@ package struct CustomerAnswer: Hashable, Sendable {
 }
 
 extension Engine {
+    /// Whether ``customersAtOnce(_:in:)`` answers anything.
+    package var answersAtOnce: Bool { store.readsAtOnce }
+
     /// What customers may use now, by one look at the database and on the thread that asks.
     ///
     /// Nil of whom something would have to be waited for, the database or the key that signs

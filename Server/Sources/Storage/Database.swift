@@ -21,18 +21,14 @@ package protocol Database: Sendable {
         _ body: @escaping @Sendable (any Connection) throws -> Value
     ) async throws -> Value
 
-    /// The same as ``read(_:)``, on the thread that asks. Nil where the rows are elsewhere, so that
-    /// they would have to be waited for.
-    func readAtOnce<Value>(_ body: (any Connection) throws -> Value) throws -> Value?
-
     /// Lets running transactions end, then lets go of all files and sockets.
     func close()
 }
 
-extension Database {
-    package func readAtOnce<Value>(_ body: (any Connection) throws -> Value) throws -> Value? {
-        nil
-    }
+/// A database whose rows are on this machine: they can be read without waiting for anybody.
+package protocol LocalDatabase: Database {
+    /// The same as ``Database/read(_:)``, on the thread that asks.
+    func readAtOnce<Value>(_ body: (any Connection) throws -> Value) throws -> Value
 }
 
 /// A connection within a transaction. Parameters are numbered, `$1` first, in the order in which

@@ -4,6 +4,7 @@ import Ledger
 /// writes SQL.
 package struct Store: Sendable {
     package let database: any Database
+    private let local: (any LocalDatabase)?
     let commits: GroupCommit
     let rules: StoreRules
 
@@ -11,6 +12,7 @@ package struct Store: Sendable {
     package init(_ database: any Database, rules: StoreRules = StoreRules()) {
         self.database = database
         self.rules = rules
+        local = database as? any LocalDatabase
         commits = GroupCommit(database, rules)
     }
 
@@ -34,11 +36,13 @@ package struct Store: Sendable {
         try await database.read { [rules] in try body(StoreTransaction($0, rules)) }
     }
 
+    package var readsAtOnce: Bool { local != nil }
+
     /// The same on the thread that asks; nil where it would have to be waited for.
     package func readingAtOnce<Value>(
         _ body: (StoreTransaction) throws -> Value
     ) throws -> Value? {
-        try database.readAtOnce { try body(StoreTransaction($0, rules)) }
+        try local?.readAtOnce { try body(StoreTransaction($0, rules)) }
     }
 }
 

@@ -7,7 +7,7 @@ import Synchronization
 /// Writes take turns on a thread of their own, since they wait for the disk. A read runs where it
 /// is asked for: to hand some microseconds of work to another thread and back costs more than the
 /// work.
-package final class SQLiteDatabase: Database {
+package final class SQLiteDatabase: LocalDatabase {
     /// How long a writer waits for another process before it fails.
     package static let busyMilliseconds = 10_000
     /// Readers that are kept for the next read. There are never more than threads that read.
@@ -79,11 +79,15 @@ package final class SQLiteDatabase: Database {
     package func read<Value: Sendable>(
         _ body: @escaping @Sendable (any Connection) throws -> Value
     ) async throws -> Value {
-        try readHere(body)
+        try readAtOnce(body)
     }
 
-    package func readAtOnce<Value>(_ body: (any Connection) throws -> Value) throws -> Value? {
-        try readHere(body)
+    package func readAtOnce<Value>(_ body: (any Connection) throws -> Value) throws -> Value {
+        // Such a database has one connection only.
+        guard path != Self.inMemoryPath else { return try writeHere(for: .reading, body) }
+        let reader = try takeReader()
+        defer { giveBack(reader) }
+        return try reader.transaction(for: .reading, body)
     }
 
     /// In its turn, too, but on the thread that asks: where there is no disk to wait for, another
@@ -110,14 +114,6 @@ package final class SQLiteDatabase: Database {
                     })
             }
         }
-    }
-
-    private func readHere<Value>(_ body: (any Connection) throws -> Value) throws -> Value {
-        // Such a database has one connection only.
-        guard path != Self.inMemoryPath else { return try writeHere(for: .reading, body) }
-        let reader = try takeReader()
-        defer { giveBack(reader) }
-        return try reader.transaction(for: .reading, body)
     }
 
     private func takeReader() throws -> SQLiteSession {

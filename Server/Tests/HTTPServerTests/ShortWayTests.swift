@@ -152,8 +152,8 @@ private final class Reads: Sendable {
     func addAwaited() { counts.withLock { $0.awaited += 1 } }
 }
 
-private struct CountedDatabase: Database {
-    let database: any Database
+private struct CountedDatabase: LocalDatabase {
+    let database: any LocalDatabase
     let reads: Reads
 
     var dialect: Dialect { database.dialect }
@@ -169,9 +169,7 @@ private struct CountedDatabase: Database {
         return try await database.read(body)
     }
 
-    func readAtOnce<Value>(
-        _ body: (any Storage.Connection) throws -> Value
-    ) throws -> Value? {
+    func readAtOnce<Value>(_ body: (any Storage.Connection) throws -> Value) throws -> Value {
         reads.addAtOnce()
         return try database.readAtOnce(body)
     }
