@@ -22,6 +22,7 @@ struct RequestFrame: RouterMiddleware {
         next: @concurrent (Request, ServerContext) async throws -> Response
     ) async throws -> Response {
         let start = ContinuousClock.now
+        await together()
         var context = context
         context.requestID = Self.requestID(asked: request.headers[.requestID])
         // Without the framework's number: a request has one name.
@@ -37,6 +38,7 @@ struct RequestFrame: RouterMiddleware {
         finish(
             request.method, route: context.endpointPath.flatMap { $0.hasPrefix("/") ? $0 : nil },
             response.status, requestID: context.requestID, began: start)
+        await together()
         return response
     }
 

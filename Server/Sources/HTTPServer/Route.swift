@@ -78,6 +78,7 @@ extension PerennialServer {
         Route(method: method, path: path, needsKey: true) { request, context in
             do {
                 let holder = try await holder(of: request)
+                await together()
                 return try await answer(request, context, holder)
             } catch let failure as EngineFailure {
                 throw Refused(failure, subject: .customer)
