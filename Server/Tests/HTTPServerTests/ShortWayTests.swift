@@ -119,6 +119,24 @@ import Testing
         }
     }
 
+    @Test func `each of many that ask together gets their own answer`() async throws {
+        try await withServer { port, reads in
+            let first = try Connection(to: port)
+            _ = try await first.answers(to: Self.get("/v1/customers/anna"), count: 1)
+            // On one event loop or two: at least one cohort is full.
+            let count = 3 * Cohort.questionsMax
+            let connections = try (0..<count).map { _ in try Connection(to: port) }
+            for (number, connection) in connections.enumerated() {
+                try connection.sendAll(Self.get("/v1/customers/c\(number)"))
+            }
+            for (number, connection) in connections.enumerated() {
+                let answer = try await connection.answers(to: "", count: 1)[0].text
+                #expect(answer.contains("\"customer_id\":\"c\(number)\""))
+            }
+            #expect(reads.atOnce > 1)
+        }
+    }
+
     @Test func `who says no more after asking is answered`() async throws {
         try await withServer { port, reads in
             let first = try Connection(to: port)
@@ -228,7 +246,7 @@ private final class Connection: Sendable {
             Thread.detachNewThread { [self] in
                 continuation.resume(
                     with: Result {
-                        try sendAll(Array(requests.utf8))
+                        try sendAll(requests)
                         if closing { shutdown(descriptor, Int32(SHUT_WR)) }
                         return try read(count)
                     })
@@ -236,8 +254,8 @@ private final class Connection: Sendable {
         }
     }
 
-    private func sendAll(_ bytes: [UInt8]) throws {
-        var rest = bytes[...]
+    func sendAll(_ requests: String) throws {
+        var rest = Array(requests.utf8)[...]
         while !rest.isEmpty {
             let sent = rest.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, 0) }
             guard sent > 0 else { throw Failure(call: "send") }
