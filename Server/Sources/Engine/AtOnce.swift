@@ -19,20 +19,25 @@ package struct CustomerAnswer: Hashable, Sendable {
 }
 
 extension Engine {
+    /// After so long no further one is looked up at once: all others on the thread wait for it.
+    private static let atOnceMax = Duration.milliseconds(5)
+
     /// Whether ``customersAtOnce(_:in:)`` answers anything.
     package var answersAtOnce: Bool { store.readsAtOnce }
 
     /// What customers may use now, by one look at the database and on the thread that asks.
     ///
     /// Nil of whom something would have to be waited for, the database or the key that signs
-    /// tokens; and of whom the question fails: ``customer(_:app:environment:)`` says why.
+    /// tokens; of whom the question fails: ``customer(_:app:environment:)`` says why; and of the
+    /// last ones where it takes long. Whoever gives an answer says so: ``noteAnswered(_:in:)``.
     package func customersAtOnce(
         _ questions: [CustomerQuestion], in environment: Environment
     ) -> [CustomerAnswer?] {
-        let now = now()
+        let (now, began) = (now(), ContinuousClock.now)
         let states = try? store.readingAtOnce { tx in
-            questions.map { question in
-                try? state(asked: question, in: environment, at: now, tx)
+            questions.map { question -> CustomerState? in
+                guard ContinuousClock.now - began < Self.atOnceMax else { return nil }
+                return try? state(asked: question, in: environment, at: now, tx)
             }
         }
         guard let states else { return questions.map { _ in nil } }
@@ -60,7 +65,6 @@ extension Engine {
             guard let key = mint.key(of: appID) else { return nil }
             answer.token = try token(for: state, of: app, by: key)
         }
-        noteAnswered(state, in: appID)
         return answer
     }
 }

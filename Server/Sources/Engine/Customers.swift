@@ -52,7 +52,9 @@ extension Engine {
         return state
     }
 
-    func noteAnswered(_ state: CustomerState, in app: AppID) {
+    /// What follows from an answer that was given: it is counted, and what was not confirmed is
+    /// asked about soon.
+    package func noteAnswered(_ state: CustomerState, in app: AppID) {
         counters.customersAnswered.add()
         wish(for: state, in: app)
     }

@@ -131,8 +131,11 @@ extension HistoryLine {
     init(_ transfer: Transfer) {
         let way =
             switch (transfer.kind, transfer.former) {
-            case (.moved, _) where transfer.stays:
+            case (.moved, _) where transfer.stays && transfer.evidence == .support:
                 "stays with \(transfer.customer), \(transfer.evidence.sentence)"
+            // From somebody who has become the same one since.
+            case (.moved, _) where transfer.stays:
+                "came to \(transfer.customer), \(transfer.evidence.sentence)"
             case (.moved, let former?):
                 "moved from \(former) to \(transfer.customer), \(transfer.evidence.sentence)"
             case (.moved, nil): "came to \(transfer.customer), \(transfer.evidence.sentence)"

@@ -13,6 +13,8 @@ import PerennialContract
 final class Cohort {
     /// With so many it is answered at once.
     static let questionsMax = 64
+    /// Of one answer. A larger one goes by its route, which waits for who is slow to read it.
+    static let answerBytesMax = 32_768
 
     private struct Member {
         var way: ShortWay
@@ -47,7 +49,12 @@ final class Cohort {
         self.members.removeAll(keepingCapacity: true)
         let answers = server.answers(to: members.map(\.question))
         for (member, answer) in zip(members, answers) {
-            if let answer { give(answer, to: member) } else { member.way.goOn() }
+            if let answer, answer.json.readableBytes <= Self.answerBytesMax {
+                server.engine.noteAnswered(answer.state, in: answer.app)
+                give(answer.json, to: member)
+            } else {
+                member.way.goOn()
+            }
         }
     }
 
@@ -64,7 +71,8 @@ final class Cohort {
     }
 }
 
-/// What may a customer use now? Asked plainly: without a query, or anything in the path to decode.
+/// What may a customer use now? Asked plainly: without a query, a body, or anything in the path to
+/// decode.
 struct PlainQuestion {
     static let route = "/v1/customers/{id}"
     private static let prefix = "/v1/customers/"
@@ -75,8 +83,10 @@ struct PlainQuestion {
 
     /// Nil for all other requests, and where the connection is to end with the answer.
     init?(_ request: HTTPRequest) {
+        let headers = request.headerFields
         guard request.method == .get, let path = request.path, path.hasPrefix(Self.prefix),
-            request.headerFields[.connection] == nil
+            headers[.connection].map({ $0.lowercased() == "keep-alive" }) ?? true,
+            headers[.contentLength] == nil, headers[.transferEncoding] == nil
         else { return nil }
         let id = path.utf8.dropFirst(Self.prefix.utf8.count)
         guard !id.contains(where: Self.isSpecial) else { return nil }
@@ -90,9 +100,15 @@ struct PlainQuestion {
     }
 }
 
+private struct PlainAnswer {
+    var app: AppID
+    var state: CustomerState
+    var json: ByteBuffer
+}
+
 extension PerennialServer {
     /// Nil where a route is to answer: something would have to be waited for, or is refused.
-    fileprivate func answers(to questions: [PlainQuestion]) -> [ByteBuffer?] {
+    fileprivate func answers(to questions: [PlainQuestion]) -> [PlainAnswer?] {
         let accepted = questions.map { question in holder(of: question) }
         var asked: [CustomerQuestion] = []
         for (question, holder) in zip(questions, accepted) {
@@ -100,10 +116,11 @@ extension PerennialServer {
         }
         var answers = engine.customersAtOnce(asked, in: .production)[...]
         return accepted.map { holder in
-            guard holder != nil, let answer = answers.removeFirst() else { return nil }
+            guard let holder, let answer = answers.removeFirst() else { return nil }
             var customer = Customer(answer.state)
             customer.token = answer.token
-            return Answers.customerJSON(customer)
+            return PlainAnswer(
+                app: holder.app, state: answer.state, json: Answers.customerJSON(customer))
         }
     }
 

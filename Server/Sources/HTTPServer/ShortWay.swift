@@ -6,7 +6,7 @@ import NIOHTTPTypes
 /// customer. To carry them to their route and back takes longer than to answer them.
 ///
 /// All else goes on to the routes, and so does what is refused here: they know why. What is
-/// answered here they would answer with the same bytes.
+/// answered here they would answer with the same fields and the same body.
 final class ShortWay: ChannelDuplexHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -36,10 +36,9 @@ final class ShortWay: ChannelDuplexHandler {
             held = isReady(context) ? PlainQuestion(request) : nil
             if held != nil { return }
             underWay += 1
-        // Of a question nobody reads one.
-        case .body: if held != nil { return }
+        case .body: break
         case .end:
-            if let question = held {
+            if let question = held, !waits {
                 waits = true
                 return cohort.join(self, question)
             }
@@ -50,6 +49,18 @@ final class ShortWay: ChannelDuplexHandler {
     /// Who does not read their answers gets no more of them: the routes wait for that.
     private func isReady(_ context: ChannelHandlerContext) -> Bool {
         underWay == 0 && context.channel.isWritable
+    }
+
+    // What ends the connection must not come before the question.
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if waits { cohort.answer() }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        if waits { cohort.answer() }
+        context.fireErrorCaught(error)
     }
 
     // MARK: - Answers

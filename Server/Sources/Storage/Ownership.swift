@@ -73,12 +73,14 @@ extension StoreTransaction {
         _ move: Transfer, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
         guard move.kind == .moved, let owner = move.former else { return }
-        // Of all that came to them before, and was not taken back, the last.
+        // Of all that came to them or went from them before, and was not taken back, the last.
         let last = try transfers(of: move.customer, in: app).last {
-            $0.purchase == move.purchase && $0.customer == move.customer
-                && $0.number < move.number && $0.undoneAt == nil
+            $0.purchase == move.purchase && $0.number < move.number && $0.undoneAt == nil
         }
-        guard last?.kind == .shared, last?.stays == false else { return }
+        guard let last, last.kind == .shared, last.customer == move.customer, !last.stays else {
+            return
+        }
+        try forgetShare(in: move.purchase, of: move.customer, in: app)
         try beginShare(of: move.purchase, with: move.customer, from: owner, in: app, at: now)
     }
 
@@ -220,6 +222,12 @@ extension StoreTransaction {
         guard try hasShare(in: purchase, customer, in: app) else { return }
         try tellOwner(of: purchase, is: customer, in: app, .shareEnded, from: owner, at: now)
         try forgetShare(in: purchase, of: customer, in: app)
+        try connection.run(
+            "UPDATE transfers SET undone_at_ms = $1 WHERE app = $2 AND environment = $3 "
+                + "AND purchase = $4 AND customer = $5 AND kind = 'shared' "
+                + "AND undone_at_ms IS NULL",
+            [.integer(now.milliseconds)] + Self.key(of: purchase, in: app)
+                + [.text(customer.rawValue)])
     }
 
     /// Told by whoever calls: as the end of the share, or as that it is all theirs.

@@ -10,7 +10,7 @@ import Synchronization
 package final class SQLiteDatabase: LocalDatabase {
     /// How long a writer waits for another process before it fails.
     package static let busyMilliseconds = 10_000
-    /// Readers that are kept for the next read. There are never more than threads that read.
+    /// Readers that are kept for the next read. No more are at work than threads that read.
     package static let readersMax = 16
     /// A document has about 1600 bytes: of smaller pages a quarter would stay empty.
     package static let pageBytes = 8192

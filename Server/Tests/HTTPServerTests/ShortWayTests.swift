@@ -149,6 +149,39 @@ import Testing
         }
     }
 
+    @Test(arguments: [(key, "200"), ("authorization: Bearer pk_other\r\n", "401")])
+    func `who says no more after asking is answered by the route, too`(
+        fields: String, status: String
+    ) async throws {
+        try await withServer { port, _ in
+            // Nobody has asked whose the key is.
+            let asked = Self.get("/v1/customers/anna", fields)
+            let answers = try await Connection(to: port).answers(
+                to: asked, count: 1, closing: true)
+            #expect(answers[0].text.hasPrefix("HTTP/1.1 \(status) "))
+        }
+    }
+
+    @Test func `a question is answered before what cannot be read after it`() async throws {
+        try await withServer { port, _ in
+            let asked = Self.get("/v1/customers/anna") + "no HTTP\r\n\r\n"
+            let answers = try await Connection(to: port).answers(to: asked, count: 2)
+            #expect(answers[0].text.hasPrefix("HTTP/1.1 200 "))
+            #expect(answers[1].text.hasPrefix("HTTP/1.1 400 "))
+        }
+    }
+
+    @Test func `who keeps the connection alive by a word takes the short way, too`() async throws {
+        try await withServer { port, reads in
+            let asked = Self.get("/v1/customers/anna", Self.key + "connection: Keep-Alive\r\n")
+            let connection = try Connection(to: port)
+            _ = try await connection.answers(to: asked, count: 1)
+            let awaited = reads.awaited
+            _ = try await connection.answers(to: asked, count: 1)
+            #expect(reads.awaited == awaited)
+        }
+    }
+
     @Test(arguments: [
         (0, "Thu, 01 Jan 1970 00:00:00 GMT"), (784_111_777, "Sun, 06 Nov 1994 08:49:37 GMT"),
         (951_782_400, "Tue, 29 Feb 2000 00:00:00 GMT"),
