@@ -6,8 +6,8 @@ import Logging
 import PerennialContract
 import Synchronization
 
-/// What surrounds every request that goes by a route: its id, problems for what went wrong, headers,
-/// counts, and one line in the log.
+/// What surrounds every request that goes by a route: its id, problems for what went wrong,
+/// headers, counts, and one line in the log.
 ///
 /// The line names the route's pattern and not the path, which can hold a customer's id; and no
 /// header.
