@@ -8,30 +8,6 @@ import Testing
 @Suite(.serialized) struct IdentityStories {
     private static let token = "0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
 
-    private static func support(_ shop: Shop) -> Wire {
-        Wire(base: shop.server.base, bearer: Shop.secretKey)
-    }
-
-    /// Buys on an account's first device, with an account token. The store tells the server.
-    private static func buy(
-        _ account: String, in shop: Shop, token: String? = nil
-    ) async throws -> JSON {
-        try await shop.addDevice(
-            account, token.map { ["app_account_token": .string($0)] } ?? [:])
-        return try await shop.simulator.post(
-            "/_sim/devices/\(account)-1/purchases", ["product_id": "pro.monthly"])
-    }
-
-    private static func post(
-        _ bought: JSON, as customer: String, in shop: Shop
-    ) async throws -> Int {
-        let body: JSON = [
-            "customer_id": .string(customer),
-            "signed_transactions": [.string(try bought.text("signed_transaction"))],
-        ]
-        return try await shop.server.send("POST", "/v1/purchases", body: body.bytes).status
-    }
-
     private static func isOpen(_ customer: String, in shop: Shop) async throws -> Bool {
         try await shop.entitlement("pro", of: customer)?["active"] == true
     }
@@ -40,7 +16,7 @@ import Testing
     private static func transfer(
         _ bought: JSON, to customer: String, in shop: Shop
     ) async throws -> JSON {
-        try await support(shop).post(
+        try await shop.support.post(
             "/v1/customers/\(customer)/transfers",
             [
                 "original_transaction_id": .string(try bought.text("original_transaction_id")),
@@ -49,7 +25,7 @@ import Testing
     }
 
     private static func events(_ shop: Shop) async throws -> [(type: String, customer: String?)] {
-        let list = try await support(shop).get("/v1/events?limit=500")
+        let list = try await shop.support.get("/v1/events?limit=500")
         return try (list["items"]?.array ?? []).map {
             (try $0.text("type"), $0["customer_id"]?.string)
         }
@@ -60,13 +36,13 @@ import Testing
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
-            _ = try await Self.buy("anna", in: shop, token: Self.token)
+            _ = try await shop.buyMonth("anna", token: Self.token)
             #expect(try await Self.isOpen(Self.token, in: shop))
-            _ = try await Self.support(shop).send("DELETE", "/v1/customers/\(Self.token)")
+            _ = try await shop.support.send("DELETE", "/v1/customers/\(Self.token)")
             #expect(try await !Self.isOpen(Self.token, in: shop))
             let before = try await Self.events(shop).count
             try await shop.simulator.post("/_sim/clock", ["advance": "P32D"])
-            let later = try await Self.support(shop).get("/v1/events?after=\(before)")
+            let later = try await shop.support.get("/v1/events?after=\(before)")
             #expect(later["items"]?.array?.isEmpty == false)
             #expect(!later.text.contains(Self.token))
         }
@@ -77,9 +53,9 @@ import Testing
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
-            let bought = try await Self.buy("anna", in: shop, token: Self.token)
-            #expect(try await Self.post(bought, as: "ben", in: shop) == 200)
-            #expect(try await Self.post(bought, as: Self.token, in: shop) == 200)
+            let bought = try await shop.buyMonth("anna", token: Self.token)
+            #expect(try await shop.post(bought, as: "ben") == 200)
+            #expect(try await shop.post(bought, as: Self.token) == 200)
             #expect(try await Self.isOpen(Self.token, in: shop))
             #expect(try await !Self.isOpen("ben", in: shop))
         }
@@ -88,12 +64,12 @@ import Testing
     @Test func `who has the same token in the other case stays whom it names`() async throws {
         try await withShop(on: .sqlite) { shop in
             for id in [Self.token, Self.token.uppercased()] {
-                try await Self.support(shop).post(
+                try await shop.support.post(
                     "/v1/customers/\(id)/grants", ["entitlement": "plus", "reason": "r"])
                 try await shop.simulator.post("/_sim/clock", ["advance": "PT1H"])
             }
-            _ = try await Self.buy("anna", in: shop, token: Self.token)
-            _ = try await Self.support(shop).send(
+            _ = try await shop.buyMonth("anna", token: Self.token)
+            _ = try await shop.support.send(
                 "DELETE", "/v1/customers/\(Self.token.uppercased())")
             #expect(try await Self.isOpen(Self.token, in: shop))
         }
@@ -106,19 +82,19 @@ import Testing
         var app = birds
         app.settings.restore = [.production: .share]
         try await withShop(on: database, app: app) { shop in
-            let bought = try await Self.buy("anna", in: shop)
+            let bought = try await shop.buyMonth("anna")
             for name in ["dora", "emil"] {
-                #expect(try await Self.post(bought, as: name, in: shop) == 200)
+                #expect(try await shop.post(bought, as: name) == 200)
             }
-            _ = try await Self.support(shop).send("DELETE", "/v1/customers/dora")
+            _ = try await shop.support.send("DELETE", "/v1/customers/dora")
             #expect(try await !Self.isOpen("emil", in: shop))
             #expect(
                 try await Self.events(shop).contains {
                     $0 == (type: "share_ended", customer: "emil")
                 })
-            let log = try await Self.support(shop).get("/v1/events?limit=500")
+            let log = try await shop.support.get("/v1/events?limit=500")
             #expect(!log.text.contains("dora"))
-            #expect(try await Self.post(bought, as: "emil", in: shop) == 200)
+            #expect(try await shop.post(bought, as: "emil") == 200)
             let emil = try await shop.server.get("/v1/customers/emil")
             #expect(emil["subscriptions"]?.array?.count == 1)
         }
@@ -130,18 +106,18 @@ import Testing
         var app = birds
         app.settings.restore = [.production: .share]
         try await withShop(on: .sqlite, app: app) { shop in
-            let bought = try await Self.buy("anna", in: shop)
+            let bought = try await shop.buyMonth("anna")
             for name in ["anna", "ben"] {
-                #expect(try await Self.post(bought, as: name, in: shop) == 200)
+                #expect(try await shop.post(bought, as: name) == 200)
             }
             try await Self.transfer(bought, to: "cleo", in: shop)
-            let transfers = try await Self.support(shop).get("/v1/customers/ben/transfers")
+            let transfers = try await shop.support.get("/v1/customers/ben/transfers")
             let share = try #require(transfers["items"]?.array?.first).text("transfer_id")
-            _ = try await Self.support(shop).send("DELETE", "/v1/customers/ben/transfers/\(share)")
+            _ = try await shop.support.send("DELETE", "/v1/customers/ben/transfers/\(share)")
             #expect(try await !Self.isOpen("ben", in: shop))
-            _ = try await Self.support(shop).send("DELETE", "/v1/customers/cleo")
-            _ = try await Self.support(shop).send("DELETE", "/v1/customers/anna")
-            let log = try await Self.support(shop).get("/v1/events?limit=500")
+            _ = try await shop.support.send("DELETE", "/v1/customers/cleo")
+            _ = try await shop.support.send("DELETE", "/v1/customers/anna")
+            let log = try await shop.support.get("/v1/events?limit=500")
             #expect(log.text.contains("share_ended"))
             #expect(!log.text.contains("cleo") && !log.text.contains("anna"))
         }
@@ -151,14 +127,14 @@ import Testing
         async throws
     {
         try await withShop(on: .sqlite) { shop in
-            let bought = try await Self.buy("anna", in: shop)
-            #expect(try await Self.post(bought, as: "anna", in: shop) == 200)
+            let bought = try await shop.buyMonth("anna")
+            #expect(try await shop.post(bought, as: "anna") == 200)
             let first = try await Self.transfer(bought, to: "ben", in: shop).text("transfer_id")
             try await Self.transfer(bought, to: "anna", in: shop)
             let last = try await Self.transfer(bought, to: "ben", in: shop).text("transfer_id")
             let path = "/v1/customers/ben/transfers/"
-            #expect(try await Self.support(shop).send("DELETE", path + first).status == 409)
-            #expect(try await Self.support(shop).send("DELETE", path + last).status == 200)
+            #expect(try await shop.support.send("DELETE", path + first).status == 409)
+            #expect(try await shop.support.send("DELETE", path + last).status == 200)
             #expect(try await Self.isOpen("anna", in: shop))
         }
     }
@@ -167,32 +143,32 @@ import Testing
         var app = birds
         app.settings.restore = [.production: .transfer]
         try await withShop(on: .sqlite, app: app) { shop in
-            let bought = try await Self.buy("anna", in: shop)
-            #expect(try await Self.post(bought, as: "anna", in: shop) == 200)
+            let bought = try await shop.buyMonth("anna")
+            #expect(try await shop.post(bought, as: "anna") == 200)
             #expect(
                 try await Self.transfer(bought, to: "anna", in: shop)["transfer_id"]?.string == nil)
-            #expect(try await Self.post(bought, as: "ben", in: shop) == 409)
+            #expect(try await shop.post(bought, as: "ben") == 409)
             #expect(try await Self.isOpen("anna", in: shop))
-            let named = try await Self.buy("cleo", in: shop, token: Self.token)
+            let named = try await shop.buyMonth("cleo", token: Self.token)
             #expect(
                 try await Self.transfer(named, to: Self.token, in: shop)["transfer_id"]?.string
                     == nil)
-            #expect(try await Self.post(named, as: "ben", in: shop) == 409)
+            #expect(try await shop.post(named, as: "ben") == 409)
         }
     }
 
     @Test func `a block ends with what it kept`() async throws {
         try await withShop(on: .sqlite) { shop in
-            let bought = try await Self.buy("anna", in: shop)
+            let bought = try await shop.buyMonth("anna")
             let moved = try await Self.transfer(bought, to: "ben", in: shop)
             let id = try bought.text("original_transaction_id")
-            try await Self.support(shop).post(
+            try await shop.support.post(
                 "/v1/customers/ben/blocks",
                 ["original_transaction_id": .string(id), "reason": "a fraud"])
             let path = "/v1/customers/ben/transfers/\(try moved.text("transfer_id"))"
-            #expect(try await Self.support(shop).send("DELETE", path).status == 200)
-            #expect(try await Self.post(bought, as: "cleo", in: shop) == 200)
-            let history = try await Self.support(shop).get("/v1/customers/cleo/history")
+            #expect(try await shop.support.send("DELETE", path).status == 200)
+            #expect(try await shop.post(bought, as: "cleo") == 200)
+            let history = try await shop.support.get("/v1/customers/cleo/history")
             #expect(!history.text.contains("fraud"))
             let types = try await Self.events(shop).map(\.type)
             #expect(types.contains("unblocked"))
@@ -204,8 +180,8 @@ import Testing
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
-            let bought = try await Self.buy("anna", in: shop, token: Self.token)
-            try await Self.support(shop).post(
+            let bought = try await shop.buyMonth("anna", token: Self.token)
+            try await shop.support.post(
                 "/v1/customers/\(Self.token)/grants", ["entitlement": "plus", "reason": "r"])
             let moved = try await Self.transfer(bought, to: "ben", in: shop)
             #expect(try moved.text("from") == Self.token)
@@ -215,7 +191,7 @@ import Testing
                 })
             #expect(try await Self.events(shop).contains { $0 == (type: "moved", customer: "ben") })
             let path = "/v1/customers/ben/transfers/\(try moved.text("transfer_id"))"
-            #expect(try await Self.support(shop).send("DELETE", path).status == 200)
+            #expect(try await shop.support.send("DELETE", path).status == 200)
             #expect(try await Self.isOpen(Self.token, in: shop))
             #expect(try await !Self.isOpen("ben", in: shop))
         }
@@ -223,11 +199,11 @@ import Testing
 
     @Test func `what names somebody can be kept for them`() async throws {
         try await withShop(on: .sqlite) { shop in
-            let bought = try await Self.buy("anna", in: shop, token: Self.token)
-            try await Self.support(shop).post(
+            let bought = try await shop.buyMonth("anna", token: Self.token)
+            try await shop.support.post(
                 "/v1/customers/\(Self.token)/grants", ["entitlement": "plus", "reason": "r"])
             let id = try bought.text("original_transaction_id")
-            try await Self.support(shop).post(
+            try await shop.support.post(
                 "/v1/customers/\(Self.token)/blocks",
                 ["original_transaction_id": .string(id), "reason": "theirs"])
             #expect(try await Self.isOpen(Self.token, in: shop))
@@ -245,21 +221,21 @@ import Testing
         async throws
     {
         try await withShop(on: .sqlite) { shop in
-            let bought = try await Self.buy("anna", in: shop, token: Self.token)
+            let bought = try await shop.buyMonth("anna", token: Self.token)
             let moved = try await Self.transfer(bought, to: "ben", in: shop)
-            _ = try await Self.support(shop).send("DELETE", "/v1/customers/\(Self.token)")
+            _ = try await shop.support.send("DELETE", "/v1/customers/\(Self.token)")
             let path = "/v1/customers/ben/transfers/\(try moved.text("transfer_id"))"
-            #expect(try await Self.support(shop).send("DELETE", path).status == 200)
+            #expect(try await shop.support.send("DELETE", path).status == 200)
             #expect(try await !Self.isOpen(Self.token, in: shop))
         }
     }
 
     @Test func `who was forgotten takes nothing back from who has it since`() async throws {
         try await withShop(on: .sqlite) { shop in
-            let bought = try await Self.buy("anna", in: shop, token: Self.token)
-            _ = try await Self.support(shop).send("DELETE", "/v1/customers/\(Self.token)")
-            #expect(try await Self.post(bought, as: "ben", in: shop) == 200)
-            #expect(try await Self.post(bought, as: Self.token, in: shop) == 409)
+            let bought = try await shop.buyMonth("anna", token: Self.token)
+            _ = try await shop.support.send("DELETE", "/v1/customers/\(Self.token)")
+            #expect(try await shop.post(bought, as: "ben") == 200)
+            #expect(try await shop.post(bought, as: Self.token) == 409)
             #expect(try await Self.isOpen("ben", in: shop))
         }
     }
@@ -269,9 +245,9 @@ import Testing
         var app = birds
         app.settings.restore = [.production: .share]
         try await withShop(on: .sqlite, app: app) { shop in
-            let bought = try await Self.buy("anna", in: shop)
+            let bought = try await shop.buyMonth("anna")
             for name in ["anna", "ben"] {
-                #expect(try await Self.post(bought, as: name, in: shop) == 200)
+                #expect(try await shop.post(bought, as: name) == 200)
             }
             try await Self.transfer(bought, to: "ben", in: shop)
             let ben = try await shop.server.get("/v1/customers/ben")
@@ -283,14 +259,14 @@ import Testing
 
     @Test func `two who have become one can be told from whom it came`() async throws {
         try await withShop(on: .sqlite) { shop in
-            let bought = try await Self.buy("anna", in: shop)
-            #expect(try await Self.post(bought, as: "anna", in: shop) == 200)
+            let bought = try await shop.buyMonth("anna")
+            #expect(try await shop.post(bought, as: "anna") == 200)
             let first = try await Self.transfer(bought, to: "ben", in: shop).text("transfer_id")
             try await Self.transfer(bought, to: "cleo", in: shop)
-            try await Self.support(shop).post(
+            try await shop.support.post(
                 "/v1/customers/ben/aliases", ["customer_id": "cleo"])
             let path = "/v1/customers/ben/transfers/\(first)"
-            #expect(try await Self.support(shop).send("DELETE", path).status == 200)
+            #expect(try await shop.support.send("DELETE", path).status == 200)
             #expect(try await Self.isOpen("anna", in: shop))
         }
     }

@@ -12,35 +12,11 @@ import Testing
 @Suite(.serialized) struct SupportWordStories {
     private static let token = "0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
 
-    private static func support(_ shop: Shop) -> Wire {
-        Wire(base: shop.server.base, bearer: Shop.secretKey)
-    }
-
-    /// Buys on an account's first device. The store tells the server.
-    private static func buy(
-        _ account: String, in shop: Shop, token: String? = nil
-    ) async throws -> JSON {
-        try await shop.addDevice(
-            account, token.map { ["app_account_token": .string($0)] } ?? [:])
-        return try await shop.simulator.post(
-            "/_sim/devices/\(account)-1/purchases", ["product_id": "pro.monthly"])
-    }
-
-    private static func post(
-        _ bought: JSON, as customer: String, in shop: Shop
-    ) async throws -> Int {
-        let body: JSON = [
-            "customer_id": .string(customer),
-            "signed_transactions": [.string(try bought.text("signed_transaction"))],
-        ]
-        return try await shop.server.send("POST", "/v1/purchases", body: body.bytes).status
-    }
-
     @discardableResult
     private static func transfer(
         _ bought: JSON, to customer: String, because reason: String, in shop: Shop
     ) async throws -> JSON {
-        try await support(shop).post(
+        try await shop.support.post(
             "/v1/customers/\(customer)/transfers",
             [
                 "original_transaction_id": .string(try bought.text("original_transaction_id")),
@@ -49,7 +25,7 @@ import Testing
     }
 
     private static func list(_ path: String, in shop: Shop) async throws -> [JSON] {
-        try await support(shop).get(path)["items"]?.array ?? []
+        try await shop.support.get(path)["items"]?.array ?? []
     }
 
     @Test(arguments: StoryDatabase.allCases)
@@ -57,9 +33,9 @@ import Testing
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
-            let annas = try await Self.buy("anna", in: shop)
-            #expect(try await Self.post(annas, as: "anna", in: shop) == 200)
-            let named = try await Self.buy("cleo", in: shop, token: Self.token)
+            let annas = try await shop.buyMonth("anna")
+            #expect(try await shop.post(annas, as: "anna") == 200)
+            let named = try await shop.buyMonth("cleo", token: Self.token)
             for (bought, customer, links) in [(annas, "anna", 3), (named, Self.token, 2)] {
                 for reason in ["ticket 7", "ticket 7", "ticket 9"] {
                     let said = try await Self.transfer(
@@ -78,7 +54,7 @@ import Testing
                 #expect(sentences == ["\(stays) ticket 7.", "\(stays) ticket 9."])
                 let events = try await Self.list("/v1/events?customer_id=\(customer)", in: shop)
                 #expect(events.count { $0["type"] == "linked" } == links)
-                #expect(try await Self.post(bought, as: "ben", in: shop) == 409)
+                #expect(try await shop.post(bought, as: "ben") == 409)
             }
             #expect(try await shop.engine.rebuild(verifyOnly: true).isClean)
         }
@@ -88,14 +64,14 @@ import Testing
         async throws
     {
         try await withShop(on: .sqlite) { shop in
-            let bought = try await Self.buy("anna", in: shop)
-            #expect(try await Self.post(bought, as: "anna", in: shop) == 200)
+            let bought = try await shop.buyMonth("anna")
+            #expect(try await shop.post(bought, as: "anna") == 200)
             let moved = try await Self.transfer(bought, to: "ben", because: "ticket 7", in: shop)
             let again = try await Self.transfer(bought, to: "ben", because: "ticket 7", in: shop)
             #expect(again == moved)
             try await Self.transfer(bought, to: "ben", because: "ticket 9", in: shop)
             let path = "/v1/customers/ben/transfers/\(try moved.text("transfer_id"))"
-            let undone = try await Self.support(shop).send("DELETE", path)
+            let undone = try await shop.support.send("DELETE", path)
             #expect(undone.status == 200)
             #expect(try await shop.entitlement("pro", of: "anna")?["active"] == true)
         }
@@ -109,9 +85,9 @@ import Testing
 
     /// Anna buys, ben has it as a share, and support moves it to ben.
     private static func moveWhatIsShared(in shop: Shop) async throws -> (JSON, transfer: String) {
-        let bought = try await buy("anna", in: shop)
+        let bought = try await shop.buyMonth("anna")
         for name in ["anna", "ben"] {
-            #expect(try await post(bought, as: name, in: shop) == 200)
+            #expect(try await shop.post(bought, as: name) == 200)
         }
         let moved = try await transfer(bought, to: "ben", because: "ticket 7", in: shop)
         return (bought, try moved.text("transfer_id"))
@@ -135,7 +111,7 @@ import Testing
             #expect(try await Self.users(shop) == ["ben"])
             let path = "/v1/customers/ben/transfers/"
             for _ in 0..<2 {
-                let undone = try await Self.support(shop).send("DELETE", path + transfer)
+                let undone = try await shop.support.send("DELETE", path + transfer)
                 #expect(undone.status == 200)
                 #expect(try await Self.users(shop) == ["anna", "ben"])
             }
@@ -143,12 +119,12 @@ import Testing
             let types = events.compactMap { $0["type"]?.string }
             #expect(types == ["shared", "moved", "moved_away", "shared"])
             #expect(events.last?["other_customer_id"]?.string == "anna")
-            #expect(try await Self.post(bought, as: "ben", in: shop) == 200)
+            #expect(try await shop.post(bought, as: "ben") == 200)
             // It is the same share, and ends as it would have.
             let kept = try await Self.list("/v1/customers/ben/transfers", in: shop)
             #expect(kept.count == 2)
             let share = try #require(kept.first).text("transfer_id")
-            let ended = try await Self.support(shop).send("DELETE", path + share)
+            let ended = try await shop.support.send("DELETE", path + share)
             #expect(ended.status == 200)
             #expect(try await Self.users(shop) == ["anna"])
             #expect(try await shop.engine.rebuild(verifyOnly: true).isClean)
@@ -161,7 +137,7 @@ import Testing
             try await Self.transfer(bought, to: "anna", because: "ticket 8", in: shop)
             let last = try await Self.transfer(bought, to: "ben", because: "ticket 9", in: shop)
             let path = "/v1/customers/ben/transfers/\(try last.text("transfer_id"))"
-            let undone = try await Self.support(shop).send("DELETE", path)
+            let undone = try await shop.support.send("DELETE", path)
             #expect(undone.status == 200)
             #expect(try await Self.users(shop) == ["anna"])
         }
@@ -187,7 +163,7 @@ import Testing
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
-            let bought = try await Self.buy("anna", in: shop, token: Self.token)
+            let bought = try await shop.buyMonth("anna", token: Self.token)
             let path = "/v1/customers?query="
             for id in [Self.token, Self.token.uppercased()] {
                 let found = try await Self.list(path + id, in: shop)
@@ -207,13 +183,13 @@ import Testing
 
             // Once anything is kept of them they are found in both cases, by the id that is kept.
             let upper = Self.token.uppercased()
-            try await Self.support(shop).post(
+            try await shop.support.post(
                 "/v1/customers/\(upper)/grants", ["entitlement": "plus", "reason": "r"])
             for query in [Self.token, upper, original] {
                 let found = try await Self.list(path + query, in: shop)
                 #expect(found.compactMap { $0["customer_id"]?.string } == [upper], "\(query)")
             }
-            _ = try await Self.support(shop).send("DELETE", "/v1/customers/\(upper)")
+            _ = try await shop.support.send("DELETE", "/v1/customers/\(upper)")
             for query in [Self.token, upper] {
                 #expect(try await Self.list(path + query, in: shop).isEmpty, "\(query)")
             }
@@ -226,7 +202,7 @@ import Testing
         async throws
     {
         try await withShop(on: .sqlite) { shop in
-            let bought = try await Self.buy("anna", in: shop, token: Self.token)
+            let bought = try await shop.buyMonth("anna", token: Self.token)
             try await Self.transfer(bought, to: "ben", because: "ticket 7", in: shop)
             let path = "/v1/customers?query="
             #expect(try await Self.list(path + Self.token, in: shop).isEmpty)
