@@ -123,6 +123,9 @@ let package = Package(
             ],
             path: "Benchmarks", swiftSettings: strict),
         .target(name: "Dice", path: "Tests/Dice", swiftSettings: strict),
+        .target(
+            name: "Signing", dependencies: ["AppStoreFormats", asn1, crypto, x509],
+            path: "Tests/Signing", swiftSettings: strict),
         .executableTarget(
             name: "Fuzz",
             dependencies: ["AppStoreFormats", "AppStoreTrust", "Intake", "Ledger", "Dice"],
@@ -132,7 +135,10 @@ let package = Package(
         tests("AppStoreFormatsTests", ["AppStoreFormats", "Dice"]),
         tests(
             "AppStoreTrustTests",
-            ["AppStoreTrust", "AppStoreFormats", "Dice", x509, asn1, crypto, cryptoExtras]),
+            [
+                "AppStoreTrust", "AppStoreFormats", "Dice", "Signing", x509, asn1, crypto,
+                cryptoExtras,
+            ]),
         tests(
             "AppStoreClientTests",
             ["AppStoreClient", "AppStoreFormats", crypto, httpClient, hummingbird, logging],
@@ -153,9 +159,9 @@ let package = Package(
         tests(
             "HTTPServerTests",
             [
-                "HTTPServer", "Engine", "Ledger", "AppStoreTrust", "PostgresCluster", "Storage",
-                "StoragePostgres", "StorageSQLite", contract,
-                hummingbird, hummingbirdTesting, logging,
+                "HTTPServer", "Engine", "Ledger", "AppStoreFormats", "AppStoreTrust",
+                "PostgresCluster", "Signing", "Storage", "StoragePostgres", "StorageSQLite",
+                contract, hummingbird, hummingbirdTesting, logging,
             ]),
         tests(
             "SimulatorTests",

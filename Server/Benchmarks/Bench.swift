@@ -7,5 +7,6 @@ struct Bench: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "perennial-bench",
         abstract: "Measure Perennial against the limits of its parts.",
-        subcommands: [TableCommand.self, ConstantServer.self], defaultSubcommand: TableCommand.self)
+        subcommands: [TableCommand.self, ConstantServer.self, BareServer.self],
+        defaultSubcommand: TableCommand.self)
 }

@@ -26,11 +26,6 @@ struct ConstantServer: AsyncParsableCommand {
                 status: .ok, headers: [.contentType: "application/json"],
                 body: ResponseBody(byteBuffer: answer))
         }
-        // The least that a notification can cost: its body is read, and something is answered.
-        router.post("/apple/notifications") { request, _ in
-            _ = try await request.body.collect(upTo: NotificationBench.bodyBytesMax)
-            return "{}"
-        }
         try await Application(
             router: router, configuration: .init(address: .hostname("127.0.0.1", port: port)),
             logger: logger

@@ -92,7 +92,11 @@ struct CustomerBench {
         let constant = try programs.constantServer(bytes: bytes)
         defer { constant.stop() }
         let limit = try Load(port: constant.port, connections: Self.connections)
+        let bare = try programs.bareServer(bytes: bytes)
+        defer { bare.stop() }
+        let bareLoad = try Load(port: bare.port, connections: Self.connections)
         var (ratios, ours, limits): ([Double], [Double], [Double]) = ([], [], [])
+        var sockets: [Double] = []
         for round in 0...bench.count(7, quick: 3) {
             let requests = (0..<requestsMax).map {
                 Self.request((round * requestsMax + $0) * Self.step % customers, key)
@@ -104,14 +108,16 @@ struct CustomerBench {
             ratios.append(one / other)
             ours.append(one)
             limits.append(other)
+            sockets.append(try effort(of: bare, bareLoad, requests))
             Progress.say("  round \(round): \(one.microseconds) ÷ \(other.microseconds)")
         }
         return Measured(
             line: .customer, value: ratios.median,
-            floor: (limits.median + reading) / limits.median,
+            floor: (sockets.median + reading) / limits.median,
             behind: "\(ours.median.microseconds) ÷ \(limits.median.microseconds), "
                 + "\(bytes) bytes of JSON, \(Self.connections) connections; floor: "
-                + "the constant route, and reading the rows \(reading.microseconds)")
+                + "the sockets \(sockets.median.microseconds), and reading the rows "
+                + "\(reading.microseconds)")
     }
 
     /// Requests of one round.

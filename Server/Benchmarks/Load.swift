@@ -147,19 +147,37 @@ enum Sockets {
         return socket
     }
 
+    /// A socket that others of this machine can connect to.
+    static func listening(at port: UInt16) throws -> Int32 {
+        let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = local(port)
+        guard bind(socket, to: &address), listen(socket, backlog) == 0 else {
+            close(socket)
+            throw BenchFailure("\(port) cannot be listened at: \(errno)")
+        }
+        return socket
+    }
+
+    private static let backlog: Int32 = 128
+
     /// A port that nobody listens on at the moment.
     static func freePort() throws -> UInt16 {
         let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(socket) }
         var address = local(0)
+        guard bind(socket, to: &address) else { throw BenchFailure("no port is free") }
+        return UInt16(bigEndian: address.sin_port)
+    }
+
+    /// Binds to an address, which is then the one that was given.
+    private static func bind(_ socket: Int32, to address: inout sockaddr_in) -> Bool {
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let bound = withUnsafeMutablePointer(to: &address) { pointer in
+        return withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(socket, $0, length) == 0 && getsockname(socket, $0, &length) == 0
+                Foundation.bind(socket, $0, length) == 0
+                    && getsockname(socket, $0, &length) == 0
             }
         }
-        guard bound else { throw BenchFailure("no port is free") }
-        return UInt16(bigEndian: address.sin_port)
     }
 
     private static func local(_ port: UInt16) -> sockaddr_in {

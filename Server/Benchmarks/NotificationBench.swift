@@ -4,7 +4,6 @@ import PostgresCluster
 /// Notifications over HTTP into a durable database, against the one verification that each needs.
 struct NotificationBench {
     static let connections = 32
-    static let bodyBytesMax = 262_144
     private static let verifications = 1500
 
     let bench: BenchFolder
@@ -64,11 +63,11 @@ struct NotificationBench {
         let clock = try programs.simulate()
         let server = try programs.serve(database, clock: clock)
         let load = try Load(port: server.port, connections: Self.connections)
-        let idle = try programs.constantServer(bytes: 0)
-        defer { idle.stop() }
-        let idleLoad = try Load(port: idle.port, connections: Self.connections)
+        let bare = try programs.bareServer(bytes: 2)
+        defer { bare.stop() }
+        let bareLoad = try Load(port: bare.port, connections: Self.connections)
         var (ratios, ours, limits): ([Double], [Double], [Double]) = ([], [], [])
-        var routes: [Double] = []
+        var sockets: [Double] = []
         var (bytes, payloadBytes) = (0, 0)
         for period in 0..<DocumentMaker.periods {
             let documents = try (0..<subscriptions).map {
@@ -78,7 +77,7 @@ struct NotificationBench {
             let raw = try documents.prefix(64).map { try RawSignature(Array($0.utf8)) }
             let limit = try RawSignature.seconds(of: raw, count: Self.verifications)
             let each = try effort(of: server, requests, load)
-            routes.append(try effort(of: idle, requests, idleLoad))
+            sockets.append(try effort(of: bare, requests, bareLoad))
             ratios.append(each / limit)
             ours.append(each)
             limits.append(limit)
@@ -88,10 +87,10 @@ struct NotificationBench {
         }
         let result = Measured(
             line: line, value: ratios.median,
-            floor: (limits.median + routes.median + rows) / limits.median,
+            floor: (limits.median + sockets.median + rows) / limits.median,
             behind: "\(ours.median.microseconds) ÷ \(limits.median.microseconds), "
                 + "notifications of \(bytes) bytes, \(Self.connections) connections; floor: "
-                + "the signature, a route that only reads them \(routes.median.microseconds), "
+                + "the signature, the sockets \(sockets.median.microseconds), "
                 + "the rows \(rows.microseconds)")
         server.stop()
         clock.stop()

@@ -58,6 +58,14 @@ struct Programs: Sendable {
             port: port, ready: "/ready")
     }
 
+    /// Sockets alone, which answer as many bytes.
+    func bareServer(bytes: Int) throws -> RunningProgram {
+        let port = try Sockets.freePort()
+        return try run(
+            "perennial-bench", ["bare-server", "--port", "\(port)", "--bytes", "\(bytes)"],
+            port: port, ready: "/ready")
+    }
+
     /// Makes the tables, and a key.
     func createKey(_ database: String) throws -> String {
         let process = Process()

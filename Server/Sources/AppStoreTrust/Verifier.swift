@@ -70,7 +70,27 @@ package final class Verifier: Sendable {
     package func notification(
         _ jws: [UInt8], for app: AppIdentity, at now: AppStoreDate
     ) async -> NotificationOutcome {
-        let outer: Outcome<NotificationPayload> = await outcome(of: jws, for: app, at: now)
+        Self.contents(of: await outcome(of: jws, for: app, at: now), for: app)
+    }
+
+    /// The same without waiting; nil where its chain is not known yet, which takes long to build.
+    package func notificationAtOnce(
+        _ jws: [UInt8], for app: AppIdentity, at now: AppStoreDate
+    ) -> NotificationOutcome? {
+        guard let parts = try? CompactJWS(reading: jws), let chain = known[parts.headerSegment]
+        else { return nil }
+        let outer: Outcome<NotificationPayload>
+        do throws(Refusal) {
+            outer = Self.outcome(try verified(parts, by: chain, for: app, at: now), at: now)
+        } catch {
+            outer = .refused(error)
+        }
+        return Self.contents(of: outer, for: app)
+    }
+
+    private static func contents(
+        of outer: Outcome<NotificationPayload>, for app: AppIdentity
+    ) -> NotificationOutcome {
         switch outer {
         case .refused(let refusal): return .refused(refusal)
         case .cannotTellNow(let uncertainty): return .cannotTellNow(uncertainty)
@@ -108,7 +128,30 @@ extension Verifier {
     private func verified<Payload: SignedPayload>(
         _ jws: [UInt8], for app: AppIdentity, at now: AppStoreDate
     ) async throws(Refusal) -> Verified<Payload> {
-        let (bytes, chain, digest) = try await signedBytes(of: jws)
+        let parts = try CompactJWS(reading: jws)
+        if let chain = known[parts.headerSegment] {
+            return try verified(parts, by: chain, for: app, at: now)
+        }
+        let chain = try await chain(for: parts)
+        let (payload, digest) = try signedPayload(of: parts, by: chain)
+        known.insert(chain, for: parts.headerSegment)
+        return try verified(payload, digest, by: chain, for: app, at: now)
+    }
+
+    private func verified<Payload: SignedPayload>(
+        _ parts: CompactJWS, by chain: TrustedChain, for app: AppIdentity, at now: AppStoreDate
+    ) throws(Refusal) -> Verified<Payload> {
+        let (payload, digest) = try signedPayload(of: parts, by: chain)
+        return try verified(payload, digest, by: chain, for: app, at: now)
+    }
+
+    private func verified<Payload: SignedPayload>(
+        _ bytes: [UInt8]?, _ digest: [UInt8], by chain: TrustedChain, for app: AppIdentity,
+        at now: AppStoreDate
+    ) throws(Refusal) -> Verified<Payload> {
+        guard let bytes else {
+            throw Refusal(.payloadUnreadable, expected: "base64url", found: "something else")
+        }
         let payload = try Payload(reading: bytes)
         try chain.requireValid(at: payload.signatureDate ?? now)
         let environment = try payload.requireBinding(to: app)
@@ -121,31 +164,26 @@ extension Verifier {
             payload: payload, environment: environment, signedAt: signedAt, digest: digest)
     }
 
-    /// The payload, once the signature over it is known to be made by a certificate under our
-    /// roots.
-    private func signedBytes(
-        of jws: [UInt8]
-    ) async throws(Refusal) -> (payload: [UInt8], chain: TrustedChain, digest: [UInt8]) {
-        let parts = try CompactJWS(reading: jws)
-        let remembered = known[parts.headerSegment]
-        let chain: TrustedChain
-        if let remembered { chain = remembered } else { chain = try await self.chain(for: parts) }
+    /// The payload, once the signature over it is known to be made by a chain's leaf; nil where it
+    /// is no base64url. And the digest of the whole document.
+    private func signedPayload(
+        of parts: CompactJWS, by chain: TrustedChain
+    ) throws(Refusal) -> (payload: [UInt8]?, digest: [UInt8]) {
         // Hashed once: the digest of the whole goes on where that of the signed bytes ends.
         var hash = SHA256()
         hash.update(data: parts.signedBytes)
         let signedDigest = hash.finalize()
-        hash.update(data: jws[parts.signedBytes.endIndex...])
+        hash.update(data: Self.dot)
+        hash.update(data: parts.signatureSegment)
         let digest = Array(hash.finalize())
         if !documents.withLock({ $0.contains(digest) }) {
             try requireSignature(of: parts, by: chain, over: signedDigest)
             documents.withLock { $0.insert(digest) }
         }
-        if remembered == nil { known.insert(chain, for: parts.headerSegment) }
-        guard let payload = parts.payload else {
-            throw Refusal(.payloadUnreadable, expected: "base64url", found: "something else")
-        }
-        return (payload, chain, digest)
+        return (parts.payload, digest)
     }
+
+    private static let dot = [UInt8(ascii: ".")]
 
     private func requireSignature(
         of parts: CompactJWS, by chain: TrustedChain, over digest: SHA256.Digest

@@ -89,8 +89,7 @@ extension Engine {
         report(attestation)
         lookUpProducts(of: attestation)
         let document = attestation.document
-        var notification = KeptNotification(
-            app: document.app, document: DocumentID(bytes: document.id), isRepeat: false)
+        var notification = KeptNotification(document)
         var attested = attestation.kept
         attested.forward = order(for: arrived, document)
         do {
@@ -107,7 +106,7 @@ extension Engine {
                 metadata: ["document": "\(notification.document)", "error": "\(error)"])
             return notification
         }
-        (notification.isRepeat ? counters.notificationsRepeated : counters.notificationsKept).add()
+        count(notification)
         if attested.forward != nil, apps[document.app]?.forwards.policy == .all {
             try await requireAll(document, arrived)
         }
@@ -130,6 +129,10 @@ extension Engine {
         }
     }
 
+    func count(_ notification: KeptNotification) {
+        (notification.isRepeat ? counters.notificationsRepeated : counters.notificationsKept).add()
+    }
+
     func report(_ attestation: Attestation) {
         for shortcoming in attestation.shortcomings {
             logger.warning(
@@ -140,6 +143,14 @@ extension Engine {
                     "shortcoming": "\(shortcoming)",
                 ])
         }
+    }
+}
+
+extension KeptNotification {
+    init(_ document: StoredDocument) {
+        app = document.app
+        self.document = DocumentID(bytes: document.id)
+        isRepeat = false
     }
 }
 

@@ -4,99 +4,141 @@ import Ledger
 import NIOCore
 import PerennialContract
 
-/// Questions that came together on one event loop. They take each step together: all are read,
-/// then all are looked up, then all are written.
+/// Requests that came together on one event loop. They take each step together: all are read, then
+/// all are looked up or kept, then all are answered.
 ///
 /// So the code of a step is fetched into the processor's cache once for all of them, the database
-/// is opened once, and whoever sent them gets the answers together, too, and sends the next ones
+/// is asked once, and whoever sent them gets the answers together, too, and sends the next ones
 /// together.
 final class Cohort {
-    /// With so many it is answered at once.
-    static let questionsMax = 64
+    /// With so many questions they are answered at once, with so many notifications those are kept.
+    static let membersMax = 64
     /// Of one answer. A larger one goes by its route, which waits for who is slow to read it.
     static let answerBytesMax = 32_768
 
-    private struct Member {
+    private struct Asked {
         var way: ShortWay
-        var question: PlainQuestion
-        var began: ContinuousClock.Instant
+        var plain: PlainRequest
+        var id: CustomerID
+    }
+
+    private struct Brought {
+        var way: ShortWay
+        var plain: PlainRequest
+        var notification: VerifiedNotification
     }
 
     private let server: PerennialServer
     private let loop: any EventLoop
-    private var members: [Member] = []
+    private var asked: [Asked] = []
+    private var brought: [Brought] = []
     private var date = HTTPDate()
+    private var isCalled = false
+    private var isAnswering = false
 
     init(of server: PerennialServer, on loop: any EventLoop) {
         self.server = server
         self.loop = loop
     }
 
-    /// Of the connections that the loop has found ready none is left out: what is executed waits
-    /// until all were read.
-    func join(_ way: ShortWay, _ question: PlainQuestion) {
-        if members.isEmpty {
-            let cohort = NIOLoopBound(self, eventLoop: loop)
-            loop.execute { cohort.value.answer() }
+    /// Takes in a request that has come whole; false where it is one for its route.
+    func join(_ way: ShortWay, _ plain: PlainRequest) -> Bool {
+        switch plain.kind {
+        case .question(let id):
+            guard server.engine.answersAtOnce else { return false }
+            asked.append(Asked(way: way, plain: plain, id: id))
+        case .notification:
+            // At once, while it is in the cache; and its bytes are let go of.
+            var plain = plain
+            let notification = plain.takeBody().withUnsafeReadableBytes {
+                server.engine.verifiedAtOnce(notification: $0)
+            }
+            guard let notification else { return false }
+            brought.append(Brought(way: way, plain: plain, notification: notification))
         }
-        members.append(Member(way: way, question: question, began: .now))
-        if members.count == Self.questionsMax { answer() }
+        call()
+        if max(asked.count, brought.count) == Self.membersMax { answer() }
+        return true
     }
 
-    func answer() {
-        guard !members.isEmpty else { return }
-        let members = members
-        self.members.removeAll(keepingCapacity: true)
-        let answers = server.answers(to: members.map(\.question))
+    /// Of the connections that the loop has found ready none is left out: what is executed waits
+    /// until all were read.
+    private func call() {
+        guard !isCalled else { return }
+        isCalled = true
+        let cohort = NIOLoopBound(self, eventLoop: loop)
+        loop.execute {
+            cohort.value.isCalled = false
+            cohort.value.answer()
+        }
+    }
+
+    /// An answer lets the next request of its connection come, which may join: that one waits for
+    /// the next call.
+    private func answer() {
+        guard !isAnswering else { return }
+        isAnswering = true
+        defer { isAnswering = false }
+        keepAll()
+        answerAll()
+    }
+
+    // MARK: - Questions
+
+    private func answerAll() {
+        guard !asked.isEmpty else { return }
+        let members = asked
+        asked.removeAll(keepingCapacity: true)
+        let answers = server.answers(to: members.map { ($0.id, $0.plain.headers) })
         for (member, answer) in zip(members, answers) {
             if let answer, answer.json.readableBytes <= Self.answerBytesMax {
                 server.engine.noteAnswered(answer.state, in: answer.app)
-                give(answer.json, to: member)
+                give(answer.json, to: member.way, member.plain, member.plain.requestID)
             } else {
-                member.way.goOn()
+                member.way.leave(member.plain)
             }
         }
     }
 
-    private func give(_ json: ByteBuffer, to member: Member) {
-        let requestID = RequestFrame.requestID(asked: member.question.headers[.requestID])
+    private func give(
+        _ json: ByteBuffer, to way: ShortWay, _ plain: PlainRequest, _ requestID: String
+    ) {
         var headers: HTTPFields = [
             .contentType: "application/json", .contentLength: String(json.readableBytes),
             .date: date.now(),
         ]
         RequestFrame.complete(&headers, requestID: requestID)
-        member.way.answer(HTTPResponse(status: .ok, headerFields: headers), json)
         server.frame.finish(
-            .get, route: PlainQuestion.route, .ok, requestID: requestID, began: member.began)
-    }
-}
-
-/// What may a customer use now? Asked plainly: without a query, a body, or anything in the path to
-/// decode.
-struct PlainQuestion {
-    static let route = "/v1/customers/{id}"
-    private static let prefix = "/v1/customers/"
-
-    var request: HTTPRequest
-    var id: CustomerID
-    var headers: HTTPFields { request.headerFields }
-
-    /// Nil for all other requests, and where the connection is to end with the answer.
-    init?(_ request: HTTPRequest) {
-        let headers = request.headerFields
-        guard request.method == .get, let path = request.path, path.hasPrefix(Self.prefix),
-            headers[.connection].map({ $0.lowercased() == "keep-alive" }) ?? true,
-            headers[.contentLength] == nil, headers[.transferEncoding] == nil
-        else { return nil }
-        let id = path.utf8.dropFirst(Self.prefix.utf8.count)
-        guard !id.contains(where: Self.isSpecial) else { return nil }
-        self.request = request
-        self.id = CustomerID(rawValue: String(Substring(id)))
+            plain.request.method, route: plain.kind.route, .ok, requestID: requestID,
+            began: plain.began)
+        way.answer(HTTPResponse(status: .ok, headerFields: headers), json)
     }
 
-    private static func isSpecial(_ byte: UInt8) -> Bool {
-        byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "%")
-            || byte == UInt8(ascii: "#")
+    // MARK: - Notifications
+
+    private func keepAll() {
+        guard !brought.isEmpty else { return }
+        let notifications = brought.map(\.notification)
+        let members = NIOLoopBound(brought, eventLoop: loop)
+        brought.removeAll(keepingCapacity: true)
+        let (cohort, engine, loop) = (NIOLoopBound(self, eventLoop: loop), server.engine, loop)
+        // Of each connection at most one waits here, so that there are no more than connections.
+        Task {
+            let kept = await engine.keep(notifications)
+            loop.execute { cohort.value.answer(kept, to: members.value) }
+        }
+    }
+
+    private func answer(_ kept: [KeptNotification?], to members: [Brought]) {
+        for (member, kept) in zip(members, kept) {
+            guard let kept else {
+                member.way.leave(member.plain.with(body: member.notification.body))
+                continue
+            }
+            let requestID = member.plain.requestID
+            server.noteKept(kept, requestID: requestID)
+            give(PerennialServer.notificationKept, to: member.way, member.plain, requestID)
+        }
     }
 }
 
@@ -108,11 +150,11 @@ private struct PlainAnswer {
 
 extension PerennialServer {
     /// Nil where a route is to answer: something would have to be waited for, or is refused.
-    fileprivate func answers(to questions: [PlainQuestion]) -> [PlainAnswer?] {
-        let accepted = questions.map { question in holder(of: question) }
+    fileprivate func answers(to questions: [(CustomerID, HTTPFields)]) -> [PlainAnswer?] {
+        let accepted = questions.map { id, headers in holder(asking: id, headers) }
         var asked: [CustomerQuestion] = []
-        for (question, holder) in zip(questions, accepted) {
-            if let holder { asked.append(CustomerQuestion(question.id, in: holder.app)) }
+        for ((id, _), holder) in zip(questions, accepted) {
+            if let holder { asked.append(CustomerQuestion(id, in: holder.app)) }
         }
         var answers = engine.customersAtOnce(asked, in: .production)[...]
         return accepted.map { holder in
@@ -124,11 +166,11 @@ extension PerennialServer {
         }
     }
 
-    private func holder(of question: PlainQuestion) -> KeyHolder? {
-        guard let key = BearerKey(question.headers)?.text, let holder = keys.remembered(key) else {
+    private func holder(asking id: CustomerID, _ headers: HTTPFields) -> KeyHolder? {
+        guard let key = BearerKey(headers)?.text, let holder = keys.remembered(key) else {
             return nil
         }
-        do { try requireProof(of: question.id, question.headers, holder) } catch { return nil }
+        do { try requireProof(of: id, headers, holder) } catch { return nil }
         return holder
     }
 }

@@ -19,7 +19,6 @@ struct ServerChannel: ServerChildChannel {
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<HTTP1Channel.Value> {
         http.setup(channel: channel, logger: logger).flatMapThrowing { value in
-            guard server.engine.answersAtOnce else { return value }
             let pipeline = channel.pipeline.syncOperations
             // Behind what closes idle connections, which so knows of all requests.
             let state = try pipeline.handler(type: HTTPConnectionStateHandler.self)

@@ -2,8 +2,9 @@ import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
 
-/// Answers what need not wait for anything on the thread that has read it: plain questions about a
-/// customer. To carry them to their route and back takes longer than to answer them.
+/// Answers on the thread that has read it what need not go to its route: plain questions about a
+/// customer, and notifications as Apple writes them. To carry them to their routes and back takes
+/// as long as to answer them.
 ///
 /// All else goes on to the routes, and so does what is refused here: they know why. What is
 /// answered here they would answer with the same fields and the same body.
@@ -13,11 +14,27 @@ final class ShortWay: ChannelDuplexHandler {
     typealias OutboundIn = HTTPResponsePart
     typealias OutboundOut = HTTPResponsePart
 
+    private enum Stage {
+        /// What comes goes on to the routes.
+        case passing
+        /// The request's end has not come yet.
+        case reading(PlainRequest)
+        /// For the answer; and so does whatever comes after the request.
+        case waiting
+    }
+
+    private enum Arrival {
+        case part(HTTPRequestPart)
+        case event(Any)
+        case failure(any Error)
+    }
+
     private let cohort: Cohort
     private var context: ChannelHandlerContext?
-    /// Of which the end has not come yet, or which waits for its answer.
-    private var held: PlainQuestion?
-    private var waits = false
+    private var stage = Stage.passing
+    /// No more than one read of the connection brings: then nothing is read until the answer.
+    private var later: [Arrival] = []
+    private var isReadHeld = false
     /// Requests that went on to the routes and are not answered yet: answers keep their order.
     private var underWay = 0
 
@@ -25,25 +42,47 @@ final class ShortWay: ChannelDuplexHandler {
 
     func handlerAdded(context: ChannelHandlerContext) { self.context = context }
 
-    func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
+    func handlerRemoved(context: ChannelHandlerContext) {
+        self.context = nil
+        later = []
+    }
 
-    // MARK: - Requests
+    // MARK: - What comes
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        switch unwrapInboundIn(data) {
-        case .head(let request):
-            if waits { cohort.answer() }
-            held = isReady(context) ? PlainQuestion(request) : nil
-            if held != nil { return }
-            underWay += 1
-        case .body: break
-        case .end:
-            if let question = held, !waits {
-                waits = true
-                return cohort.join(self, question)
+        take(.part(unwrapInboundIn(data)), context)
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        take(.event(event), context)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        take(.failure(error), context)
+    }
+
+    func read(context: ChannelHandlerContext) {
+        if later.isEmpty { context.read() } else { isReadHeld = true }
+    }
+
+    private func take(_ arrival: Arrival, _ context: ChannelHandlerContext) {
+        switch (stage, arrival) {
+        case (.waiting, _): later.append(arrival)
+        case (.passing, .part(.head(let request))):
+            guard isReady(context), let plain = PlainRequest(request) else {
+                return pass(arrival, context)
             }
+            stage = .reading(plain)
+        case (.reading(var plain), .part(.body(let bytes))):
+            stage = .passing
+            guard plain.add(bytes) else { return passOn(plain, arrival, context) }
+            stage = .reading(plain)
+        case (.reading(let plain), .part(.end)):
+            stage = .waiting
+            guard cohort.join(self, plain) else { return passOn(plain, arrival, context) }
+        case (.reading(let plain), _): passOn(plain, arrival, context)
+        case (.passing, _): pass(arrival, context)
         }
-        context.fireChannelRead(data)
     }
 
     /// Who does not read their answers gets no more of them: the routes wait for that.
@@ -51,16 +90,24 @@ final class ShortWay: ChannelDuplexHandler {
         underWay == 0 && context.channel.isWritable
     }
 
-    // What ends the connection must not come before the question.
-
-    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if waits { cohort.answer() }
-        context.fireUserInboundEventTriggered(event)
+    private func pass(_ arrival: Arrival, _ context: ChannelHandlerContext) {
+        switch arrival {
+        case .part(let part):
+            if case .head = part { underWay += 1 }
+            context.fireChannelRead(wrapInboundOut(part))
+        case .event(let event): context.fireUserInboundEventTriggered(event)
+        case .failure(let error): context.fireErrorCaught(error)
+        }
     }
 
-    func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        if waits { cohort.answer() }
-        context.fireErrorCaught(error)
+    /// What has come of a request, and then the rest of it.
+    private func passOn(
+        _ plain: PlainRequest, _ rest: Arrival, _ context: ChannelHandlerContext
+    ) {
+        stage = .passing
+        pass(.part(.head(plain.request)), context)
+        for bytes in plain.body { pass(.part(.body(bytes)), context) }
+        pass(rest, context)
     }
 
     // MARK: - Answers
@@ -71,22 +118,31 @@ final class ShortWay: ChannelDuplexHandler {
     }
 
     func answer(_ head: HTTPResponse, _ body: ByteBuffer) {
-        held = nil
-        waits = false
         guard let context else { return }
         context.write(wrapOutboundOut(.head(head)), promise: nil)
         context.write(wrapOutboundOut(.body(body)), promise: nil)
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+        stage = .passing
+        goOn(context)
     }
 
     /// Lets the routes answer.
-    func goOn() {
-        waits = false
-        guard let context, let question = held else { return }
-        held = nil
-        underWay += 1
-        context.fireChannelRead(wrapInboundOut(.head(question.request)))
-        context.fireChannelRead(wrapInboundOut(.end(nil)))
+    func leave(_ plain: PlainRequest) {
+        guard let context else { return }
+        passOn(plain, .part(.end(nil)), context)
         context.fireChannelReadComplete()
+        goOn(context)
+    }
+
+    /// With what came while the answer was waited for.
+    private func goOn(_ context: ChannelHandlerContext) {
+        guard !later.isEmpty else { return }
+        let arrivals = later
+        later = []
+        for arrival in arrivals { take(arrival, context) }
+        context.fireChannelReadComplete()
+        guard isReadHeld, later.isEmpty else { return }
+        isReadHeld = false
+        context.read()
     }
 }

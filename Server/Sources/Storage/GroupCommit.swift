@@ -9,13 +9,14 @@ import Synchronization
 /// Then the next who waits leads. There is no task of its own, and no timer: a writer alone waits
 /// for nobody.
 ///
-/// Most writers have a document to keep, and nothing to ask before: those of a group are written
+/// Most writers have documents to keep, and nothing to ask before: those of a group are written
 /// together, table by table. The others' closures run one after the other.
 ///
-/// One writer's failure is not the others': a group in which one throws is undone and run again,
-/// each alone within a savepoint, so that only the rows of those who throw are missing.
+/// One writer's failure is not the others', nor one document's: a group in which one throws is
+/// undone and run again, each alone within a savepoint, so that only the rows of those that throw
+/// are missing.
 final class GroupCommit: Sendable {
-    /// Writers in one transaction.
+    /// Documents and closures in one transaction; those of one writer are never parted.
     static let groupMax = 256
     /// Writers that wait; one more is told that the database is busy.
     static let waitingMax = 4096
@@ -24,9 +25,26 @@ final class GroupCommit: Sendable {
     private typealias Outcome = Result<any Sendable, any Error>
 
     private enum Work: Sendable {
-        case keep(AttestedDocument)
+        case keep([AttestedDocument])
         case run(Body)
+
+        var documents: [AttestedDocument] {
+            switch self {
+            case .keep(let documents): documents
+            case .run: []
+            }
+        }
+
+        var count: Int {
+            switch self {
+            case .keep(let documents): documents.count
+            case .run: 1
+            }
+        }
     }
+
+    /// For each document whether it is new, or why it could not be kept.
+    private typealias Kept = [Result<Bool, any Error>]
 
     private struct Writer {
         var work: Work
@@ -42,6 +60,17 @@ final class GroupCommit: Sendable {
     private struct State {
         var isWriting = false
         var waiting: [Writer] = []
+
+        /// Those who have waited longest, as many as there is room for.
+        mutating func take(room: Int) -> [Writer] {
+            var room = room
+            let taken = waiting.prefix { writer in
+                room -= writer.work.count
+                return room >= 0
+            }
+            waiting.removeFirst(taken.count)
+            return Array(taken)
+        }
     }
 
     private let state = Mutex(State())
@@ -61,10 +90,12 @@ final class GroupCommit: Sendable {
         try await value(of: .run(body))
     }
 
-    /// Keeps a document with its facts in a transaction that others may share. False where it was
-    /// kept before.
-    func keep(_ attested: AttestedDocument) async throws -> Bool {
-        try await value(of: .keep(attested))
+    /// Keeps documents with their facts in a transaction that others may share. For each, false
+    /// where it was kept before, or stands twice among them.
+    func keep(_ attested: [AttestedDocument]) async -> [Result<Bool, any Error>] {
+        do { return try await value(of: .keep(attested)) as Kept } catch {
+            return attested.map { _ in .failure(error) }
+        }
     }
 
     private func value<Value: Sendable>(of work: Work) async throws -> Value {
@@ -100,11 +131,7 @@ final class GroupCommit: Sendable {
     private static let busy = StorageFailure("\(waitingMax) writers wait already", kind: .busy)
 
     private func lead(_ own: Work) async -> Outcome {
-        let followers = state.withLock { state in
-            let taken = Array(state.waiting.prefix(Self.groupMax - 1))
-            state.waiting.removeFirst(taken.count)
-            return taken
-        }
+        let followers = state.withLock { $0.take(room: Self.groupMax - own.count) }
         let outcomes = await outcomes(of: [own] + followers.map(\.work))
         for (follower, outcome) in zip(followers, outcomes.dropFirst()) {
             follower.turn.resume(returning: .done(outcome))
@@ -132,7 +159,7 @@ final class GroupCommit: Sendable {
             // Alone there is nobody to be kept apart from; and what is nobody's own failure would
             // come again, after as long a time.
             let isEverybodys = (error as? StorageFailure)?.concernsTheWhole ?? false
-            guard works.count > 1, !isEverybodys else {
+            guard works.reduce(0, { $0 + $1.count }) > 1, !isEverybodys else {
                 return works.map { _ in .failure(error) }
             }
         }
@@ -148,24 +175,41 @@ final class GroupCommit: Sendable {
     private func together(
         _ works: [Work], on connection: any Connection
     ) throws -> [Outcome] {
-        let documents = works.compactMap { work in
-            if case .keep(let attested) = work { attested } else { nil }
-        }
+        let documents = works.flatMap(\.documents)
         var isNew = try StoreTransaction(connection, rules).keep(documents)[...]
         return try works.map { work in
             switch work {
-            case .keep: .success(isNew.removeFirst())
-            case .run(let body): .success(try body(connection))
+            case .keep(let documents):
+                let kept: Kept = isNew.prefix(documents.count).map { .success($0) }
+                isNew.removeFirst(documents.count)
+                return .success(kept)
+            case .run(let body): return .success(try body(connection))
             }
         }
     }
 
     private func apart(_ work: Work, on connection: any Connection) throws -> Outcome {
+        switch work {
+        case .keep(let documents):
+            let kept: Kept = try documents.map { document in
+                try alone(on: connection) {
+                    try StoreTransaction(connection, rules).keep(document)
+                }
+            }
+            return .success(kept)
+        case .run(let body): return try alone(on: connection) { try body(connection) }
+        }
+    }
+
+    /// Within a savepoint: what it throws undoes its own rows only.
+    private func alone<Value>(
+        on connection: any Connection, _ body: () throws -> Value
+    ) throws -> Result<Value, any Error> {
         try connection.run("SAVEPOINT writer", [])
         do {
-            let outcome = try together([work], on: connection)[0]
+            let value = try body()
             try connection.run("RELEASE SAVEPOINT writer", [])
-            return outcome
+            return .success(value)
         } catch let failure as StorageFailure where failure.concernsTheWhole {
             throw failure
         } catch {

@@ -60,6 +60,11 @@ extension Store {
     ///
     /// - Throws: ``StorageFailure``; of kind `busy` where too many wait.
     package func keep(_ attested: AttestedDocument) async throws -> Bool {
-        try await commits.keep(attested)
+        try await commits.keep([attested])[0].get()
+    }
+
+    /// The same of several, of which each succeeds or fails by itself.
+    package func keep(_ attested: [AttestedDocument]) async -> [Result<Bool, any Error>] {
+        await commits.keep(attested)
     }
 }

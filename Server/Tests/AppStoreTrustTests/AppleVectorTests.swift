@@ -1,5 +1,6 @@
 import AppStoreFormats
 import AppStoreTrust
+import Signing
 import Testing
 
 /// Apple's own examples, from the tests of its server library.

@@ -1,5 +1,6 @@
 import AppStoreFormats
 import AppStoreTrust
+import Signing
 
 /// The app that all tests are about, and documents for it.
 enum Cast {

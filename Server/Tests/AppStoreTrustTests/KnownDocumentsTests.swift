@@ -1,5 +1,6 @@
 import AppStoreFormats
 import Crypto
+import Signing
 import Testing
 
 @testable import AppStoreTrust

@@ -1,4 +1,5 @@
 import AppStoreFormats
+import Signing
 import Testing
 
 @testable import AppStoreTrust

@@ -1,5 +1,6 @@
 import AppStoreFormats
 import AppStoreTrust
+import Signing
 import Testing
 
 @Suite struct VerifierTests {

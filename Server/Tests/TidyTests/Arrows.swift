@@ -86,8 +86,11 @@ enum Arrows {
         "IntakeTests": testing(["Intake", "Ledger", "AppStoreFormats", "Dice"]),
         "ReportsTests": testing(["Reports", "Ledger"]),
         "AppStoreFormatsTests": testing(["AppStoreFormats", "Dice"]),
-        "AppStoreTrustTests": testing(["AppStoreTrust", "AppStoreFormats", "Dice", "_CryptoExtras"])
-            .union(certificates),
+        // Signs as Apple does, under a root of its own.
+        "Signing": foundation.union(certificates).union(["AppStoreFormats"]),
+        "AppStoreTrustTests": testing([
+            "AppStoreTrust", "AppStoreFormats", "Dice", "Signing", "_CryptoExtras",
+        ]).union(certificates),
         "AppStoreClientTests": testing(["AppStoreClient", "AppStoreFormats", "AsyncHTTPClient"])
             .union(certificates).union(web),
         "CourierTests": testing(["Courier", "Crypto"]).union(web),
@@ -106,7 +109,7 @@ enum Arrows {
         "HTTPServerTests": testing([
             "HTTPServer", "HummingbirdTesting", "Engine", "Ledger", "PerennialContract",
             "Storage", "StorageSQLite", "StoragePostgres", "PostgresCluster", "AppStoreFormats",
-            "AppStoreTrust",
+            "AppStoreTrust", "Signing",
         ]).union(web).union(certificates),
         "SimulatorTests": testing([
             "Simulator", "HummingbirdTesting", "AppStoreFormats", "AsyncHTTPClient",

@@ -1,6 +1,7 @@
 import AppStoreFormats
 import Dice
 import Foundation
+import Signing
 import Testing
 
 @testable import AppStoreTrust

@@ -1,6 +1,7 @@
 import AppStoreFormats
 import AppStoreTrust
 import Crypto
+import Signing
 import Testing
 
 @Suite struct ReceiptForgeryTests {

@@ -1,6 +1,7 @@
 import AppStoreFormats
 import Crypto
 import Foundation
+import Signing
 import SwiftASN1
 import X509
 import _CryptoExtras

@@ -5,20 +5,20 @@ import SwiftASN1
 import X509
 
 /// A root and an intermediate of our own, shaped like Apple's: P-384 above, P-256 leaves below.
-struct Authority: Sendable {
-    static let leafMarker: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 11, 1]
-    static let intermediateMarker: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 2, 1]
-    static let otherMarker: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 11, 2]
+package struct Authority: Sendable {
+    package static let leafMarker: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 11, 1]
+    package static let intermediateMarker: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 2, 1]
+    package static let otherMarker: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 11, 2]
 
     /// The one that most tests trust.
-    static let shared = Result { try Authority() }
+    package static let shared = Result { try Authority() }
 
-    let rootKey = P384.Signing.PrivateKey()
-    let intermediateKey = P384.Signing.PrivateKey()
-    let root: Certificate
-    let intermediate: Certificate
+    package let rootKey = P384.Signing.PrivateKey()
+    package let intermediateKey = P384.Signing.PrivateKey()
+    package let root: Certificate
+    package let intermediate: Certificate
 
-    init(
+    package init(
         intermediateMarker: ASN1ObjectIdentifier? = Self.intermediateMarker,
         intermediateUsage: KeyUsage? = KeyUsage(keyCertSign: true, cRLSign: true),
         intermediateIsAuthority: Bool = true,
@@ -39,7 +39,7 @@ struct Authority: Sendable {
     }
 
     /// A signer with a leaf of its own under the intermediate.
-    func signer(
+    package func signer(
         marker: ASN1ObjectIdentifier? = Self.leafMarker,
         usage: KeyUsage? = KeyUsage(digitalSignature: true),
         valid: Range<Moment> = .year2025 ..< .year2027
@@ -53,7 +53,7 @@ struct Authority: Sendable {
     }
 
     /// A certificate for any key, straight under the root.
-    func certificateUnderRoot(
+    package func certificateUnderRoot(
         named name: String, key: Certificate.PublicKey
     ) throws -> Certificate {
         try Self.certificate(
@@ -63,7 +63,7 @@ struct Authority: Sendable {
     }
 
     /// A leaf for a key that is not of P-256.
-    func leaf(for key: P384.Signing.PublicKey) throws -> Certificate {
+    package func leaf(for key: P384.Signing.PublicKey) throws -> Certificate {
         try Self.certificate(
             named: "Leaf", by: "Intermediate", key: .init(key),
             signedWith: .init(intermediateKey), valid: .year2025 ..< .year2027,
@@ -94,59 +94,11 @@ struct Authority: Sendable {
 }
 
 extension Certificate {
-    var der: [UInt8] {
+    package var der: [UInt8] {
         get throws {
             var serializer = DER.Serializer()
             try serializer.serialize(self)
             return serializer.serializedBytes
         }
-    }
-}
-
-/// A moment by name, for tests to say and for certificates to hold.
-struct Moment: Hashable, Comparable, Sendable {
-    static let year2020 = Moment(seconds: 1_577_836_800)
-    static let year2025 = Moment(seconds: 1_735_689_600)
-    static let year2026 = Moment(seconds: 1_767_225_600)
-    static let year2027 = Moment(seconds: 1_798_761_600)
-    static let year2028 = Moment(seconds: 1_830_297_600)
-    static let year2040 = Moment(seconds: 2_208_988_800)
-
-    var seconds: Int64
-    var date: Date { Date(timeIntervalSince1970: Double(seconds)) }
-    var onWire: AppStoreDate { AppStoreDate(milliseconds: seconds * 1000) }
-
-    static func + (moment: Moment, seconds: Int64) -> Moment {
-        Moment(seconds: moment.seconds + seconds)
-    }
-    static func < (one: Self, other: Self) -> Bool { one.seconds < other.seconds }
-}
-
-/// Signs as Apple does: certificates in the header, ES256 over the rest.
-struct Signer: Sendable {
-    var key: P256.Signing.PrivateKey
-    var certificates: [[UInt8]]
-
-    var header: JSON {
-        let texts = certificates.map { Base64.standard.encode($0) }
-        return [
-            "alg": "ES256",
-            "x5c": .array(texts.map { .string(String(decoding: $0, as: UTF8.self)) }),
-        ]
-    }
-
-    func jws(_ payload: JSON, header: JSON? = nil) throws -> [UInt8] {
-        try jws(payload: payload.bytes, header: (header ?? self.header).bytes)
-    }
-
-    func jws(payload: [UInt8], header: [UInt8]) throws -> [UInt8] {
-        let dot = [UInt8(ascii: ".")]
-        let signed = Base64.url.encode(header) + dot + Base64.url.encode(payload)
-        return signed + dot
-            + Base64.url.encode(try key.signature(for: SHA256.hash(data: signed)).rawRepresentation)
-    }
-
-    func text(_ payload: JSON) throws -> String {
-        String(decoding: try jws(payload), as: UTF8.self)
     }
 }

@@ -1,0 +1,101 @@
+import Foundation
+
+/// A client that sends what it likes, also the next request before it has the last one's answer.
+final class Connection: Sendable {
+    private static let answerSeconds = 30
+
+    struct Answer {
+        var text: String
+        var status: Int { Int(text.dropFirst("HTTP/1.1 ".count).prefix(3)) ?? 0 }
+        var requestID: String? {
+            text.firstMatch(of: /x-request-id: (\S+)/).map { String($0.1) }
+        }
+        /// Without what differs from answer to answer.
+        var lasting: [Substring] {
+            text.split(separator: "\r\n").filter { line in
+                !line.hasPrefix("x-request-id") && !line.hasPrefix("Date")
+            }.sorted()
+        }
+    }
+
+    struct Failure: Error {
+        var call: String
+        var code = errno
+    }
+
+    private let descriptor: Int32
+
+    init(to port: Int) throws {
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        address.sin_port = in_port_t(port).bigEndian
+        let descriptor = descriptor
+        let code = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard code == 0 else { throw Failure(call: "connect") }
+        var limit = timeval(tv_sec: Self.answerSeconds, tv_usec: 0)
+        setsockopt(
+            descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+    }
+
+    deinit { close(descriptor) }
+
+    /// All requests are sent before the first answer is read.
+    ///
+    /// - Parameter closing: whether to say afterwards that no more will come.
+    func answers(
+        to requests: String, count: Int, closing: Bool = false
+    ) async throws -> [Answer] {
+        try await withCheckedThrowingContinuation { continuation in
+            Thread.detachNewThread { [self] in
+                continuation.resume(
+                    with: Result {
+                        try sendAll(requests)
+                        if closing { shutdown(descriptor, Int32(SHUT_WR)) }
+                        return try read(count)
+                    })
+            }
+        }
+    }
+
+    func sendAll(_ requests: String) throws {
+        var rest = Array(requests.utf8)[...]
+        while !rest.isEmpty {
+            let sent = rest.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, 0) }
+            guard sent > 0 else { throw Failure(call: "send") }
+            rest = rest.dropFirst(sent)
+        }
+    }
+
+    private func read(_ count: Int) throws -> [Answer] {
+        var answers: [Answer] = []
+        var text = ""
+        var chunk = [UInt8](repeating: 0, count: 65_536)
+        while answers.count < count {
+            if let answer = Self.first(of: &text) {
+                answers.append(answer)
+                continue
+            }
+            let received = recv(descriptor, &chunk, chunk.count, 0)
+            guard received > 0 else { throw Failure(call: "recv") }
+            text += String(decoding: chunk[..<received], as: UTF8.self)
+        }
+        return answers
+    }
+
+    /// Takes the first answer off what was read, where it is whole.
+    private static func first(of text: inout String) -> Answer? {
+        guard let end = text.firstRange(of: "\r\n\r\n"),
+            let length = text[..<end.lowerBound].firstMatch(of: /(?i)content-length: (\d+)/),
+            let count = Int(length.1), text[end.upperBound...].utf8.count >= count
+        else { return nil }
+        let rest = text.utf8.index(end.upperBound, offsetBy: count)
+        defer { text = String(text[rest...]) }
+        return Answer(text: String(text[..<rest]))
+    }
+}

@@ -1,0 +1,225 @@
+import Engine
+import Ledger
+import Storage
+import Testing
+
+@testable import HTTPServer
+
+/// Notifications that take the short way: answered as by their route, and only once they are kept.
+@Suite struct NotificationShortWayTests {
+    private typealias Server = ListeningServer
+
+    /// Of which the first goes by its route, since nobody knows its chain.
+    private func withServer(
+        _ birds: AppSettings = ListeningServer.birds,
+        _ body: @escaping @Sendable (ListeningServer) async throws -> Void
+    ) async throws {
+        try await Server.run(birds) { server in
+            let first = Wire.post(try Server.notification(0))
+            let answer = try await server.connect().answers(to: first, count: 1)[0]
+            #expect(answer.status == 200, "\(answer.text)")
+            try await body(server)
+        }
+    }
+
+    private static func spaced(_ notification: String) -> String {
+        Wire.post(body: #"{"signedPayload": "\#(notification)"}"#)
+    }
+
+    @Test func `both ways answer with the same bytes`() async throws {
+        try await withServer { server in
+            let connection = try server.connect()
+            let short = try await connection.answers(
+                to: Wire.post(try Server.notification(1)), count: 1)
+            let long = try await connection.answers(
+                to: Self.spaced(try Server.notification(2)), count: 1)
+            #expect(short[0].lasting == long[0].lasting)
+            #expect(short[0].text.hasSuffix("\r\n\r\n{}"))
+            #expect(server.engine.counts.notificationsKept == 3)
+        }
+    }
+
+    /// The route asks for another write, which succeeds.
+    @Test func `what cannot be kept is left to the route`() async throws {
+        try await withServer { server in
+            let (before, connection) = (server.database.writes, try server.connect())
+            server.database.failOnce()
+            let posted = Wire.post(try Server.notification(1))
+            let answer = try await connection.answers(to: posted, count: 1)[0]
+            #expect(answer.status == 200, "\(answer.text)")
+            #expect(server.database.writes == before + 2)
+            #expect(server.engine.counts.notificationsKept == 2)
+            #expect(try await connection.answers(to: posted, count: 1)[0].status == 200)
+            #expect(server.engine.counts.notificationsRepeated == 1)
+        }
+    }
+
+    struct Odd: CustomTestStringConvertible, Sendable {
+        var testDescription: String
+        var forwards = ForwardRules.none
+        var request: @Sendable () throws -> String
+    }
+
+    private static let forwards = ForwardRules(targets: [
+        ForwardTarget(
+            name: "https://example.com", url: "https://example.com",
+            environments: [.production, .sandbox])
+    ])
+
+    /// Only the short way tries again what could not be written.
+    @Test(arguments: [
+        Odd(testDescription: "a space") { spaced(try Server.notification(1)) },
+        Odd(testDescription: "in chunks") {
+            Wire.chunked(try Server.notification(1))
+        },
+        Odd(testDescription: "the last of its connection") {
+            Wire.post(try Server.notification(1), "connection: close\r\n")
+        },
+        Odd(testDescription: "large") {
+            Wire.post(
+                try Server.notification(
+                    1, bundleVersion: String(repeating: "1", count: PlainRequest.bodyBytesMax)))
+        },
+        Odd(testDescription: "to be sent on", forwards: forwards) {
+            Wire.post(try Server.notification(1))
+        },
+    ])
+    func `a notification that is not plain goes by its route`(odd: Odd) async throws {
+        var birds = ListeningServer.birds
+        birds.forwards = odd.forwards
+        try await withServer(birds) { server in
+            server.database.failOnce()
+            let connection = try server.connect()
+            let answer = try await connection.answers(to: try odd.request(), count: 1)[0]
+            #expect(answer.status >= 500, "\(answer.text)")
+            #expect(server.engine.counts.notificationsKept == 1)
+        }
+    }
+
+    @Test func `what is not to be trusted is refused, and counted once`() async throws {
+        try await withServer { server in
+            var forged = try Server.notification(1)
+            forged.removeLast(8)
+            forged += "AAAAAAAA"
+            let connection = try server.connect()
+            let short = try await connection.answers(to: Wire.post(forged), count: 1)[0]
+            #expect(short.status == 422, "\(short.text)")
+            #expect(server.engine.counts.notificationsRefused == 1)
+            let long = try await connection.answers(to: Self.spaced(forged), count: 1)[0]
+            #expect(short.lasting.count == long.lasting.count)
+        }
+    }
+
+    @Test func `answers come in the order of their requests, by whichever way`() async throws {
+        try await withServer { server in
+            let connection = try server.connect()
+            _ = try await connection.answers(to: Wire.get("/v1/customers/anna"), count: 1)
+            var (requests, ids) = ("", [String]())
+            for number in 1...300 {
+                ids.append("request-\(number)")
+                let id = "x-request-id: request-\(number)\r\n"
+                switch number % 5 {
+                case 0: requests += Wire.get("/v1/customers/anna", Wire.key + id)
+                case 1: requests += Wire.get("/v1/customers/anna?environment=sandbox", id)
+                case 2: requests += Wire.post(body: "{}", id)
+                default: requests += Wire.post(try Server.notification(number / 2), id)
+                }
+            }
+            let answers = try await connection.answers(to: requests, count: ids.count)
+            #expect(answers.map(\.requestID) == ids)
+        }
+    }
+
+    @Test func `of many that come together each is kept, and the same ones once`() async throws {
+        try await withServer { server in
+            let connections = try (0..<4 * Cohort.membersMax).map { _ in try server.connect() }
+            let posted = try (0..<connections.count / 2).map { number in
+                Wire.post(try Server.notification(1 + number))
+            }
+            for (number, connection) in connections.enumerated() {
+                try connection.sendAll(posted[number / 2])
+            }
+            for connection in connections {
+                let answer = try await connection.answers(to: "", count: 1)[0]
+                #expect(answer.status == 200, "\(answer.text)")
+            }
+            #expect(server.engine.counts.notificationsKept == 1 + connections.count / 2)
+            #expect(server.engine.counts.notificationsRepeated == connections.count / 2)
+        }
+    }
+
+    @Test func `until it is kept, nothing more of its connection is answered`() async throws {
+        try await withServer { server in
+            let connection = try server.connect()
+            let question = Wire.get("/v1/customers/anna")
+            _ = try await connection.answers(to: question, count: 1)
+            let (gate, opening) = AsyncStream<Void>.makeStream()
+            server.database.comeBeforeWrites { for await _ in gate { break } }
+            let before = server.database.readsAtOnce
+            try connection.sendAll(Wire.post(try Server.notification(1)) + question)
+            // Others are answered meanwhile, on whichever event loop.
+            for _ in 0..<4 {
+                let other = try await server.connect().answers(to: question, count: 1)[0]
+                #expect(other.status == 200)
+            }
+            #expect(server.database.readsAtOnce == before + 4)
+            #expect(server.engine.counts.notificationsKept == 1)
+            opening.finish()
+            let answers = try await connection.answers(to: question, count: 3)
+            #expect(answers[0].text.hasSuffix("\r\n\r\n{}"))
+            #expect(answers[1].text.contains("anna") && answers[2].text.contains("anna"))
+        }
+    }
+
+    @Test func `who says no more after a notification is answered`() async throws {
+        try await withServer { server in
+            let posted = Wire.post(try Server.notification(1))
+            let answers = try await server.connect().answers(
+                to: posted + posted, count: 2, closing: true)
+            #expect(answers.map(\.status) == [200, 200])
+        }
+    }
+
+    @Test func `a notification is answered before what cannot be read after it`() async throws {
+        try await withServer { server in
+            let posted = Wire.post(try Server.notification(1)) + "no HTTP\r\n\r\n"
+            let answers = try await server.connect().answers(to: posted, count: 2)
+            #expect(answers.map(\.status) == [200, 400])
+        }
+    }
+
+    @Test func `whoever goes away has brought it all the same`() async throws {
+        try await withServer { server in
+            try server.connect().sendAll(Wire.post(try Server.notification(1)))
+            for _ in 0..<1000 where server.engine.counts.notificationsKept < 2 {
+                try await Task.sleep(for: .milliseconds(10))
+            }
+            #expect(server.engine.counts.notificationsKept == 2)
+        }
+    }
+
+    @Test(arguments: [1, 100, 400])
+    func `a body may come in pieces`(size: Int) async throws {
+        try await withServer { server in
+            let connection = try server.connect()
+            var rest = Wire.post(try Server.notification(1))[...]
+            while !rest.isEmpty {
+                try connection.sendAll(String(rest.prefix(size)))
+                rest = rest.dropFirst(size)
+            }
+            #expect(try await connection.answers(to: "", count: 1)[0].status == 200)
+        }
+    }
+
+    @Test func `a body without its end is answered as by the route`() async throws {
+        try await withServer { server in
+            let whole = [
+                Wire.post(try Server.notification(1)), Self.spaced(try Server.notification(1)),
+            ]
+            let short = String(whole[0].dropLast(100))
+            let answer = try await server.connect().answers(to: short, count: 1, closing: true)[0]
+            #expect(answer.status == 400, "\(answer.text)")
+            #expect(server.engine.counts.notificationsKept == 1)
+        }
+    }
+}
