@@ -22,14 +22,28 @@ extension V1Notification {
             ?? receivedAt
     }
 
-    /// When what it says was so. Some types name the moment of their event; of others it is not
-    /// known, and it is when they came.
+    /// When what it says was so. Some types name the moment of their event, and a payment that
+    /// failed did so when the period ended; of others it is not known, and it is when they came.
     ///
     /// - Parameter receivedAt: no notification tells of what comes later, but a renewal that is
     ///   charged ahead.
     package func moment(receivedAt: AppStoreDate) -> AppStoreDate {
         // A renewal that was charged ahead begins later than it was told.
-        eventMoment.map { min($0, receivedAt) } ?? receivedAt
+        (eventMoment ?? failedAt).map { min($0, receivedAt) } ?? receivedAt
+    }
+
+    /// When the payment failed of which it tells: at the end of the subscription's last period, but
+    /// not before what else it names. It may be tried again for three days, with a receipt made
+    /// anew, and then still says that renewal is on, whatever the customer has done meanwhile.
+    private var failedAt: AppStoreDate? {
+        guard notificationType == .didFailToRenew else { return nil }
+        let shown = [latest, latestExpired].compactMap { $0 }
+        let original = originalTransactionID?.text ?? shown.first?.originalTransactionID
+        let rows = (unifiedReceipt?.latestRows ?? []).filter {
+            original == nil || $0.originalTransactionID == original
+        }
+        let ends = (shown.map(\.expires) + rows.map(\.expires)).compactMap { $0 }
+        return ends.max().map { end in max(end, latestMoment ?? end) }
     }
 
     private var eventMoment: AppStoreDate? {

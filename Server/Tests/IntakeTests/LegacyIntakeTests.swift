@@ -283,6 +283,29 @@ private func renewals(of facts: LegacyFacts) -> [Renewal] {
         #expect(Set(found.facts.map(\.isPayment)) == [true, false])
     }
 
+    @Test func `a payment failed when the period ended, whenever a copy comes that tells of it`()
+        throws
+    {
+        let found = try facts([
+            "notification_type": "DID_FAIL_TO_RENEW", "original_transaction_id": 1,
+            "unified_receipt": [
+                "latest_receipt_info": [
+                    row("2", from: start - 33 * day),
+                    row("3", from: start - 9 * day, ["original_transaction_id": "9"]),
+                ],
+                "pending_renewal_info": [
+                    [
+                        "original_transaction_id": "1", "auto_renew_status": "1",
+                        "is_in_billing_retry_period": "1",
+                    ]
+                ],
+            ],
+        ])
+        let failures = found.facts.filter { !$0.isPayment }
+        #expect(failures.map(\.attestedAt.milliseconds) == [start - 3 * day])
+        #expect(failures.map(\.purchase) == [PurchaseID("1", in: .production)])
+    }
+
     @Test func `a renewal that was charged ahead was told when it came`() throws {
         let found = try facts([
             "notification_type": "DID_RENEW",

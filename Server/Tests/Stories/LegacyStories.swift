@@ -156,6 +156,45 @@ import Testing
         }
     }
 
+    @Test
+    func `a failed payment that version 1 tells of late switches nothing on that is off by then`()
+        async throws
+    {
+        try await withShop(on: .sqlite, notifies: false, announcements: .v1) { shop in
+            try await shop.addDevice(Stage.account)
+            let bought = try await shop.simulator.post(
+                "/_sim/devices/anna-1/purchases", ["product_id": "pro.monthly"])
+            let receipt = try bought.text("app_receipt")
+            try await shop.server.post(
+                "/v1/purchases", ["customer_id": "anna", "app_receipt": .string(receipt)])
+            let chain = "/_sim/subscriptions/anna:pro.monthly"
+            try await shop.simulator.post("\(chain)/fail-billing")
+            try await shop.simulator.post("/_sim/clock", ["advance": "P33D"])
+            let failed = try #require(try await shop.v1Notifications().last)
+            var copy = try JSON(parsing: failed)
+            #expect(copy["notification_type"] == "DID_FAIL_TO_RENEW")
+            try await shop.simulator.post("\(chain)/cancel")
+            let off = try #require(try await shop.v1Notifications().last)
+            #expect(try JSON(parsing: off)["auto_renew_status"] == "false")
+            // The next attempt comes when renewal is off, and its receipt is made anew.
+            try await shop.simulator.post("/_sim/clock", ["advance": "PT6H"])
+            let later = try await shop.simulator.get("/_sim/devices/anna-1/receipt")
+            copy.replace("latest_receipt", with: .string(try later.text("app_receipt")))
+            for body in [off, copy.bytes] {
+                let answer = try await shop.server.send("POST", "/apple/notifications", body: body)
+                #expect(answer.status == 200)
+            }
+            #expect(shop.engine.counts.notificationsKept == 2)
+            #expect(try await shop.entitlement("pro", of: "anna")?["active"] == false)
+            let support = Wire(base: shop.server.base, bearer: Shop.secretKey)
+            let told = try await support.get("/v1/events")["items"]?.array ?? []
+            let types = told.compactMap { $0["type"]?.string }
+            #expect(types.contains("renewal_turned_off"), "\(types)")
+            #expect(!types.contains("renewal_turned_on"), "\(types)")
+            #expect(!types.contains("billing_failed"), "\(types)")
+        }
+    }
+
     @Test func `an upgrade that receipts alone tell of ends what was before it`() async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in
             try await shop.addDevice(Stage.account)
