@@ -1,0 +1,75 @@
+import AppStoreFormats
+import Engine
+import Ledger
+import Simulator
+import Storage
+import Testing
+
+@testable import Program
+
+/// What only the operator is told, in the log.
+@Suite(.serialized) struct WarningStories {
+    /// The moment at which a shop opens, and stays.
+    private static let now = Instant(milliseconds: 1_767_268_800_000)
+
+    /// A server of an app beside the shop's, with a database, a clock and a log of its own.
+    private static func withServer(
+        of app: AppConfiguration, beside shop: Shop, behind: Duration = .zero,
+        _ story: (Engine, RecordedLog) async throws -> Void
+    ) async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let log = RecordedLog()
+        let server = try await Assembly(
+            apps: [app], databaseAddress: "\(folder.path)/beside.sqlite",
+            simulatorRoot: shop.authority.rootDER,
+            receiptRoot: shop.authority.receipts.rootDER, now: { now - behind },
+            logger: log.logger)
+        defer { server.database.close() }
+        try await story(server.engine, log)
+    }
+
+    /// The example, where of all that is sold one product gives something.
+    private static var poor: AppConfiguration {
+        var app = birds
+        app.settings.entitlements = ["pro": ["pro.monthly"]]
+        app.settings.terms = .none
+        app.settings.wallets = .none
+        return app
+    }
+
+    /// Of which products it was said that they give nothing, in that order.
+    private static func givingNothing(_ log: RecordedLog) -> [String] {
+        log.lines.filter {
+            $0.level == .warning && $0.facts["app"] == "birds"
+                && $0.message.hasPrefix("A product was bought that gives nothing")
+        }.compactMap { $0.facts["product"] }
+    }
+
+    @Test func `of each product that gives nothing the log says so, once`() async throws {
+        try await withShop(on: .sqlite, notifies: false) { shop in
+            try await shop.addDevice("anna")
+            var signed: [String] = []
+            for product in ["pro.monthly", "guide", "season.spring", "seeds.100"] {
+                let bought = try await shop.simulator.post(
+                    "/_sim/devices/anna-1/purchases", ["product_id": .string(product)])
+                signed.append(try bought.text("signed_transaction"))
+            }
+            let evidence = PurchaseEvidence(signedTransactions: signed)
+            let told = try await shop.notifications()
+            // What is used up the app may count by itself.
+            let expected = ["guide", "season.spring"]
+            try await Self.withServer(of: Self.poor, beside: shop) { server, log in
+                for _ in 1...2 { _ = try await server.record(evidence, of: "anna", app: "birds") }
+                #expect(Self.givingNothing(log) == expected)
+                for body in told { _ = try await server.record(notification: body) }
+                #expect(Self.givingNothing(log) == expected)
+            }
+            // The same of what is first heard of by a notification.
+            try await Self.withServer(of: Self.poor, beside: shop) { server, log in
+                for body in told { _ = try await server.record(notification: body) }
+                #expect(Self.givingNothing(log) == expected)
+            }
+        }
+    }
+}
