@@ -13,6 +13,7 @@ final class Counters: Sendable {
     let notificationsRepeated = Counter()
     let notificationsRefused = Counter()
     let notificationsLeftToOthers = Counter()
+    let documentsSignedAhead = Counter()
     let purchasesPosted = Counter()
     let customersAnswered = Counter()
     let checksAnswered = Counter()
@@ -27,6 +28,8 @@ package struct EngineCounts: Hashable, Sendable {
     package var notificationsRepeated: Int
     package var notificationsRefused: Int
     package var notificationsLeftToOthers: Int
+    /// Documents that could not be judged, since our clock is behind their signing.
+    package var documentsSignedAhead: Int
     package var purchasesPosted: Int
     package var customersAnswered: Int
     package var checksAnswered: Int
@@ -43,6 +46,7 @@ extension Engine {
             notificationsRepeated: counters.notificationsRepeated.count,
             notificationsRefused: counters.notificationsRefused.count,
             notificationsLeftToOthers: counters.notificationsLeftToOthers.count,
+            documentsSignedAhead: counters.documentsSignedAhead.count,
             purchasesPosted: counters.purchasesPosted.count,
             customersAnswered: counters.customersAnswered.count,
             checksAnswered: counters.checksAnswered.count,

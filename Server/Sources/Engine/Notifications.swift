@@ -117,7 +117,7 @@ extension Engine {
         switch outcome {
         case .verified(let contents): return contents
         case .refused(let refusal): throw .notTrusted(refusal)
-        case .cannotTellNow(let uncertainty): throw .cannotTellNow(uncertainty)
+        case .cannotTellNow(let uncertainty): throw undecided(uncertainty)
         }
     }
 
@@ -125,8 +125,14 @@ extension Engine {
         switch outcome {
         case .verified(let verified): return verified
         case .refused(let refusal): throw .notTrusted(refusal)
-        case .cannotTellNow(let uncertainty): throw .cannotTellNow(uncertainty)
+        case .cannotTellNow(let uncertainty): throw undecided(uncertainty)
         }
+    }
+
+    /// Counted, by whichever way it came: it is this machine's clock that is to be looked at.
+    private func undecided(_ uncertainty: Uncertainty) -> EngineFailure {
+        counters.documentsSignedAhead.add()
+        return .cannotTellNow(uncertainty)
     }
 
     func count(_ notification: KeptNotification) {

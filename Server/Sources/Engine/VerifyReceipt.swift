@@ -36,14 +36,24 @@ extension Engine {
         return try await isOld ? answer(transaction: question) : answer(app: question)
     }
 
+    /// What is answered about a receipt that is not verified. Apple's form has no room for a
+    /// reason: that our clock may be wrong is told to the operator.
+    private func unverified(_ outcome: Outcome<some Hashable & Sendable>) -> [UInt8] {
+        if case .cannotTellNow(let uncertainty) = outcome {
+            counters.documentsSignedAhead.add()
+            logger.error(
+                "A receipt was signed ahead of this machine's clock.",
+                metadata: ["found": "\(uncertainty)"])
+        }
+        return VerifyReceiptAnswer(outcome.status).json.bytes
+    }
+
     private func answer(app question: ReceiptQuestion) async throws(EngineFailure) -> [UInt8] {
         let (app, verifier) = try app(question.app.id)
         let now = now()
         let outcome = await verifier.receipt(
             question.file, for: app.identity, at: AppStoreDate(now))
-        guard case .verified(let receipt) = outcome else {
-            return VerifyReceiptAnswer(outcome.status).json.bytes
-        }
+        guard case .verified(let receipt) = outcome else { return unverified(outcome) }
         let isRenewing = receipt.payload.holdsSubscriptions
         if let refusal = question.refusal(
             from: receipt.environment, needsSecret: isRenewing)
@@ -72,9 +82,7 @@ extension Engine {
         let now = now()
         let outcome = await verifier.transactionReceipt(
             question.file, for: app.identity, at: AppStoreDate(now))
-        guard case .verified(let receipt) = outcome else {
-            return VerifyReceiptAnswer(outcome.status).json.bytes
-        }
+        guard case .verified(let receipt) = outcome else { return unverified(outcome) }
         let isRenewing = receipt.payload.expires != nil
         if let refusal = question.refusal(
             from: receipt.environment, needsSecret: isRenewing)

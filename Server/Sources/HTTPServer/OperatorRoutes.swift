@@ -54,6 +54,10 @@ struct Metrics {
                 ("{result=\"left_to_others\"}", engine.notificationsLeftToOthers),
             ], to: &lines)
         Self.add(
+            "perennial_documents_signed_ahead_total",
+            "Documents signed over five minutes ahead of this machine's clock.",
+            [("", engine.documentsSignedAhead)], to: &lines)
+        Self.add(
             "perennial_purchases_posted_total", "Requests that posted purchases and were done.",
             [("", engine.purchasesPosted)], to: &lines)
         Self.add(

@@ -116,6 +116,38 @@ import Testing
         }
     }
 
+    @Test func `what is signed ahead of our clock is counted, and the server stays ready`()
+        async throws
+    {
+        try await withShop(on: .sqlite) { shop in
+            let evidence = try await Self.evidence(shop)
+            #expect(try await Self.signedAhead(shop) == "0")
+            let notification = try evidence.authority.sign(
+                try evidence.notificationSaying("signedDate", 4_000_000_000_000, inData: false))
+            for _ in 1...2 {
+                let answer = try await shop.server.send(
+                    "POST", "/apple/notifications", body: Self.posting(notification))
+                #expect(answer.status == 503)
+            }
+            let payload = try JSON(parsing: CompactJWS(evidence.transaction)?.payload ?? [])
+            let transaction = try evidence.authority.sign(
+                payload.setting("signedDate", 4_000_000_000_000))
+            let answer = try await shop.server.send(
+                "POST", "/v1/purchases", body: Self.posting(customer: "ben", [transaction]))
+            #expect(answer.status == 503)
+            #expect(try await Self.signedAhead(shop) == "3")
+            #expect(try await shop.server.send("GET", "/ready").status == 200)
+        }
+    }
+
+    private static func signedAhead(_ shop: Shop) async throws -> Substring? {
+        let text = String(
+            decoding: try await shop.server.send("GET", "/metrics").body, as: UTF8.self)
+        return text.split(separator: "\n").first {
+            $0.hasPrefix("perennial_documents_signed_ahead_total ")
+        }?.split(separator: " ").last
+    }
+
     static let purchases: [Row] = [
         Row(what: "not JSON", status: 400, code: "body_not_json") { _ in Array("hello".utf8) },
         Row(what: "nothing in it", status: 400, code: "purchases_missing") { _ in

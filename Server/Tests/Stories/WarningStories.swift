@@ -72,4 +72,29 @@ import Testing
             }
         }
     }
+
+    /// Whoever asks is told 21005, as at any other trouble.
+    @Test func `a receipt signed ahead of our clock is counted, and the log names the clock`()
+        async throws
+    {
+        try await withShop(on: .sqlite, notifies: false) { shop in
+            try await shop.addDevice("anna")
+            let bought = try await shop.simulator.post(
+                "/_sim/devices/anna-1/purchases", ["product_id": "pro.monthly"])
+            let question: JSON = [
+                "receipt-data": .string(try bought.text("app_receipt")),
+                "password": .string(SimulatorSettings.wellKnownSecret),
+            ]
+            let late = Duration.seconds(600)
+            try await Self.withServer(of: birds, beside: shop, behind: late) { server, log in
+                let answer = try JSON(
+                    parsing: try await server.verifyReceipt(question.bytes, at: .production))
+                #expect(answer["status"] == 21005)
+                #expect(server.counts.documentsSignedAhead == 1)
+                let found = log.lines.filter { $0.level == .error }.compactMap { $0.facts["found"] }
+                #expect(found.count == 1)
+                #expect(found.first?.contains("set the clock") == true, "\(found)")
+            }
+        }
+    }
 }
