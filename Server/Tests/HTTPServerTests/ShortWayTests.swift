@@ -149,6 +149,13 @@ import Testing
         (0, "Thu, 01 Jan 1970 00:00:00 GMT"), (784_111_777, "Sun, 06 Nov 1994 08:49:37 GMT"),
         (951_782_400, "Tue, 29 Feb 2000 00:00:00 GMT"),
         (1_798_761_599, "Thu, 31 Dec 2026 23:59:59 GMT"),
+        // A clock that stands before 1970, or is not set at all.
+        (-1, "Wed, 31 Dec 1969 23:59:59 GMT"), (-86_400, "Wed, 31 Dec 1969 00:00:00 GMT"),
+        (-86_401, "Tue, 30 Dec 1969 23:59:59 GMT"),
+        (-62_167_219_200, "Sat, 01 Jan 0000 00:00:00 GMT"),
+        (-9_223_372_036_854_775_808, "Sat, 01 Jan 0000 00:00:00 GMT"),
+        (253_402_300_799, "Fri, 31 Dec 9999 23:59:59 GMT"),
+        (9_223_372_036_854_775_807, "Fri, 31 Dec 9999 23:59:59 GMT"),
     ])
     func `a date is written as HTTP wants it`(second: Int64, text: String) {
         #expect(HTTPDate.text(second) == text)
