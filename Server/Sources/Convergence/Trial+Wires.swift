@@ -166,7 +166,7 @@ extension EngineFailure {
             .keyOfAnotherRequest, .unknownPurchase, .unknownTransfer, .transferSuperseded,
             .unknownEntitlement, .unknownGrant, .grantWithoutTime, .noProof, .noOffersKey,
             .unknownOffer, .offerNotForThem, .offerForUnknownTransaction, .unknownContent,
-            .contentNotOpen, .unknownCursor:
+            .contentNotOpen, .unknownCursor, .queryTooLong:
             true
         case .cannotTellNow, .notForwarded, .busy, .storage: false
         }

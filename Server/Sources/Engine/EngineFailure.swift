@@ -22,6 +22,8 @@ package enum EngineFailure: Error, Hashable, Sendable {
     case meaninglessCustomerID(String)
     /// One id more would mean the same customer.
     case tooManyIDs(limit: Int)
+    /// Longer than all that can be looked for.
+    case queryTooLong(limit: Int)
     case belongsToAnotherCustomer(PurchaseID, Claim.Refusal)
     case unknownPurchase(PurchaseID)
     case unknownTransfer(Int64)
@@ -82,6 +84,7 @@ extension EngineFailure: CustomStringConvertible {
             "renewal information of \(purchase) without a transaction"
         case .meaninglessCustomerID(let id): "the id \(id.debugDescription) means nobody"
         case .tooManyIDs(let limit): "more than \(limit) ids of one customer"
+        case .queryTooLong(let limit): "a query of more than \(limit) bytes"
         case .belongsToAnotherCustomer(let purchase, let why):
             "\(purchase) is another customer's: \(why.rawValue)"
         case .unknownPurchase(let purchase): "no purchase \(purchase) is known"

@@ -69,7 +69,7 @@ extension Engine {
             .keyOfAnotherRequest, .notForwarded, .busy, .storage, .unknownContent, .contentNotOpen,
             .unknownPurchase, .unknownTransfer, .transferSuperseded, .unknownEntitlement,
             .unknownGrant, .grantWithoutTime, .noProof, .noOffersKey, .unknownOffer,
-            .offerNotForThem, .offerForUnknownTransaction, .unknownCursor:
+            .offerNotForThem, .offerForUnknownTransaction, .unknownCursor, .queryTooLong:
             throw failure
         }
     }

@@ -36,7 +36,7 @@ extension Engine {
     ) async throws(EngineFailure) -> [FoundCustomer] {
         _ = try app(appID)
         guard query.utf8.count <= Self.queryBytesMax else {
-            throw .tooMuch(what: "bytes of a query", limit: Self.queryBytesMax)
+            throw .queryTooLong(limit: Self.queryBytesMax)
         }
         let found = try await reading { tx in
             let known = try tx.customer(sought: CustomerID(rawValue: query), in: appID)

@@ -40,6 +40,7 @@ extension Refused {
                 detail: "Found \(String(id.prefix(Self.shownCharactersMax)).debugDescription).",
                 remedy: "Send one person's own id: printable, up to \(CustomerID.bytesMax) bytes.")
         case .tooManyIDs(let limit): self = .tooManyIDs(limit: limit)
+        case .queryTooLong(let limit): self = .queryTooLong(bytesMax: limit)
         case .belongsToAnotherCustomer(let purchase, let why):
             self = .belongsToAnother(purchase, why)
         case .unknownCurrency(let currency, let known):

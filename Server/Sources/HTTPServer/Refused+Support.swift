@@ -13,6 +13,14 @@ extension Refused {
                 + "bought under another id: POST /v1/customers/{id}/transfers.")
     }
 
+    static func queryTooLong(bytesMax: Int) -> Refused {
+        Refused(
+            .bodyHasTooMany, "What is looked for is too long.",
+            detail: "Found more than \(bytesMax) bytes of UTF-8.",
+            remedy: "Send one id of a customer, or the number of one transaction or order, as "
+                + "?query=: none is longer. Look for several one by one.")
+    }
+
     static func unknownPurchase(_ detail: String) -> Refused {
         Refused(
             .purchaseUnknown, "There is no such purchase.", detail: detail,

@@ -43,6 +43,22 @@ import Testing
         }
     }
 
+    @Test func `who looks for something too long is told what can be looked for`() async throws {
+        try await TestServer.run { server in
+            let path = "/v1/customers?query="
+            let longest = String(repeating: "a", count: Engine.queryBytesMax)
+            let none = try await server.send(.get, path + longest, key: TestServer.secret)
+            #expect(none.status == 200)
+            let answer = try await server.send(
+                .get, path + longest + "a", key: TestServer.secret)
+            #expect(answer.status == 413)
+            let problem = try answer.problem
+            #expect(problem.code == .bodyHasTooMany)
+            #expect(problem.detail == "Found more than 255 bytes of UTF-8.")
+            #expect(problem.remedy.hasPrefix("Send one id of a customer, or the number of one"))
+        }
+    }
+
     @Test func `the apps of this server are not told to a stranger`() {
         let failure = EngineFailure.notForAnyApp(found: "com.a", known: ["com.secret"])
         let refused = Refused(failure, subject: .notification)
