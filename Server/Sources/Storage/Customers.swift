@@ -197,13 +197,15 @@ extension StoreTransaction {
     /// - Parameters:
     ///   - named: whom it answered for until now, who is told apart.
     ///   - purses: passed on from one to the next.
+    /// - Returns: the number of the event that tells whose it is.
+    @discardableResult
     package func link(
         _ purchase: PurchaseID, to customer: CustomerID, by evidence: Link.Evidence,
         from named: CustomerID? = nil, in app: AppID, at now: Instant, _ purses: inout Purses
-    ) throws(StorageFailure) {
+    ) throws(StorageFailure) -> Int64 {
         let former = try walletHolder(of: purchase, in: app)
         try forgetShare(in: purchase, of: customer, in: app)
-        try tellOwner(
+        let number = try tellOwner(
             of: purchase, is: customer, in: app, named == nil ? .linked : .moved, from: named,
             evidence: evidence, at: now)
         try connection.run(
@@ -216,6 +218,7 @@ extension StoreTransaction {
             ])
         try tellWallets(of: purchase, from: former, to: customer, in: app, at: now, &purses)
         try wakeQuestions(about: [purchase], in: app, at: now)
+        return number
     }
 
     /// The timelines of all purchases linked to a customer, in the order of their numbers.

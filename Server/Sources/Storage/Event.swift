@@ -86,8 +86,11 @@ extension StoreTransaction {
     /// The numbers come from a row of each app and of each customer, which nobody else can count on
     /// until this transaction ends: so the numbers have no gaps, and come into sight in their
     /// order. To be called late in a transaction, since others wait from then on.
-    func append(_ entries: [EventEntry]) throws(StorageFailure) {
-        guard !entries.isEmpty else { return }
+    ///
+    /// - Returns: the number of the last one of each app.
+    @discardableResult
+    func append(_ entries: [EventEntry]) throws(StorageFailure) -> [AppID: Int64] {
+        guard !entries.isEmpty else { return [:] }
         let entries = try withoutErasedTokens(entries)
         // The apps' rows first, always: two who took them in another order could each wait for the
         // other.
@@ -109,6 +112,7 @@ extension StoreTransaction {
             "INSERT INTO events (app, sequence, customer, customer_sequence, environment, "
                 + "purchase, kind, told_at_ms, document, body) "
                 + "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)", rows)
+        return appNumbers.mapValues { $0 - 1 }
     }
 
     private struct Owner: Hashable, Comparable {

@@ -45,11 +45,11 @@ extension StoreTransaction {
         reason: String = "", in app: AppID, at now: Instant
     ) throws(StorageFailure) -> Transfer {
         let former = try holder(of: purchase, in: app)
-        try relink(purchase, to: customer, by: evidence, in: app, at: now)
+        let number = try relink(purchase, to: customer, by: evidence, in: app, at: now)
         return try keepTransfer(
             Transfer(
-                number: try lastSequence(of: app), purchase: purchase, kind: .moved,
-                former: former, customer: customer, evidence: evidence, reason: reason, at: now),
+                number: number, purchase: purchase, kind: .moved, former: former,
+                customer: customer, evidence: evidence, reason: reason, at: now),
             in: app)
     }
 
@@ -58,11 +58,11 @@ extension StoreTransaction {
         _ purchase: PurchaseID, with customer: CustomerID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
         let owner = try link(of: purchase, in: app)?.customer
-        try beginShare(of: purchase, with: customer, from: owner, in: app, at: now)
+        let number = try beginShare(of: purchase, with: customer, from: owner, in: app, at: now)
         _ = try keepTransfer(
             Transfer(
-                number: try lastSequence(of: app), purchase: purchase, kind: .shared,
-                former: owner, customer: customer, evidence: .device, reason: "", at: now),
+                number: number, purchase: purchase, kind: .shared, former: owner,
+                customer: customer, evidence: .device, reason: "", at: now),
             in: app)
     }
 
@@ -84,17 +84,21 @@ extension StoreTransaction {
         try beginShare(of: move.purchase, with: move.customer, from: owner, in: app, at: now)
     }
 
+    /// Returns the number of the event that tells it.
+    @discardableResult
     private func beginShare(
         of purchase: PurchaseID, with customer: CustomerID, from owner: CustomerID?, in app: AppID,
         at now: Instant
-    ) throws(StorageFailure) {
-        try tellOwner(of: purchase, is: customer, in: app, .shared, from: owner, at: now)
+    ) throws(StorageFailure) -> Int64 {
+        let number = try tellOwner(
+            of: purchase, is: customer, in: app, .shared, from: owner, at: now)
         try connection.run(
             "INSERT INTO shares (app, environment, purchase, customer, since_ms) "
                 + "VALUES ($1, $2, $3, $4, $5)",
             Self.key(of: purchase, in: app) + [
                 .text(customer.rawValue), .integer(now.milliseconds),
             ])
+        return number
     }
 
     /// Takes a transfer back: the purchase is again whose it was, by a person's word. The caller
@@ -120,10 +124,13 @@ extension StoreTransaction {
             [.integer(now.milliseconds), .text(app.rawValue), .integer(transfer.number)])
     }
 
+    /// Returns the number of the event that tells whose it is now: what is told after it, as of
+    /// wallets, is not the transfer.
+    @discardableResult
     private func relink(
         _ purchase: PurchaseID, to customer: CustomerID, by evidence: Claim.Evidence,
         in app: AppID, at now: Instant
-    ) throws(StorageFailure) {
+    ) throws(StorageFailure) -> Int64 {
         guard let former = try link(of: purchase, in: app)?.customer else {
             let named = try holder(of: purchase, in: app).flatMap { $0 == customer ? nil : $0 }
             if let named {
@@ -138,7 +145,7 @@ extension StoreTransaction {
         // It was kept for the former, and not for whoever has it next.
         try unblock(purchase, of: former, in: app, at: now)
         try tellOwner(of: purchase, is: former, in: app, .movedAway, from: customer, at: now)
-        try tellOwner(
+        let number = try tellOwner(
             of: purchase, is: customer, in: app, .moved, from: former, evidence: evidence, at: now)
         try connection.run(
             "UPDATE links SET customer = $1, evidence = $2, since_ms = $3 "
@@ -148,6 +155,7 @@ extension StoreTransaction {
             ] + Self.key(of: purchase, in: app))
         try tellWallets(of: purchase, from: former, to: customer, in: app, at: now)
         try wakeQuestions(about: [purchase], in: app, at: now)
+        return number
     }
 
     /// Lets a purchase be a customer's, who has it, by a person's word: no policy moves it any
@@ -163,10 +171,12 @@ extension StoreTransaction {
                 && $0.reason == reason && $0.undoneAt == nil
         }
         if evidence == .support, let said { return said }
+        let number: Int64
         if evidence == nil {
-            try link(purchase, to: customer, by: .support, in: app, at: now)
+            var purses = Purses()
+            number = try link(purchase, to: customer, by: .support, in: app, at: now, &purses)
         } else {
-            try tellOwner(
+            number = try tellOwner(
                 of: purchase, is: customer, in: app, .linked, evidence: .support, at: now)
         }
         try connection.run(
@@ -176,8 +186,8 @@ extension StoreTransaction {
                 + Self.key(of: purchase, in: app))
         return try keepTransfer(
             Transfer(
-                number: try lastSequence(of: app), purchase: purchase, kind: .moved,
-                former: customer, customer: customer, evidence: .support, reason: reason, at: now),
+                number: number, purchase: purchase, kind: .moved, former: customer,
+                customer: customer, evidence: .support, reason: reason, at: now),
             in: app)
     }
 

@@ -196,16 +196,19 @@ extension StoreTransaction {
     // MARK: - Ownership
 
     /// Tells that a purchase has come to a customer: with it, all that is known of it now.
+    ///
+    /// - Returns: the number of the event.
+    @discardableResult
     func tellOwner(
         of purchase: PurchaseID, is customer: CustomerID, in app: AppID, _ kind: Change.Kind,
         from other: CustomerID? = nil, evidence: Link.Evidence? = nil, at now: Instant
-    ) throws(StorageFailure) {
+    ) throws(StorageFailure) -> Int64 {
         // What time did before is still told to the one before.
         let known = try tellTurns(of: purchase, in: app, upTo: now)
         var change = Change(kind, at: now, product: known?.told?.condition?.product)
         change.before = known?.told?.condition
         change.after = change.before
-        try append([
+        let numbers = try append([
             EventEntry(
                 app: app, customer: customer, purchase: purchase, change: change, toldAt: now,
                 cause: .request, other: other, evidence: evidence)
@@ -213,6 +216,10 @@ extension StoreTransaction {
         if let known, known.timeline.hasTerms {
             try watchTerms(of: customer, in: app, purchase.environment)
         }
+        guard let number = numbers[app] else {
+            preconditionFailure("What was put into a log has a number in it.")
+        }
+        return number
     }
 
     /// Tells that a term will be over.

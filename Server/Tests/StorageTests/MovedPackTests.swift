@@ -111,6 +111,24 @@ private let moved = now + .days(2)
     }
 
     @Test(arguments: Driver.allCases)
+    func `a transfer has the number of its own event, and not of what wallets were told by it`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore(rules: rules) { store in
+            try await store.hear(1, pack(1))
+            let first = try await store.move(1, to: "anna")
+            let second = try await store.move(1, to: "ben")
+            let log = try await store.reading { try $0.events(of: app, after: 0, limit: 500) }
+            let told = [first, second].map { transfer in
+                log.first { $0.sequence == transfer.number }?.entry
+            }
+            #expect(told.compactMap { $0?.change.kind } == [.linked, .moved])
+            #expect(told.compactMap { $0?.customer } == ["anna", "ben"])
+            #expect(log.last?.entry.change.kind == .walletCredited)
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
     func `what a pack that goes leaves to another's refund is no reversal`(
         driver: Driver
     ) async throws {
