@@ -47,6 +47,8 @@ struct Purse {
         /// Of the purchase that is news, as it was told.
         var condition: Condition? = nil
         var other: CustomerID? = nil
+        /// Of refunds, by their transactions, that have a cause of their own.
+        var refunds: [TransactionID: EventEntry.Cause] = [:]
     }
 
     func balance(of currency: CurrencyID) -> Int64 {
@@ -184,11 +186,12 @@ struct Purse {
     ) -> EventEntry {
         var change = Change(kind, at: moment)
         change.wallet = wallet
-        var purchase: PurchaseID?
+        var (purchase, origin): (PurchaseID?, EventEntry.Cause) = (nil, telling.cause)
         if case .purchase(let transaction, let product)? = cause {
             (change.transaction, change.product) = (transaction, product)
         } else if case .refund(let transaction, let product)? = cause {
             (change.transaction, change.product) = (transaction, product)
+            origin = telling.refunds[transaction] ?? origin
         }
         // What it does to the refund of another purchase is not about that one.
         if let timeline, let transaction = change.transaction,
@@ -199,7 +202,7 @@ struct Purse {
         }
         return EventEntry(
             app: app, customer: customer, purchase: purchase, change: change,
-            toldAt: telling.at, cause: telling.cause, other: telling.other)
+            toldAt: telling.at, cause: origin, other: telling.other)
     }
 }
 

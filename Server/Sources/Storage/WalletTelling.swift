@@ -50,13 +50,11 @@ extension StoreTransaction {
         var entries: [EventEntry] = []
         for purchase in purchases {
             guard let known = try toldPurchase(purchase, in: app) else { continue }
-            // It is the document that was paid with, unless somebody has had it before.
-            let document = other == nil ? try self.document(attesting: purchase, in: app) : nil
-            entries += purse.put(
-                known.timeline, of: purchase,
-                Purse.Telling(
-                    cause: document.map { .document($0) } ?? .request, at: now,
-                    condition: known.told?.condition, other: other))
+            var telling = Purse.Telling(
+                cause: .request, at: now, condition: known.told?.condition, other: other)
+            // It is what documents say, unless somebody has had it before.
+            if other == nil { try nameDocuments(of: known.timeline, in: app, &telling) }
+            entries += purse.put(known.timeline, of: purchase, telling)
         }
         try keep(purse, in: app)
         purses.put(purse, in: app)
@@ -130,6 +128,25 @@ extension StoreTransaction {
         }
     }
 
+    /// Names as the cause the document that was paid with; and of each refund the first one that
+    /// says of it what holds now.
+    private func nameDocuments(
+        of timeline: Timeline, in app: AppID, _ telling: inout Purse.Telling
+    ) throws(StorageFailure) {
+        if let document = try document(attesting: timeline.purchase, in: app) {
+            telling.cause = .document(document)
+        }
+        let refunded = timeline.periods.map(\.payment).filter { $0.revocation != nil }
+        guard !refunded.isEmpty else { return }
+        let attested = try facts(about: timeline.purchase, in: app)
+        for payment in refunded {
+            let saying = attested.first {
+                $0.fact.revocation(of: payment.transaction) == payment.revocation
+            }
+            if let saying { telling.refunds[payment.transaction] = .document(saying.document) }
+        }
+    }
+
     private func document(
         attesting purchase: PurchaseID, in app: AppID
     ) throws(StorageFailure) -> [UInt8]? {
@@ -138,5 +155,15 @@ extension StoreTransaction {
                 + "ORDER BY attested_at_ms, subject, document LIMIT 1",
             Self.key(of: purchase, in: app)
         ).first?.bytes(0)
+    }
+}
+
+extension Fact {
+    /// Nil where it says nothing of the transaction, or that it was not taken back.
+    fileprivate func revocation(of transaction: TransactionID) -> Revocation? {
+        guard case .payment(let payment) = statement, payment.transaction == transaction else {
+            return nil
+        }
+        return payment.revocation
     }
 }

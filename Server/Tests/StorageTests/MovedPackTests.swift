@@ -77,7 +77,7 @@ extension Store {
 
 private let moved = now + .days(2)
 
-/// Packs of what is used up that go from one customer to another.
+/// Packs of what is used up that go from one customer to another, or come to their first one late.
 @Suite struct MovedPackTests {
     @Test(arguments: Driver.allCases)
     func `a refund that goes along with its pack is not told as reversed`(
@@ -154,6 +154,35 @@ private let moved = now + .days(2)
                 ])
             let sums = try await store.sums()
             #expect(sums == ["anna 1": 0, "anna 2": 100, "anna -": -150, "ben 1": 100])
+        }
+    }
+
+    @Test(arguments: Driver.allCases, [false, true])
+    func `a pack that somebody gets after its refund names the document of the one and the other`(
+        driver: Driver, isNamed: Bool
+    ) async throws {
+        let anna = "0b7c2a5f-01d3-4c8a-9f60-1234567890ab"
+        let token = isNamed ? anna : nil
+        try await driver.withStore(rules: rules) { store in
+            // Refunded, that taken back, and refunded again.
+            try await store.hear(1, pack(1, token: token))
+            try await store.hear(2, pack(1, refundedAt: now + .days(1), token: token))
+            try await store.hear(3, pack(1, attestedAt: now + .days(2), token: token))
+            for number: UInt8 in [4, 5] {
+                try await store.hear(number, pack(1, refundedAt: now + .days(3), token: token))
+            }
+            let id = CustomerID(rawValue: anna)
+            if isNamed {
+                _ = try await store.transaction { try $0.customer(id, in: app, at: moved) }
+            } else {
+                try await store.link(1, to: id)
+            }
+            #expect(
+                try await store.told() == [
+                    "\(anna) 1 wallet_credited 0 → 100", "\(anna) 1 wallet_clawed_back 100 → 0",
+                ])
+            let causes = try await store.walletEntries().map(\.cause)
+            #expect(causes == [.document(document(1).id), .document(document(4).id)])
         }
     }
 
