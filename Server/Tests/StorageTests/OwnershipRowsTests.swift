@@ -64,6 +64,38 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
+    func `in what is nobody's again nobody has a share, which is told under who shared it`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore { store in
+            try await store.keep(1)
+            try await store.transaction { tx in
+                for person in Self.people { _ = try tx.customer(person, in: app, at: now) }
+                let transfer = try tx.move(purchase, to: "anna", by: .support, in: app, at: now)
+                try tx.share(purchase, with: "ben", in: app, at: now)
+                let later = try tx.move(purchase, to: "cleo", by: .support, in: app, at: now)
+                try tx.share(purchase, with: "anna", in: app, at: now)
+                try tx.undo(later, in: app, at: now)
+                try tx.undo(transfer, in: app, at: now)
+            }
+            for person in Self.people {
+                let timelines = try await store.reading {
+                    try $0.sharedTimelines(with: person, in: app, environment: .production)
+                        + $0.timelines(of: person, in: app, environment: .production)
+                }
+                #expect(timelines.isEmpty, "\(person)")
+            }
+            let told = try await events(store).suffix(2)
+            #expect(told.map(\.entry.change.kind) == [.shareEnded, .unlinked])
+            #expect(told.map(\.entry.customer) == ["ben", "anna"])
+            #expect(told.map(\.entry.other) == ["anna", nil])
+            let ofBen = try await store.reading { try $0.transfers(of: "ben", in: app) }
+            #expect(ofBen.count == 1 && ofBen.first?.undoneAt == now)
+            #expect(try await store.reading { try $0.logDifferences() }.count == 0)
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
     func `of customers that become one each share stands once, and none beside the link`(
         driver: Driver
     ) async throws {

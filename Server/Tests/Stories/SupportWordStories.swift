@@ -131,6 +131,31 @@ import Testing
         }
     }
 
+    @Test(arguments: StoryDatabase.allCases)
+    func `what was nobody's is nobody's again, and nobody has had a share in it meanwhile`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database, app: Self.sharing) { shop in
+            let bought = try await shop.buyMonth("anna")
+            let moved = try await Self.transfer(bought, to: "anna", because: "ticket 7", in: shop)
+            #expect(moved["from"]?.string == nil)
+            // What support has decided no policy shares.
+            #expect(try await shop.post(bought, as: "ben") == 409)
+            #expect(try await Self.users(shop) == ["anna"])
+            let path = "/v1/customers/anna/transfers/\(try moved.text("transfer_id"))"
+            for _ in 0..<2 {
+                #expect(try await shop.support.send("DELETE", path).status == 200)
+                #expect(try await Self.users(shop).isEmpty)
+            }
+            // Now it is whose device shows it first, and the policy shares it with the next.
+            for (name, users) in [("ben", ["ben"]), ("anna", ["anna", "ben"])] {
+                #expect(try await shop.post(bought, as: name) == 200)
+                #expect(try await Self.users(shop) == users)
+            }
+            #expect(try await shop.engine.rebuild(verifyOnly: true).isClean)
+        }
+    }
+
     @Test func `a share comes back once, and not to who had lost it before`() async throws {
         try await withShop(on: .sqlite, app: Self.sharing) { shop in
             let (bought, _) = try await Self.moveWhatIsShared(in: shop)
