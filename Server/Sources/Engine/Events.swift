@@ -10,8 +10,9 @@ extension Engine {
     /// Purchases of one app that are told of at a time.
     private static let turnsMax = 200
 
-    /// The events of an app behind one, in their order; only those of a customer, if one is named.
-    /// A customer never heard of has none.
+    /// The events of an app behind one, in their order; only those of a customer, if one is named,
+    /// who may be known by the account token of purchases alone. A customer never heard of has
+    /// none.
     ///
     /// - Parameter sequence: of the last event that is known already; 0 for the first.
     /// - Throws: ``EngineFailure``: `unknownCursor` for one behind the last, as where the database
@@ -26,8 +27,7 @@ extension Engine {
         let events: [LoggedEvent]? = try await reading { tx in
             guard try sequence <= tx.lastSequence(of: appID) else { return nil }
             guard let id else { return try tx.events(of: appID, after: sequence, limit: limit) }
-            let ids = try tx.customer(known: id, in: appID)?.ids ?? []
-            return try tx.events(of: ids, in: appID, after: sequence, limit: limit)
+            return try tx.events(concerning: id, in: appID, after: sequence, limit: limit)
         }
         guard let events else { throw .unknownCursor(sequence) }
         return events
@@ -64,5 +64,28 @@ extension Engine {
                 try tx.tellTurns(of: app, dueBy: now, limit: Self.turnsMax, dialect)
                     + tx.tellEndedGrants(of: app, dueBy: now, limit: Self.turnsMax, dialect)
             }
+    }
+}
+
+extension StoreTransaction {
+    /// The events of a customer behind one, in their order: by any id of theirs, and by an account
+    /// token that is one.
+    fileprivate func events(
+        concerning id: CustomerID, in app: AppID, after sequence: Int64, limit: Int
+    ) throws -> [LoggedEvent] {
+        let ids = try customer(known: id, in: app)?.ids
+        let own = try events(of: ids ?? [], in: app, after: sequence, limit: limit)
+        let named = try namedEvents(ids ?? [id], in: app, after: sequence)
+        return Array((own + named).sorted { $0.sequence < $1.sequence }.prefix(limit))
+    }
+
+    /// The last of them.
+    func lastEvents(
+        concerning state: CustomerState, in app: AppID, limit: Int
+    ) throws -> [LoggedEvent] {
+        let ids = [state.id] + state.aliases
+        let own = try lastEvents(of: ids, in: app, limit: limit)
+        let named = try namedEvents(ids, in: app, after: 0)
+        return (own + named).sorted { $0.sequence < $1.sequence }.suffix(limit)
     }
 }

@@ -40,7 +40,7 @@ extension Engine {
                     [.transfer, .share, .block, .grant, .consumption].contains($0.kind)
                 })
             let events = try tx.lastEvents(
-                of: [id] + state.aliases, in: appID, limit: Explanation.eventsMax)
+                concerning: state, in: appID, limit: Explanation.eventsMax)
             lines += Explanation.lines(of: events)
             return lines.joined(separator: "\n")
         }

@@ -50,7 +50,6 @@ extension StoreTransaction {
         for purchase in state.purchases {
             lines += try self.lines(about: purchase.timeline.purchase, in: app.id)
         }
-        let ids = [state.id] + state.aliases
         if let customer = try customer(known: state.id, in: app.id)?.customer {
             lines += try transfers(of: customer, in: app.id)
                 .filter { $0.purchase.environment == state.environment }.map(HistoryLine.init)
@@ -63,7 +62,8 @@ extension StoreTransaction {
                 ).map(HistoryLine.init)
             }
         }
-        let events = try lastEvents(of: ids, in: app.id, limit: Engine.historyEventsMax)
+        let events = try lastEvents(
+            concerning: state, in: app.id, limit: Engine.historyEventsMax)
         lines += events.filter {
             $0.entry.environment.map { $0 == state.environment } ?? true
         }.map(HistoryLine.init)

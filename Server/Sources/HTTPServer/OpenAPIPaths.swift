@@ -162,7 +162,8 @@ extension OpenAPI {
                   {
                     "name": "customer_id",
                     "in": "query",
-                    "description": "Only events of this customer, by any of their ids.",
+                    "description": "Only events of this customer, by any of their ids, also \
+        where that is but the account token of a purchase.",
                     "schema": { "type": "string" }
                   }
                 ],

@@ -42,12 +42,47 @@ extension StoreTransaction {
         var found: [Timeline] = []
         for token in Set(ids.compactMap(\.accountToken)).sorted() {
             let timelines = try unlinkedTimelines(token: token, in: app, environment: environment)
-            guard !timelines.isEmpty, try !isErased(token: token, in: app) else { continue }
-            if let named = try named(by: token, in: app), !ids.contains(named.id) { continue }
+            guard !timelines.isEmpty, try means(token, oneOf: ids, in: app) else { continue }
             found += timelines
         }
         return found
     }
+
+    /// Whether an account token that one of these ids is means whoever has them: nobody who was
+    /// erased, and no other customer who has the same token.
+    private func means(
+        _ token: String, oneOf ids: [CustomerID], in app: AppID
+    ) throws(StorageFailure) -> Bool {
+        guard try !isErased(token: token, in: app) else { return false }
+        guard let named = try named(by: token, in: app) else { return true }
+        return ids.contains(named.id)
+    }
+
+    /// The events behind one, in their order, that tell of purchases while these were nobody's and
+    /// named one of these ids, whosever they are now: they have no customer, and are the
+    /// customer's all the same, who may be known by nothing else. A purchase has few of them, so
+    /// all are read.
+    package func namedEvents(
+        _ ids: [CustomerID], in app: AppID, after sequence: Int64
+    ) throws(StorageFailure) -> [Event] {
+        var found: [Event] = []
+        for token in Set(ids.compactMap(\.accountToken)).sorted() {
+            let purchases = try connection.rows(
+                Self.selectNaming, [.text(app.rawValue), .text(token)])
+            guard !purchases.isEmpty, try means(token, oneOf: ids, in: app) else { continue }
+            let told = try connection.rowsEach(
+                Self.selectEvents(where: Self.ofNobodyAfter),
+                purchases.map { [.text(app.rawValue)] + $0.values + [.integer(sequence)] })
+            for rows in told {
+                // Before a purchase named them it may have named somebody else.
+                found += try Self.events(rows, of: app).filter { $0.entry.accountToken == token }
+            }
+        }
+        return found.sorted { $0.sequence < $1.sequence }
+    }
+
+    static let selectNaming =
+        "SELECT environment, purchase FROM purchases WHERE app = $1 AND account_token = $2"
 
     /// For whom a purchase answers: its owner, or the customer whom it names.
     package func holder(

@@ -245,6 +245,9 @@ extension StoreTransaction {
     static let ofCustomerAfter =
         "app = $1 AND customer = $2 AND sequence > $3 ORDER BY sequence LIMIT $4"
     static let lastOfCustomer = "app = $1 AND customer = $2 ORDER BY sequence DESC LIMIT $3"
+    /// Of a purchase, while it was nobody's.
+    static let ofNobodyAfter =
+        "app = $1 AND environment = $2 AND purchase = $3 AND customer IS NULL AND sequence > $4"
 
     static func selectEvents(where condition: String) -> String {
         "SELECT sequence, customer, customer_sequence, environment, purchase, kind, "
@@ -254,7 +257,12 @@ extension StoreTransaction {
     private func events(
         _ condition: String, _ values: [Value], of app: AppID
     ) throws(StorageFailure) -> [Event] {
-        let rows = try connection.rows(Self.selectEvents(where: condition), values)
+        try Self.events(
+            connection.rows(Self.selectEvents(where: condition), values), of: app)
+    }
+
+    /// Of rows of ``selectEvents(where:)``.
+    static func events(_ rows: [Row], of app: AppID) throws(StorageFailure) -> [Event] {
         var events: [Event] = []
         for row in rows {
             let entry = try EventEntry(

@@ -21,4 +21,11 @@ extension Schema {
         // reads the log from here to the end of the step.
         "DROP INDEX IF EXISTS events_by_customer",
     ]
+
+    /// By which it is found what was told of a purchase while it was nobody's: a customer may be
+    /// known by nothing but the account token in it. Harmless to repeat.
+    static let nobodysIndexes: [String] = [
+        "CREATE INDEX IF NOT EXISTS events_of_nobody "
+            + "ON events (app, environment, purchase, sequence) WHERE customer IS NULL"
+    ]
 }

@@ -25,7 +25,7 @@ package enum Schema {
             walletTables(dialect), forwardTables(dialect), secretTables(dialect),
             identityTables(dialect), tokenTables(dialect), reminderTables(dialect),
             consumptionTables(dialect), toldWalletTables(dialect), rebuiltTables(dialect),
-            turnTables(dialect), listIndexes,
+            turnTables(dialect), listIndexes, nobodysIndexes,
         ]
     }
 

@@ -119,6 +119,22 @@ import Testing
             #expect(plan.count == 1 && plan[0].contains(wanted), "\(plan)")
         }
     }
+
+    @Test func `what was told of purchases that name somebody is found without all others`()
+        async throws
+    {
+        try await Driver.sqliteMemory.withStore { store in
+            let naming = try await store.plan(
+                of: StoreTransaction.selectNaming, [.text("birds"), .text("t")])
+            let byToken = "purchases_by_account_token (app=? AND account_token=?)"
+            #expect(naming.count == 1 && naming[0].contains(byToken), "\(naming)")
+            let told = try await store.plan(
+                of: StoreTransaction.selectEvents(where: StoreTransaction.ofNobodyAfter),
+                [.text("birds"), .text("production"), .text("1"), .integer(1)])
+            let wanted = "events_of_nobody (app=? AND environment=? AND purchase=? AND sequence>?)"
+            #expect(told.count == 1 && told[0].contains(wanted), "\(told)")
+        }
+    }
 }
 
 extension Store {

@@ -223,6 +223,37 @@ import Testing
         }
     }
 
+    @Test(arguments: StoryDatabase.allCases)
+    func `who is known by an account token alone is told what became of what names them`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database) { shop in
+            let bought = try await shop.buyMonth("anna", token: Self.token)
+            _ = try await shop.buyMonth("ben")
+            try await shop.simulator.post("/_sim/clock", ["advance": "P40D"])
+            let log = try await Self.list("/v1/events?limit=500", in: shop)
+            let named = log.filter { $0["account_token"]?.string == Self.token }
+            try #require(named.count > 1 && named.count < log.count)
+            let path = "/v1/events?customer_id="
+            for id in [Self.token, Self.token.uppercased()] {
+                #expect(try await Self.list(path + id, in: shop) == named)
+            }
+            let first = try #require(named[0]["sequence"]?.integer)
+            let page = "\(path)\(Self.token)&limit=1&after=\(first)"
+            #expect(try await Self.list(page, in: shop) == [named[1]])
+            let history = try await Self.list("/v1/customers/\(Self.token)/history", in: shop)
+            #expect(history.count { $0["kind"] == "event" } == named.count)
+
+            // Once they have posted it nothing that was told goes, until they are forgotten.
+            #expect(try await shop.post(bought, as: Self.token) == 200)
+            let later = try await Self.list(path + Self.token, in: shop)
+            #expect(Array(later.prefix(named.count)) == named)
+            #expect(later.last?["type"] == "linked" && later.count == named.count + 1)
+            _ = try await shop.support.send("DELETE", "/v1/customers/\(Self.token)")
+            #expect(try await Self.list(path + Self.token, in: shop).isEmpty)
+        }
+    }
+
     @Test func `what went to somebody else is found as theirs, and not by the token in it`()
         async throws
     {

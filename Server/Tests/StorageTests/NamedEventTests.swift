@@ -1,0 +1,93 @@
+import Ledger
+import Testing
+
+@testable import Storage
+
+private let token = "b7c2a5f0-1d3e-4c8a-9f60-1234567890ab"
+private let lower = CustomerID(rawValue: token)
+private let upper = CustomerID(rawValue: token.uppercased())
+private let otherToken = "0d9b1c52-77aa-4f0e-8a31-abcdef012345"
+
+private func bought(_ number: Int) -> PurchaseID {
+    PurchaseID(TransactionID(rawValue: "\(number)"), in: .production)
+}
+
+private func month(_ number: Int, naming token: String?, attestedAt: Instant = now) -> Fact {
+    Fact(
+        about: bought(number), attestedAt: attestedAt,
+        .payment(
+            Payment(
+                transaction: TransactionID(rawValue: "\(number)"), product: "pro", from: now,
+                until: now + .days(30), accountToken: token)))
+}
+
+private let rules = StoreRules(erasedHash: hash)
+
+private func hash(_ id: CustomerID) -> [UInt8] {
+    Array((Array(id.rawValue.lowercased().utf8) + Array(repeating: 0, count: 32)).prefix(32))
+}
+
+extension Store {
+    fileprivate func hear(_ number: UInt8, _ fact: Fact) async throws {
+        _ = try await keep(AttestedDocument(document(number), [fact]))
+    }
+
+    /// What was told of purchases that named an id: `purchase kind`.
+    fileprivate func named(_ id: CustomerID, after sequence: Int64 = 0) async throws -> [String] {
+        try await reading { try $0.namedEvents([id], in: app, after: sequence) }.map { event in
+            "\(event.entry.purchase?.original.rawValue ?? "-") \(event.entry.change.kind.rawValue)"
+        }
+    }
+}
+
+/// Events that have no customer, and are somebody's by the account token in them.
+@Suite struct NamedEventTests {
+    @Test(arguments: Driver.allCases)
+    func `what is told of a purchase while it is nobody's is theirs whom it names then`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore(rules: rules) { store in
+            try await store.hear(1, month(1, naming: token))
+            try await store.hear(2, month(2, naming: otherToken))
+            // It names them only later.
+            try await store.hear(3, month(3, naming: nil))
+            try await store.hear(4, month(3, naming: token, attestedAt: now + .seconds(1)))
+            for id in [lower, upper] {
+                #expect(try await store.named(id) == ["1 purchased"])
+            }
+            let last = try await store.reading { try $0.lastSequence(of: app) }
+            #expect(try await store.named(lower, after: last) == [])
+            let dialect = store.database.dialect
+            let end = now + .days(30)
+            _ = try await store.transaction {
+                try $0.tellTurns(of: app, dueBy: end + .seconds(60), limit: 100, dialect)
+            }
+            let ends = ["1 access_unconfirmed", "3 access_unconfirmed"]
+            #expect(try await store.named(lower, after: last).sorted() == ends)
+            #expect(try await store.named(lower).count == 3)
+            #expect(try await store.named("anna") == [])
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `what named somebody stays theirs when it is linked, and until they are forgotten`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore(rules: rules) { store in
+            try await store.hear(1, month(1, naming: token))
+            try await store.transaction { tx in
+                _ = try tx.customer(upper, in: app, at: now)
+                try tx.link(bought(1), to: upper, by: .token, in: app, at: now)
+            }
+            #expect(try await store.named(upper) == ["1 purchased"])
+            // Whoever comes with the other case is somebody else.
+            #expect(try await store.named(lower) == [])
+            try await store.transaction { tx in
+                let person = try #require(try tx.customer(known: upper, in: app))
+                try tx.erase(
+                    person, names: [upper: "erased_1"], hashes: [hash(upper)], in: app, at: now)
+            }
+            for id in [lower, upper] { #expect(try await store.named(id) == []) }
+        }
+    }
+}
