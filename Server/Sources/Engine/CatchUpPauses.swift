@@ -14,8 +14,7 @@ final class CatchUpPauses: Sendable {
         var until: Instant
     }
 
-    private static let first = Duration.seconds(15)
-    private static let most = Duration.seconds(600)
+    private static let lengths = DoublingPauses(first: .seconds(15), longest: .seconds(600))
 
     private let pauses = Mutex<[Key: Pause]>([:])
 
@@ -31,9 +30,8 @@ final class CatchUpPauses: Sendable {
     func begin(_ key: Key, at now: Instant, until moment: Instant?) {
         pauses.withLock { pauses in
             var pause = pauses[key] ?? Pause(until: now)
-            pause.until =
-                moment ?? now + min(Self.first * (1 << min(pause.failures, 10)), Self.most)
             pause.failures += 1
+            pause.until = moment ?? now + Self.lengths.pause(after: pause.failures)
             pauses[key] = pause
         }
     }

@@ -166,10 +166,9 @@ extension Engine {
 
     // MARK: - No answer
 
-    /// The store is left alone after so many failures in a row, by all servers.
-    private static let failuresBeforePause = 3
-    private static let storePause = Duration.seconds(15)
-    private static let storePauseMax = Duration.seconds(600)
+    /// The store is left alone after more failures in a row than these, by all servers.
+    private static let failuresWithoutPause = 2
+    private static let storePauses = DoublingPauses(first: .seconds(15), longest: .seconds(600))
 
     func note(_ failure: AppStoreFailure, _ claim: CheckClaim) async throws(EngineFailure) {
         let now = now()
@@ -212,8 +211,7 @@ extension StoreTransaction {
 extension Engine {
     /// None at first, since one purchase may fail for a reason of its own.
     fileprivate static func storePause(after failures: Int) -> Duration {
-        guard failures >= failuresBeforePause else { return .zero }
-        return min(storePause * (1 << min(failures - failuresBeforePause, 10)), storePauseMax)
+        storePauses.pause(after: failures - failuresWithoutPause)
     }
 }
 

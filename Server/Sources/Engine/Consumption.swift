@@ -71,10 +71,8 @@ extension Engine {
 
     /// Questions of one app that are answered one after the other under one lease.
     private static let questionsMax = 8
-    /// The pauses between attempts double from the first to the longest.
-    private static let answerPause = Duration.seconds(60)
-    private static let answerPauseMax = Duration.hours(1)
-    private static let doublingsMax = 6
+    /// Between attempts.
+    private static let answerPauses = DoublingPauses(first: .seconds(60), longest: .hours(1))
     /// The last attempt is so long before the time is over.
     private static let answerMargin = Duration.seconds(60)
 
@@ -158,8 +156,7 @@ extension Engine {
     ) -> ConsumptionEnd {
         let last = stored.question.deadline - Self.answerMargin
         guard now < last else { return .givenUp(why) }
-        let factor = 1 << min(stored.attempts, Self.doublingsMax)
-        let pause = min(Self.answerPause * factor, Self.answerPauseMax)
+        let pause = Self.answerPauses.pause(after: stored.attempts + 1)
         return .later(min(now + pause, last), why, isAttempt: true)
     }
 }

@@ -55,9 +55,8 @@ package struct Forwarding: Sendable {
     package static let lease = Duration.seconds(30)
     /// Tried at a time, for each address.
     package static let attemptsAtOnce = 8
-    /// The pauses between attempts double from the first to the longest.
-    private static let pauseFirst = Duration.seconds(15)
-    private static let pauseMax = Duration.hours(6)
+    /// Between attempts.
+    private static let pauses = DoublingPauses(first: .seconds(15), longest: .hours(6))
     /// A week in all: the App Store itself goes on for as long.
     package static let attemptsMax = 36
     /// Where the App Store waits for others' answers, the queue leaves the first attempt to it.
@@ -80,7 +79,7 @@ package struct Forwarding: Sendable {
     /// - Parameter attempts: those that have failed.
     package static func pause(after attempts: Int) -> Duration? {
         guard attempts < attemptsMax else { return nil }
-        return min(pauseFirst * (1 << min(max(attempts, 1) - 1, 16)), pauseMax)
+        return pauses.pause(after: attempts)
     }
 }
 

@@ -48,22 +48,18 @@ package struct CheckRules: Hashable, Sendable {
 }
 
 extension CheckHistory {
-    /// After a first failure; each further one doubles it.
-    private static let retryPause = Duration.seconds(60)
-    /// Who waits for an answer is not made to wait longer for the next attempt, as long as failures
-    /// are patient.
-    private static let retryPauseMax = Duration.seconds(1800)
+    /// As long as failures are patient: who waits for an answer waits no longer than the longest of
+    /// these for the next attempt.
+    private static let retryPauses = DoublingPauses(first: .seconds(60), longest: .seconds(1800))
     /// About a day of failures. What then still fails does so for a reason of its own.
     private static let patientFailuresMax = 48
     private static let hopelessPause = Duration.hours(6)
-    private static let doublingsMax = 10
 
     /// Before then a purchase that failed is not asked about again.
     var retryAt: Instant? {
         guard let failedAt, failures > 0 else { return nil }
         guard failures <= Self.patientFailuresMax else { return failedAt + Self.hopelessPause }
-        let factor = 1 << min(failures - 1, Self.doublingsMax)
-        return failedAt + min(Self.retryPause * factor, Self.retryPauseMax)
+        return failedAt + Self.retryPauses.pause(after: failures)
     }
 }
 

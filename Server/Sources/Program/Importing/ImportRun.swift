@@ -18,10 +18,10 @@ struct ImportRun {
     static let chunkBytes = 65_536
     /// Attempts to have an answer about one row; after them the import stops, and can go on.
     static let attemptsMax = 10
+    /// Between attempts.
+    private static let pauses = DoublingPauses(first: .seconds(1), longest: .seconds(60))
     /// How often Apple may ask for a rest instead, about one row: others spend the same budget.
     static let restsMax = 200
-    private static let pauseFirst = Duration.seconds(1)
-    private static let pauseMax = Duration.seconds(60)
     /// Of each end of a file, to tell it from others.
     private static let markBytes = 1_048_576
 
@@ -193,7 +193,7 @@ struct ImportRun {
             case .notNow(nil, let reason):
                 attempts += 1
                 if attempts >= Self.attemptsMax { throw Self.noAnswer(attempts, reason) }
-                try await sleep(min(Self.pauseFirst * (1 << min(attempts - 1, 10)), Self.pauseMax))
+                try await sleep(Self.pauses.pause(after: attempts))
             }
         }
     }

@@ -1,0 +1,22 @@
+/// Pauses before trying again what has failed: the first, then each twice the one before, up to the
+/// longest.
+package struct DoublingPauses: Hashable, Sendable {
+    package var first: Duration
+    package var longest: Duration
+
+    package init(first: Duration, longest: Duration) {
+        self.first = first
+        self.longest = longest
+    }
+
+    /// - Parameter failures: in a row. None, or fewer: no pause.
+    package func pause(after failures: Int) -> Duration {
+        guard failures > 0 else { return .zero }
+        var (pause, doublingsLeft) = (first, failures - 1)
+        while doublingsLeft > 0, pause < longest {
+            pause = pause * 2
+            doublingsLeft -= 1
+        }
+        return min(pause, longest)
+    }
+}

@@ -1,0 +1,20 @@
+import Ledger
+import Testing
+
+@Suite struct DoublingPausesTests {
+    private let pauses = DoublingPauses(first: .seconds(15), longest: .seconds(100))
+
+    @Test(
+        arguments: [
+            (.min, 0), (-1, 0), (0, 0), (1, 15), (2, 30), (3, 60), (4, 100), (5, 100),
+            (.max, 100),
+        ] as [(Int, Int)])
+    func `a pause is twice the one before, up to the longest`(failures: Int, seconds: Int) {
+        #expect(pauses.pause(after: failures) == .seconds(seconds))
+    }
+
+    @Test func `a first pause that is too long is as long as the longest`() {
+        let pauses = DoublingPauses(first: .hours(2), longest: .hours(1))
+        #expect(pauses.pause(after: 1) == .hours(1))
+    }
+}
