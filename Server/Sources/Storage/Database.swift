@@ -1,3 +1,8 @@
+import Ledger
+
+/// For drivers, which see no other module of ours.
+package typealias DoublingPauses = Ledger.DoublingPauses
+
 /// A database engine: SQLite and PostgreSQL.
 ///
 /// A transaction is a synchronous closure: no `await` inside, all of its rows or none. When `write`

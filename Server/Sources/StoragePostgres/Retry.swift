@@ -18,7 +18,7 @@ enum Retry: Hashable, Sendable {
     static let outageSecondsMax = 10.0
 
     static let conflictPauseSecondsMax = 0.1
-    static let outagePauseSecondsMax = 1.0
+    static let outagePauses = DoublingPauses(first: .milliseconds(50), longest: .seconds(1))
 
     /// - Parameter runs: how often the transaction was run.
     /// - Parameter seconds: since the first of them began; where nobody could connect and that is
@@ -34,13 +34,13 @@ enum Retry: Hashable, Sendable {
             .again(afterSeconds: 0.001 * jitter)
         case .unavailable where PostgresFailure.isLasting(failure): .giveUp
         case .unavailable where runs < outageRunsMax && seconds < outageSecondsMax:
-            .again(afterSeconds: outagePause(runs: runs) * (0.5 + jitter / 2))
+            .again(afterSeconds: outagePauseSeconds(after: runs) * (0.5 + jitter / 2))
         case .busy, .conflict, .unavailable, .constraint, .other: .giveUp
         }
     }
 
-    /// None the first time: often only this connection was lost. Then 50 ms, doubled each time.
-    private static func outagePause(runs: Int) -> Double {
-        runs == 1 ? 0 : min(0.05 * Double(1 << min(runs - 2, 10)), outagePauseSecondsMax)
+    /// None the first time: often only this connection was lost.
+    private static func outagePauseSeconds(after runs: Int) -> Double {
+        outagePauses.pause(after: runs - 1) / .seconds(1)
     }
 }
