@@ -38,6 +38,8 @@ private struct LoggingConnection: Connection {
     let connection: any Connection
     let log: ReadLog
 
+    var dialect: Dialect { connection.dialect }
+
     func rows(_ sql: String, _ values: [Value]) throws(StorageFailure) -> [Row] {
         log.add(sql, values)
         return try connection.rows(sql, values)

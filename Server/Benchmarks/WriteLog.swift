@@ -56,6 +56,8 @@ private struct RecordingConnection: Connection {
     let connection: any Connection
     let log: WriteLog
 
+    var dialect: Dialect { connection.dialect }
+
     func rows(_ sql: String, _ values: [Value]) throws(StorageFailure) -> [Row] {
         try connection.rows(sql, values)
     }

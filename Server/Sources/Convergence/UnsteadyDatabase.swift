@@ -45,6 +45,8 @@ private struct TimedConnection: Connection {
     let connection: any Connection
     let clock: @Sendable () -> Int64
 
+    var dialect: Dialect { connection.dialect }
+
     func rows(_ sql: String, _ values: [Value]) throws(StorageFailure) -> [Row] {
         if sql == Self.question { return [Row([.integer(clock())])] }
         return try connection.rows(sql, values)

@@ -47,12 +47,11 @@ extension Engine {
         let now = now()
         let pause = CatchUpPauses.Key(app: app, environment: environment)
         guard catchUpPauses.isOver(pause, at: now) else { return 0 }
-        let dialect = store.database.dialect
         let worker = asking.worker
         let (claim, isDone) = try await transaction { tx in
             let done = try tx.standing(of: app, in: environment).caughtUpTo
             let claim = try tx.claimCatchUp(
-                of: app, in: environment, at: now, every: Self.catchUpPause, for: worker, dialect)
+                of: app, in: environment, at: now, every: Self.catchUpPause, for: worker)
             return (claim, done.map { $0 + Self.catchUpPause > now } ?? false)
         }
         guard let claim else {

@@ -84,7 +84,6 @@ extension Engine {
     /// hours are over, and given up then.
     package func answerQuestions() async throws(EngineFailure) -> Int {
         let now = now()
-        let dialect = store.database.dialect
         let worker = asking.worker
         var count = 0
         for (id, app) in apps.sorted(by: { $0.key < $1.key }) {
@@ -93,7 +92,7 @@ extension Engine {
             }
             let claimed = try await transaction { tx in
                 try tx.claimQuestions(
-                    of: id, dueBy: now, limit: Self.questionsMax, for: worker, dialect)
+                    of: id, dueBy: now, limit: Self.questionsMax, for: worker)
             }
             for question in claimed {
                 let end = try await answer(question, of: app)

@@ -62,7 +62,7 @@ extension Engine {
         return try await reminded
             + transaction { tx in
                 try tx.tellTurns(of: app, dueBy: now, limit: Self.turnsMax, dialect)
-                    + tx.tellEndedGrants(of: app, dueBy: now, limit: Self.turnsMax, dialect)
+                    + tx.tellEndedGrants(of: app, dueBy: now, limit: Self.turnsMax)
             }
     }
 }

@@ -51,12 +51,11 @@ extension Engine {
     /// it. Harmless to repeat, and for several servers at once: each is one server's for a while.
     package func forwardDue(to target: ForwardTarget, of app: AppID) async throws -> Int {
         let now = now()
-        let dialect = store.database.dialect
         let holder = forwarding.holder
         let claims = try await transaction { tx in
             try tx.claimForwards(
                 to: target.name, of: app, dueBy: now, limit: Forwarding.attemptsAtOnce,
-                for: holder, lease: Forwarding.lease, dialect)
+                for: holder, lease: Forwarding.lease)
         }
         try await attempt(claims.map { (claim: $0, target: target) }, of: app, nil)
         return claims.count
@@ -120,12 +119,10 @@ extension Engine {
     ) async throws(EngineFailure) {
         do {
             let targets = apps[document.app]?.forwards.targets ?? []
-            let dialect = store.database.dialect
             let holder = forwarding.holder
             let claims = try await transaction { tx in
                 try tx.claimForwards(
-                    of: document.id, in: document.app, for: holder, lease: Forwarding.lease,
-                    dialect)
+                    of: document.id, in: document.app, for: holder, lease: Forwarding.lease)
             }
             let known = claims.compactMap { claim in
                 targets.first { $0.name == claim.target }.map { (claim: claim, target: $0) }

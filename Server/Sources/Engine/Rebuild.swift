@@ -41,9 +41,8 @@ extension Engine {
         verifyOnly: Bool, withoutUnusable: Bool = false,
         progress: @Sendable (_ done: Int, _ of: Int) -> Void = { _, _ in }
     ) async throws(EngineFailure) -> RebuildReport {
-        let dialect = store.database.dialect
         let since = now() - Self.arrivalMax
-        try await transaction { tx in try tx.beginRebuild(dialect) }
+        try await transaction { tx in try tx.beginRebuild() }
         var walk = RebuildWalk()
         while true {
             try await rebuildAll(&walk, progress)
@@ -113,10 +112,9 @@ extension Engine {
     private func finishRebuild(
         _ walk: RebuildWalk, verifyOnly: Bool, withoutUnusable: Bool
     ) async throws(EngineFailure) -> Differences? {
-        let dialect = store.database.dialect
         let now = now()
         let ending: RebuildEnding = try await deciding { tx in
-            try tx.holdWriters(dialect)
+            try tx.holdWriters()
             var taken = 0
             if try tx.documentCount() != walk.report.documents {
                 guard let since = walk.takesArrivedSince else { return .success(.later) }
@@ -136,7 +134,7 @@ extension Engine {
             return .success(.done(differences))
         }
         if case .later = ending { return nil }
-        try await transaction { tx in try tx.endRebuild(dialect) }
+        try await transaction { tx in try tx.endRebuild() }
         switch ending {
         case .later: return nil
         case .refused(let failure): throw failure

@@ -31,7 +31,6 @@ extension Engine {
         let apps = askingTurn.turned(askableApps)
         guard limit > 0, !apps.isEmpty else { return [] }
         let now = now()
-        let dialect = store.database.dialect
         let worker = asking.worker
         return try await transaction { tx in
             var claims: [CheckClaim] = []
@@ -40,7 +39,7 @@ extension Engine {
                 for app in waiting where claims.count < limit {
                     let most = min(share, limit - claims.count)
                     let more = try tx.claimChecks(
-                        of: app, dueBy: now, limit: most, for: worker, dialect)
+                        of: app, dueBy: now, limit: most, for: worker)
                     claims += more
                     if more.count < most { waiting.removeAll { $0 == app } }
                 }
@@ -86,10 +85,9 @@ extension Engine {
         _ purchase: PurchaseID, app: AppID
     ) async throws(EngineFailure) -> CheckOutcome {
         _ = try self.app(app)
-        let dialect = store.database.dialect
         let worker = asking.worker
         let claim = try await transaction { tx in
-            try tx.claimCheck(of: purchase, in: app, for: worker, dialect)
+            try tx.claimCheck(of: purchase, in: app, for: worker)
         }
         guard let claim else { return .anotherServersOrUnknown }
         return try await carryOut(claim)
@@ -145,7 +143,6 @@ extension Engine {
 
     private func reconcileWishes() async throws(EngineFailure) -> Int {
         let now = now()
-        let dialect = store.database.dialect
         let worker = asking.worker
         let wanted = wishes.take().filter { canAsk($0.app) }
         guard !wanted.isEmpty else { return 0 }
@@ -153,7 +150,7 @@ extension Engine {
         let claims = try await transaction { tx in
             try wanted.compactMap { wish -> CheckClaim? in
                 guard try tx.isDue(wish, at: now) else { return nil }
-                return try tx.claimCheck(of: wish.purchase, in: wish.app, for: worker, dialect)
+                return try tx.claimCheck(of: wish.purchase, in: wish.app, for: worker)
             }
         }
         try await carryOut(claims, taken: taken)

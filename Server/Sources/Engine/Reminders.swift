@@ -29,7 +29,6 @@ extension Engine {
             reminding.begin(app.id)
             return 0
         }
-        let dialect = store.database.dialect
         let count = try await transaction { tx in
             if begins {
                 try tx.beginReminders(by: rules, of: app.id)
@@ -37,9 +36,9 @@ extension Engine {
             }
             // A server with another configuration has begun meanwhile.
             guard try tx.reminderStanding(of: app.id)?.rules == rules else { return 0 }
-            let swept = try tx.sweepTerms(of: app.id, dialect)
+            let swept = try tx.sweepTerms(of: app.id)
             let watches = try tx.dueTermWatches(
-                of: app.id, dueBy: now, limit: Self.watchesMax, dialect)
+                of: app.id, dueBy: now, limit: Self.watchesMax)
             for watch in watches { try tx.look(at: watch, in: app, at: now) }
             return swept + watches.count
         }

@@ -100,10 +100,10 @@ extension StoreTransaction {
     /// - Returns: nil where it is not to be done now.
     package func claimCatchUp(
         of app: AppID, in environment: Environment, at now: Instant, every interval: Duration,
-        for worker: CheckWorker, _ dialect: Dialect
+        for worker: CheckWorker
     ) throws(StorageFailure) -> CatchUpClaim? {
         let standing = try standing(of: app, in: environment)
-        let clock = try clock(dialect)
+        let clock = try clock()
         let leased = try connection.rows(
             "SELECT lease_until_ms FROM app_stores "
                 + "WHERE app = $1 AND environment = $2 AND lease_until_ms > $3",

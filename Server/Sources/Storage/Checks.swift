@@ -80,11 +80,11 @@ extension StoreTransaction {
     /// pace of all servers is used up. Nobody else is given them until the lease runs out.
     package func claimChecks(
         of app: AppID, in environment: Environment, dueBy now: Instant, limit: Int,
-        for worker: CheckWorker, _ dialect: Dialect
+        for worker: CheckWorker
     ) throws(StorageFailure) -> [CheckClaim] {
         let standing = try standing(of: app, in: environment)
         guard standing.pausedUntil <= now else { return [] }
-        let clock = try clock(dialect)
+        let clock = try clock()
         let room = standing.room(at: clock, perSecond: worker.checksPerSecond)
         guard room > 0 else { return [] }
         let rows = try connection.rows(
@@ -108,13 +108,12 @@ extension StoreTransaction {
 
     /// The same of both environments together, production first.
     package func claimChecks(
-        of app: AppID, dueBy now: Instant, limit: Int, for worker: CheckWorker, _ dialect: Dialect
+        of app: AppID, dueBy now: Instant, limit: Int, for worker: CheckWorker
     ) throws(StorageFailure) -> [CheckClaim] {
         var claims: [CheckClaim] = []
         for environment in Environment.allCases where claims.count < limit {
             claims += try claimChecks(
-                of: app, in: environment, dueBy: now, limit: limit - claims.count, for: worker,
-                dialect)
+                of: app, in: environment, dueBy: now, limit: limit - claims.count, for: worker)
         }
         return claims
     }
@@ -128,9 +127,9 @@ extension StoreTransaction {
 
     /// Takes one purchase, due or not; nil where it is not known, or another server has it.
     package func claimCheck(
-        of purchase: PurchaseID, in app: AppID, for worker: CheckWorker, _ dialect: Dialect
+        of purchase: PurchaseID, in app: AppID, for worker: CheckWorker
     ) throws(StorageFailure) -> CheckClaim? {
-        let clock = try clock(dialect)
+        let clock = try clock()
         let rows = try connection.rows(
             "SELECT \(Self.historyColumns), timeline FROM purchases "
                 + "WHERE app = $1 AND environment = $2 AND purchase = $3 "
@@ -231,7 +230,7 @@ extension StoreTransaction {
             ] + Self.key(of: purchase, in: app))
     }
 
-    func clock(_ dialect: Dialect) throws(StorageFailure) -> Int64 {
+    func clock() throws(StorageFailure) -> Int64 {
         try connection.rows("SELECT \(dialect.clock)", [])[0].integer(0)
     }
 }

@@ -103,9 +103,9 @@ extension StoreTransaction {
     /// Takes questions that are due, the longest due first. Nobody else is given them until the
     /// lease runs out.
     package func claimQuestions(
-        of app: AppID, dueBy now: Instant, limit: Int, for worker: CheckWorker, _ dialect: Dialect
+        of app: AppID, dueBy now: Instant, limit: Int, for worker: CheckWorker
     ) throws(StorageFailure) -> [StoredQuestion] {
-        let clock = try clock(dialect)
+        let clock = try clock()
         let claimed = try questions(
             "app = $1 AND due_at_ms <= $2 AND lease_until_ms <= $3 ORDER BY due_at_ms LIMIT $4 "
                 + dialect.takingFreeRows,

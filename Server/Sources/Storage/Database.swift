@@ -39,6 +39,8 @@ package protocol LocalDatabase: Database {
 /// A connection within a transaction. Parameters are numbered, `$1` first, in the order in which
 /// they first stand in the text.
 package protocol Connection {
+    var dialect: Dialect { get }
+
     /// Runs a statement and returns its rows.
     func rows(_ sql: String, _ values: [Value]) throws(StorageFailure) -> [Row]
 

@@ -144,9 +144,9 @@ extension StoreTransaction {
     /// lease runs out.
     package func claimForwards(
         to target: String, of app: AppID, dueBy now: Instant, limit: Int, for holder: String,
-        lease: Duration, _ dialect: Dialect
+        lease: Duration
     ) throws(StorageFailure) -> [ForwardClaim] {
-        let clock = try clock(dialect)
+        let clock = try clock()
         let rows = try connection.rows(
             Self.selectDueForwards(dialect),
             [
@@ -164,10 +164,9 @@ extension StoreTransaction {
 
     /// Takes what nobody has accepted yet of one document, due or not.
     package func claimForwards(
-        of document: [UInt8], in app: AppID, for holder: String, lease: Duration,
-        _ dialect: Dialect
+        of document: [UInt8], in app: AppID, for holder: String, lease: Duration
     ) throws(StorageFailure) -> [ForwardClaim] {
-        let clock = try clock(dialect)
+        let clock = try clock()
         let rows = try connection.rows(
             "SELECT document, target, attempts FROM forwards WHERE app = $1 AND document = $2 "
                 + "AND accepted_at_ms IS NULL AND lease_until_ms <= $3 ORDER BY target "

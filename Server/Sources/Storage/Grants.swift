@@ -61,7 +61,7 @@ extension StoreTransaction {
     /// Tells of grants whose time is over. Returns how many. Harmless to repeat, and for several
     /// servers at once.
     package func tellEndedGrants(
-        of app: AppID, dueBy now: Instant, limit: Int, _ dialect: Dialect
+        of app: AppID, dueBy now: Instant, limit: Int
     ) throws(StorageFailure) -> Int {
         let ended = try keptGrants(
             "app = $1 AND turns_at_ms <= $2 ORDER BY turns_at_ms LIMIT $3 "

@@ -6,20 +6,19 @@ extension Store {
     ///
     /// - Throws: ``StorageFailure`` where the database is of a later version than this program.
     package func migrate(at now: Int64) async throws {
-        let dialect = database.dialect
         _ = try await database.write { connection in
             try connection.run(
                 "CREATE TABLE IF NOT EXISTS schema_versions "
-                    + "(version \(dialect.integer) PRIMARY KEY, "
-                    + "applied_at_ms \(dialect.integer) NOT NULL)", [])
+                    + "(version \(connection.dialect.integer) PRIMARY KEY, "
+                    + "applied_at_ms \(connection.dialect.integer) NOT NULL)", [])
         }
         // A transaction of its own, as the lock must be the first thing in it: whoever comes second
         // waits here, and then sees the steps that the first has taken.
         try await database.write { connection in
-            for statement in dialect.holding(["schema_versions"]) {
+            for statement in connection.dialect.holding(["schema_versions"]) {
                 try connection.run(statement, [])
             }
-            try Self.takeSteps(connection, dialect, at: now)
+            try Self.takeSteps(connection, at: now)
         }
         do {
             try await prepareMonths(around: Instant(milliseconds: now))
@@ -74,10 +73,10 @@ extension Store {
     }
 
     private static func takeSteps(
-        _ connection: any Connection, _ dialect: Dialect, at now: Int64
+        _ connection: any Connection, at now: Int64
     ) throws(StorageFailure) {
         let present = try presentVersion(connection)
-        for (index, step) in Schema.steps(dialect).enumerated() where index >= present {
+        for (index, step) in Schema.steps(connection.dialect).enumerated() where index >= present {
             for statement in step { try connection.run(statement, []) }
             try connection.run(
                 "INSERT INTO schema_versions (version, applied_at_ms) VALUES ($1, $2)",

@@ -29,7 +29,7 @@ extension StoreTransaction {
 
     /// Lets no document in until this transaction ends, so that it cannot be overtaken again and
     /// again. To be called before anything else in it.
-    package func holdWriters(_ dialect: Dialect) throws(StorageFailure) {
+    package func holdWriters() throws(StorageFailure) {
         for statement in dialect.holding(["documents", "facts", Self.rebuilt, "purchases", "logs"])
         {
             try connection.run(statement, [])
@@ -37,11 +37,11 @@ extension StoreTransaction {
     }
 
     /// Begins with an empty table, also where an earlier rebuild was interrupted.
-    package func beginRebuild(_ dialect: Dialect) throws(StorageFailure) {
-        try endRebuild(dialect)
+    package func beginRebuild() throws(StorageFailure) {
+        try endRebuild()
     }
 
-    package func endRebuild(_ dialect: Dialect) throws(StorageFailure) {
+    package func endRebuild() throws(StorageFailure) {
         try connection.run(dialect.emptying(Self.rebuilt), [])
     }
 
@@ -81,7 +81,7 @@ extension StoreTransaction {
     }
 
     /// Puts the rebuilt facts in the place of those in use, and folds every purchase again. The
-    /// rebuilt rows stay, so that a repeat finds them: ``endRebuild(_:)`` follows in a transaction
+    /// rebuilt rows stay, so that a repeat finds them: ``endRebuild()`` follows in a transaction
     /// of its own.
     package func swapRebuilt(at now: Instant) throws(StorageFailure) {
         try connection.run("DELETE FROM facts", [])

@@ -53,7 +53,7 @@ extension StoreTransaction {
     /// Takes those who are to be looked at, the longest due first; passes over those that another
     /// server is looking at.
     package func dueTermWatches(
-        of app: AppID, dueBy now: Instant, limit: Int, _ dialect: Dialect
+        of app: AppID, dueBy now: Instant, limit: Int
     ) throws(StorageFailure) -> [TermWatch] {
         let rows = try connection.rows(
             "SELECT subject, environment FROM term_watches WHERE app = $1 AND due_at_ms <= $2 "
@@ -191,7 +191,7 @@ extension StoreTransaction {
     /// Puts some more of an app's customers on watch, and of the account tokens that its purchases
     /// carry, in the order of their names. Returns how many were passed; 0 at the end, or where
     /// another server is at it.
-    package func sweepTerms(of app: AppID, _ dialect: Dialect) throws(StorageFailure) -> Int {
+    package func sweepTerms(of app: AppID) throws(StorageFailure) -> Int {
         let rows = try connection.rows(
             "SELECT swept_to FROM reminder_rules WHERE app = $1 AND swept_to IS NOT NULL "
                 + dialect.takingFreeRows, [.text(app.rawValue)])

@@ -58,6 +58,7 @@ package struct StoreTransaction {
     }
 
     var checkRules: CheckRules { rules.checks }
+    var dialect: Dialect { connection.dialect }
 }
 
 /// What rows follow from, beside the documents.

@@ -6,6 +6,8 @@ extension PostgresSession: Connection {
     /// neither side waits for the other for ever.
     static let pipelineRunsMax = 128
 
+    var dialect: Dialect { .postgres }
+
     func rows(_ sql: String, _ values: [Value]) throws(StorageFailure) -> [Row] {
         try execute(sql, values).rows()
     }

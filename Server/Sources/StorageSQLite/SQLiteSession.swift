@@ -124,6 +124,8 @@ final class SQLiteSession: @unchecked Sendable {
 }
 
 extension SQLiteSession: Connection {
+    var dialect: Dialect { .sqlite }
+
     func rows(_ sql: String, _ values: [Value]) throws(StorageFailure) -> [Row] {
         try rows(of: try prepared(sql), sql, values)
     }

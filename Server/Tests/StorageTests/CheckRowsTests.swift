@@ -12,27 +12,24 @@ extension Store {
         lease: Duration = .seconds(60), perSecond: Int = 100_000
     ) async throws -> [CheckClaim] {
         let worker = CheckWorker(holder: holder, lease: lease, checksPerSecond: perSecond)
-        let dialect = database.dialect
         return try await transaction {
             try $0.claimChecks(
-                of: app, in: .production, dueBy: moment, limit: limit, for: worker, dialect)
+                of: app, in: .production, dueBy: moment, limit: limit, for: worker)
         }
     }
 
     fileprivate func claimsOfBoth(_ limit: Int) async throws -> [PurchaseID] {
-        let dialect = database.dialect
-        return try await transaction {
-            try $0.claimChecks(of: app, dueBy: now, limit: limit, for: worker, dialect)
+        try await transaction {
+            try $0.claimChecks(of: app, dueBy: now, limit: limit, for: worker)
         }.map(\.purchase)
     }
 
     fileprivate func claimCatchUp(
         at moment: Instant, for taker: CheckWorker = worker
     ) async throws -> CatchUpClaim? {
-        let dialect = database.dialect
-        return try await transaction {
+        try await transaction {
             try $0.claimCatchUp(
-                of: app, in: .production, at: moment, every: .hours(1), for: taker, dialect)
+                of: app, in: .production, at: moment, every: .hours(1), for: taker)
         }
     }
 
@@ -170,9 +167,8 @@ extension Store {
             }
             let heard = try await store.due()
             #expect(before != heard)
-            let dialect = store.database.dialect
             let differences = try await store.transaction { tx in
-                try tx.beginRebuild(dialect)
+                try tx.beginRebuild()
                 try tx.addRebuilt([fact("t1")], from: document(1))
                 try tx.addRebuilt([renewal, unrevoked], from: document(2))
                 let found = try tx.rebuiltDifferences()
@@ -194,9 +190,8 @@ extension Store {
             try await store.database.write { connection in
                 _ = try connection.run("UPDATE purchases SET timeline = $1", [.bytes([99])])
             }
-            let dialect = store.database.dialect
             try await store.transaction { tx in
-                try tx.beginRebuild(dialect)
+                try tx.beginRebuild()
                 try tx.addRebuilt([fact("t3")], from: document(3))
                 try tx.swapRebuilt(at: now)
             }

@@ -294,9 +294,8 @@ private func expectGapless(_ events: [Event], _ comment: Comment? = nil) {
 extension Store {
     /// As when each fact had a document of its own.
     fileprivate func rebuild(with facts: [Fact]) async throws {
-        let dialect = database.dialect
         try await transaction { tx in
-            try tx.beginRebuild(dialect)
+            try tx.beginRebuild()
             for (number, fact) in facts.enumerated() {
                 try tx.addRebuilt([fact], from: document(UInt8(number)))
             }

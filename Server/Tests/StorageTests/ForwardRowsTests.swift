@@ -26,11 +26,9 @@ extension Store {
         to target: String = old, at moment: Instant = now, by holder: String = "a",
         limit: Int = 10, lease: Duration = .seconds(60)
     ) async throws -> [ForwardClaim] {
-        let dialect = database.dialect
-        return try await transaction {
+        try await transaction {
             try $0.claimForwards(
-                to: target, of: app, dueBy: moment, limit: limit, for: holder, lease: lease,
-                dialect)
+                to: target, of: app, dueBy: moment, limit: limit, for: holder, lease: lease)
         }
     }
 
@@ -207,10 +205,9 @@ extension Store {
         try await driver.withStore { store in
             _ = try await store.keep(attested(1, leftOut: ["third"], dueAt: now + .days(1)))
             func takeAll() async throws -> [String] {
-                let dialect = store.database.dialect
-                return try await store.transaction { tx in
+                try await store.transaction { tx in
                     try tx.claimForwards(
-                        of: document(1).id, in: app, for: "b", lease: .seconds(60), dialect)
+                        of: document(1).id, in: app, for: "b", lease: .seconds(60))
                 }.map(\.target)
             }
             #expect(try await store.claims(to: staging, at: now + .days(1)).count == 1)

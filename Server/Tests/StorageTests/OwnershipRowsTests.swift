@@ -264,7 +264,6 @@ import Testing
     @Test(arguments: Driver.allCases)
     func `the end of a grant is told once, at its time`(driver: Driver) async throws {
         try await driver.withStore { store in
-            let dialect = store.database.dialect
             try await store.transaction { tx in
                 _ = try tx.customer("anna", in: app, at: now)
                 for (name, days) in [("a", 1), ("b", 3)] {
@@ -280,7 +279,7 @@ import Testing
                     try await store.reading { try $0.hasEndedGrants(of: app, dueBy: then) }
                         == isDue)
                 let told = try await store.transaction {
-                    try $0.tellEndedGrants(of: app, dueBy: then, limit: 10, dialect)
+                    try $0.tellEndedGrants(of: app, dueBy: then, limit: 10)
                 }
                 #expect(told == count)
             }

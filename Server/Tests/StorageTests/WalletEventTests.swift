@@ -359,9 +359,8 @@ extension Store {
                 try await later.told().suffix(2) == [
                     "anna wallet_adjusted 20: 100 → 120", "anna wallet_debited -20: 120 → 100",
                 ])
-            let dialect = later.database.dialect
             try await later.transaction { tx in
-                try tx.beginRebuild(dialect)
+                try tx.beginRebuild()
                 try tx.addRebuilt([pack(1)], from: document(1))
                 try tx.swapRebuilt(at: now)
             }
