@@ -7,11 +7,7 @@ struct Route: Sendable {
     var method: HTTPRequest.Method
     /// With parameters in braces, as OpenAPI writes it.
     var path: String
-    var needsKey: Bool
-    /// Of routes for servers: what the query may hold. Of others nil: what is not known is passed
-    /// over.
-    var query: [String]?
-    var answer: @Sendable (Request, ServerContext) async throws -> Response
+    var answer: Answer
 
     typealias Answer = @Sendable (Request, ServerContext) async throws -> Response
     typealias KeyedAnswer = @Sendable (Request, ServerContext, KeyHolder) async throws -> Response
@@ -55,8 +51,8 @@ extension PerennialServer {
                 .post, "/v1/customers/{id}/wallets/{currency}/debits", asking: ["environment"],
                 debit),
             keyed(.get, "/v1/customers/{id}/content", content),
-            Route(
-                method: .get, path: "/v1/content/{content_id}/file", needsKey: true, answer: file),
+            // It asks for a key where there is no link.
+            open(.get, "/v1/content/{content_id}/file", file),
             open(.get, Paths.health, health),
             open(.get, Paths.ready, ready),
             open(.get, Paths.metrics, metrics),
@@ -67,7 +63,7 @@ extension PerennialServer {
     private func open(
         _ method: HTTPRequest.Method, _ path: String, _ answer: @escaping Route.Answer
     ) -> Route {
-        Route(method: method, path: path, needsKey: false, answer: answer)
+        Route(method: method, path: path, answer: answer)
     }
 
     /// Nothing of the request is read before its key is known. What the engine refuses concerns a
@@ -75,7 +71,7 @@ extension PerennialServer {
     private func keyed(
         _ method: HTTPRequest.Method, _ path: String, _ answer: @escaping Route.KeyedAnswer
     ) -> Route {
-        Route(method: method, path: path, needsKey: true) { request, context in
+        Route(method: method, path: path) { request, context in
             do {
                 let holder = try await holder(of: request)
                 await together()
@@ -92,13 +88,11 @@ extension PerennialServer {
         _ method: HTTPRequest.Method, _ path: String, asking query: [String] = [],
         _ answer: @escaping Route.KeyedAnswer
     ) -> Route {
-        var route = keyed(method, path) { request, context, holder in
+        keyed(method, path) { request, context, holder in
             guard holder.kind == .secret else { throw Refused.keyNotSecret }
             try request.requireQuery(among: query)
             return try await answer(request, context, holder)
         }
-        route.query = query
-        return route
     }
 
     func holder(of request: Request) async throws -> KeyHolder {
