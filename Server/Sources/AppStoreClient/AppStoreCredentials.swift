@@ -50,12 +50,9 @@ extension AppStoreCredentials {
     ///
     /// - Throws: where the key does not sign.
     func jws(_ claims: JSON) throws(AppStoreFailure) -> String {
-        let header: JSON = ["alg": "ES256", "kid": .string(keyID), "typ": "JWT"]
-        let dot = UInt8(ascii: ".")
-        let signed = Base64.url.encode(header.bytes) + [dot] + Base64.url.encode(claims.bytes)
-        let signature = try signature(for: signed).rawRepresentation
-        let token = signed + [dot] + Base64.url.encode([UInt8](signature))
-        return String(decoding: token, as: UTF8.self)
+        try CompactJWS.text(claims, by: keyID) { (bytes) throws(AppStoreFailure) in
+            [UInt8](try signature(for: bytes).rawRepresentation)
+        }
     }
 
     /// - Throws: where the key does not sign.

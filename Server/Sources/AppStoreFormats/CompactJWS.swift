@@ -26,6 +26,22 @@ package struct CompactJWS: Hashable, Sendable {
     package var header: [UInt8]? { Base64.url.decode(headerSegment) }
     package var payload: [UInt8]? { Base64.url.decode(payloadSegment) }
     package var signature: [UInt8]? { Base64.url.decode(signatureSegment) }
+
+    /// The text of a JWS by ES256 whose header names the key: Apple wants such tokens, and
+    /// customers carry them.
+    ///
+    /// - Parameter sign: the signature of bytes: its two numbers, of 32 bytes each (RFC 7518 §3.4).
+    /// - Throws: what `sign` throws.
+    package static func text<Failure: Error>(
+        _ claims: JSON, by keyID: String, _ sign: ([UInt8]) throws(Failure) -> [UInt8]
+    ) throws(Failure) -> String {
+        let header: JSON = ["alg": "ES256", "kid": .string(keyID), "typ": "JWT"]
+        let dot = UInt8(ascii: ".")
+        let signed = Base64.url.encode(header.bytes) + [dot] + Base64.url.encode(claims.bytes)
+        let signature = try sign(signed)
+        let token = signed + [dot] + Base64.url.encode(signature)
+        return String(decoding: token, as: UTF8.self)
+    }
 }
 
 /// The protected header of Apple's JWS.

@@ -95,14 +95,11 @@ final class TokenMint: Sendable {
     ) throws -> String {
         let issued = now.milliseconds / 1000
         let expiry = (now + life).milliseconds / 1000
-        let header: JSON = ["alg": "ES256", "kid": .string(key.id), "typ": "JWT"]
         let payload = JSON.object(
             [.init("iat", .integer(issued)), .init("exp", .integer(expiry))] + claims)
-        let dot = UInt8(ascii: ".")
-        let signed = Base64.url.encode(header.bytes) + [dot] + Base64.url.encode(payload.bytes)
-        let signature = try key.key.signature(for: signed).rawRepresentation
-        let token = signed + [dot] + Base64.url.encode([UInt8](signature))
-        return String(decoding: token, as: UTF8.self)
+        return try CompactJWS.text(payload, by: key.id) { bytes in
+            [UInt8](try key.key.signature(for: bytes).rawRepresentation)
+        }
     }
 }
 

@@ -22,6 +22,19 @@ import Testing
         #expect(jws.signature == nil)
     }
 
+    @Test func `a text is made of what was signed, and of the signature`() throws {
+        var signed: [UInt8] = []
+        let text = CompactJWS.text(["sub": "anna"], by: "k") { bytes in
+            signed = bytes
+            return [0, 1, 255]
+        }
+        let jws = try #require(CompactJWS(text))
+        #expect(Array(jws.signedBytes) == signed)
+        #expect(jws.header == Array(#"{"alg":"ES256","kid":"k","typ":"JWT"}"#.utf8))
+        #expect(jws.payload == Array(#"{"sub":"anna"}"#.utf8))
+        #expect(jws.signature == [0, 1, 255])
+    }
+
     @Test func `Apple's header names algorithm and certificates`() throws {
         let text = #"{"alg":"ES256","x5c":["QQ==","Qg=="],"typ":"JWT"}"#
         let header = try JWSHeader(parsing: text.utf8)
