@@ -100,22 +100,16 @@ extension Engine {
     func take(
         transaction jws: String, of claim: CheckClaim, _ findings: inout Findings
     ) async {
-        await take(of: claim, &findings) { app, verifier, origin throws(EngineFailure) in
-            let bytes = Array(jws.utf8)
-            let outcome = await verifier.transaction(
-                bytes, for: app.identity, at: AppStoreDate(origin.receivedAt))
-            return Attestation(transaction: try trusted(outcome), bytes, from: origin)
+        await take(of: claim, &findings) { verifier, origin throws(EngineFailure) in
+            try await attest(transaction: Array(jws.utf8), verifier, origin)
         }
     }
 
     func take(
         renewal jws: String, of claim: CheckClaim, _ findings: inout Findings
     ) async {
-        await take(of: claim, &findings) { app, verifier, origin throws(EngineFailure) in
-            let bytes = Array(jws.utf8)
-            let outcome = await verifier.renewal(
-                bytes, for: app.identity, at: AppStoreDate(origin.receivedAt))
-            return Attestation(renewal: try trusted(outcome), bytes, from: origin)
+        await take(of: claim, &findings) { verifier, origin throws(EngineFailure) in
+            try await attest(renewal: Array(jws.utf8), verifier, origin)
         }
     }
 
@@ -123,14 +117,13 @@ extension Engine {
     /// out, and told.
     private func take(
         of claim: CheckClaim, _ findings: inout Findings,
-        _ attest: (AppSettings, Verifier, Attestation.Origin) async throws(EngineFailure) ->
-            Attestation
+        _ attest: (Verifier, Attestation.Origin) async throws(EngineFailure) -> Attestation
     ) async {
         do {
             let (app, verifier) = try app(claim.app)
             let origin = Attestation.Origin(
                 app: app, source: .reconciliation, receivedAt: now(), digests: digests)
-            findings.attestations.append(try await attest(app, verifier, origin))
+            findings.attestations.append(try await attest(verifier, origin))
         } catch {
             findings.refused = findings.refused ?? "\(error)"
         }

@@ -65,10 +65,12 @@ extension Engine {
     ) async throws(EngineFailure) -> [Attestation] {
         var attestations: [Attestation] = []
         for jws in evidence.signedTransactions {
-            attestations.append(try await attest(transaction: jws, verifier, origin))
+            attestations.append(
+                try await attest(transaction: Array(jws.utf8), verifier, origin).whole)
         }
         for jws in evidence.signedRenewalInfos {
-            attestations.append(try await attest(renewal: jws, verifier, origin))
+            attestations.append(
+                try await attest(renewal: Array(jws.utf8), verifier, origin).whole)
         }
         if let text = evidence.appReceipt {
             let guid = try evidence.guid()
@@ -92,22 +94,20 @@ extension Engine {
         return bytes
     }
 
-    private func attest(
-        transaction jws: String, _ verifier: Verifier, _ origin: Attestation.Origin
+    func attest(
+        transaction jws: [UInt8], _ verifier: Verifier, _ origin: Attestation.Origin
     ) async throws(EngineFailure) -> Attestation {
-        let bytes = Array(jws.utf8)
         let outcome = await verifier.transaction(
-            bytes, for: origin.app.identity, at: AppStoreDate(origin.receivedAt))
-        return try Attestation(transaction: try trusted(outcome), bytes, from: origin).whole
+            jws, for: origin.app.identity, at: AppStoreDate(origin.receivedAt))
+        return Attestation(transaction: try trusted(outcome), jws, from: origin)
     }
 
-    private func attest(
-        renewal jws: String, _ verifier: Verifier, _ origin: Attestation.Origin
+    func attest(
+        renewal jws: [UInt8], _ verifier: Verifier, _ origin: Attestation.Origin
     ) async throws(EngineFailure) -> Attestation {
-        let bytes = Array(jws.utf8)
         let outcome = await verifier.renewal(
-            bytes, for: origin.app.identity, at: AppStoreDate(origin.receivedAt))
-        return try Attestation(renewal: try trusted(outcome), bytes, from: origin).whole
+            jws, for: origin.app.identity, at: AppStoreDate(origin.receivedAt))
+        return Attestation(renewal: try trusted(outcome), jws, from: origin)
     }
 
     private func keep(

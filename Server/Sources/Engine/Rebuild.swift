@@ -153,17 +153,13 @@ extension Engine {
         let origin = Attestation.Origin(
             app: app, source: document.source, receivedAt: document.receivedAt,
             digests: digests)
-        let then = AppStoreDate(document.receivedAt)
         switch document.kind {
         case .notification:
-            let outcome = await verifier.notification(bytes, for: app.identity, at: then)
+            let outcome = await verifier.notification(
+                bytes, for: app.identity, at: AppStoreDate(document.receivedAt))
             return Attestation(notification: try trusted(outcome), bytes, from: origin)
-        case .transaction:
-            let outcome = await verifier.transaction(bytes, for: app.identity, at: then)
-            return Attestation(transaction: try trusted(outcome), bytes, from: origin)
-        case .renewal:
-            let outcome = await verifier.renewal(bytes, for: app.identity, at: then)
-            return Attestation(renewal: try trusted(outcome), bytes, from: origin)
+        case .transaction: return try await attest(transaction: bytes, verifier, origin)
+        case .renewal: return try await attest(renewal: bytes, verifier, origin)
         case .appReceipt: return try await attest(appReceipt: bytes, verifier, origin)
         case .transactionReceipt:
             return try await attest(transactionReceipt: bytes, verifier, origin)
