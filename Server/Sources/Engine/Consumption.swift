@@ -214,9 +214,7 @@ extension StoreTransaction {
     fileprivate func purchases(
         of id: CustomerID, in app: AppSettings, environment: Environment
     ) throws -> [PurchaseID] {
-        let known = try customer(known: id, in: app.id)
-        return try timelines(of: known, known?.ids ?? [id], in: app, environment: environment)
-            .map(\.purchase)
+        try timelines(answeringFor: id, in: app, environment: environment).map(\.purchase)
     }
 }
 

@@ -147,6 +147,14 @@ extension StoreTransaction {
             + sharedTimelines(with: known, in: app, environment: environment)
     }
 
+    /// The same of whomever an id means; of an id that is not known, those that carry it.
+    func timelines(
+        answeringFor id: CustomerID, in app: AppSettings, environment: Environment
+    ) throws -> [Timeline] {
+        let known = try customer(known: id, in: app.id)
+        return try timelines(of: known, known?.ids ?? [id], in: app, environment: environment)
+    }
+
     /// Those that are a customer's alone, and credit wallets.
     func ownTimelines(
         of known: StoredCustomer?, _ ids: [CustomerID], in app: AppID, environment: Environment

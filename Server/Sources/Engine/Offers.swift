@@ -63,9 +63,8 @@ extension Engine {
         try id.requireMeaning()
         let now = now()
         return try await reading { tx in
-            let known = try tx.customer(known: id, in: appID)
             let timelines = try tx.timelines(
-                of: known, known?.ids ?? [id], in: app, environment: environment)
+                answeringFor: id, in: app, environment: environment)
             let isTheirs = try transaction.map {
                 try tx.isTransaction($0, of: timelines.map(\.purchase), in: appID)
             }

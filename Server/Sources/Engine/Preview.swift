@@ -97,9 +97,7 @@ extension StoreTransaction {
             if case .refuse = purchase.verdict { purchase.isInUse } else { false }
         }
         if isForeign { return .accountOfAnother }
-        let known = try customer(known: id, in: app.id)
-        let timelines = try timelines(
-            of: known, known?.ids ?? [id], in: app, environment: environment)
+        let timelines = try timelines(answeringFor: id, in: app, environment: environment)
         if let chain = app.terms.products[product]?.chain, app.terms.overlap == .refuse {
             let runs = app.terms.terms(of: timelines).contains {
                 $0.chain == chain && now < $0.until
