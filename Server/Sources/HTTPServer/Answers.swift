@@ -126,15 +126,11 @@ extension Refused {
             @unknown default: ([], "cannot be read")
             }
         if let member = Self.text(of: path) {
-            self.init(
-                .bodyNotUnderstood, "The body is not what is expected here.",
-                detail: "\(member) \(wrong).", remedy: Self.remedy(for: error))
+            self = .bodyNotUnderstood("\(member) \(wrong).", remedy: Self.remedy(for: error))
         } else if Self.isObject(json) {
             // The decoder does not say where.
-            self.init(
-                .bodyNotUnderstood, "The body is not what is expected here.",
-                detail: "A number is not whole or is too large, or a text cannot be read.",
-                remedy: "Compare it with /openapi.json.")
+            self = .bodyNotUnderstood(
+                "A number is not whole or is too large, or a text cannot be read.")
         } else {
             self.init(
                 .bodyNotJSON, "The body is not a JSON object.",

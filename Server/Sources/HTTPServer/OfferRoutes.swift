@@ -43,15 +43,14 @@ extension PerennialServer {
 
     /// The engine refuses these, too, and cannot say which member they are in.
     private static func requireShape(of order: OfferOrder) throws {
-        let title = "The body is not what is expected here."
         switch order.form {
         case .introductory where order.transaction?.isEmpty ?? true:
-            throw Refused(
-                .bodyNotUnderstood, title, detail: "transaction_id is missing.",
+            throw Refused.bodyNotUnderstood(
+                "transaction_id is missing.",
                 remedy: "Add transaction_id, of a transaction that the customer has posted.")
         case .promotionalText where !isTokenOrNone(order.accountToken):
-            throw Refused(
-                .bodyNotUnderstood, title, detail: "app_account_token must be a UUID.",
+            throw Refused.bodyNotUnderstood(
+                "app_account_token must be a UUID.",
                 remedy: "Send the appAccountToken of the purchase, or leave it out in both.")
         case .introductory, .promotionalText, .promotionalToken: return
         }
@@ -68,9 +67,8 @@ extension PerennialServer {
         case ("promotional", let offer?): return .promotionalToken(offer)
         case ("introductory", nil): return .introductory
         default:
-            throw Refused(
-                .bodyNotUnderstood, "The body is not what is expected here.",
-                detail: "kind and offer_id do not fit.",
+            throw Refused.bodyNotUnderstood(
+                "kind and offer_id do not fit.",
                 remedy: "Send kind promotional or promotional_v1 with an offer_id, or "
                     + "introductory without one.")
         }

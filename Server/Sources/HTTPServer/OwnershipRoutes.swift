@@ -126,9 +126,7 @@ extension PerennialServer {
     private static func order(in request: Request) async throws -> OwnershipOrder {
         let environment = try environment(in: request)
         let asked = try await request.value(OwnershipRequest.self, max: orderBytesMax)
-        guard asked.reason.utf8.count <= OwnershipOrder.reasonBytesMax else {
-            throw Refused.reasonTooLong(bytesMax: OwnershipOrder.reasonBytesMax)
-        }
+        try Refused.requireRoom(for: asked.reason, bytesMax: OwnershipOrder.reasonBytesMax)
         return OwnershipOrder(
             purchase: PurchaseID(
                 TransactionID(rawValue: asked.originalTransactionID), in: environment),

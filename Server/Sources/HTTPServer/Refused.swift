@@ -122,9 +122,20 @@ extension Refused {
             remedy: "Send less at once.")
     }
 
-    static func reasonTooLong(bytesMax: Int) -> Refused {
+    /// It is JSON, and not what the route takes.
+    static func bodyNotUnderstood(
+        _ detail: String, remedy: String = "Compare it with /openapi.json."
+    ) -> Refused {
         Refused(
-            .bodyNotUnderstood, "The body is not what is expected here.",
-            detail: "reason is longer than \(bytesMax) bytes of UTF-8.", remedy: "Shorten it.")
+            .bodyNotUnderstood, "The body is not what is expected here.", detail: detail,
+            remedy: remedy)
+    }
+
+    /// Refuses a reason that is too long to be kept.
+    static func requireRoom(for reason: String, bytesMax: Int) throws {
+        guard reason.utf8.count <= bytesMax else {
+            throw bodyNotUnderstood(
+                "reason is longer than \(bytesMax) bytes of UTF-8.", remedy: "Shorten it.")
+        }
     }
 }

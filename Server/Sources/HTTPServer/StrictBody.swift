@@ -68,9 +68,7 @@ struct MemberNames: Decodable {
     func require(_ known: [String], below path: String) throws {
         let unknown = Refused.unknownName(among: names, known: known, below: path)
         guard let unknown else { return }
-        throw Refused(
-            .bodyNotUnderstood, "The body is not what is expected here.", detail: unknown,
-            remedy: "Compare it with /openapi.json.")
+        throw Refused.bodyNotUnderstood(unknown)
     }
 }
 

@@ -17,9 +17,7 @@ extension PerennialServer {
         let id = try Self.customerID(in: context)
         let environment = try Self.environment(in: request)
         let asked = try await request.value(GrantRequest.self, max: grantBytesMax)
-        guard asked.reason.utf8.count <= GrantOrder.reasonBytesMax else {
-            throw Refused.reasonTooLong(bytesMax: GrantOrder.reasonBytesMax)
-        }
+        try Refused.requireRoom(for: asked.reason, bytesMax: GrantOrder.reasonBytesMax)
         let order = GrantOrder(
             entitlement: EntitlementID(rawValue: asked.entitlement),
             until: asked.until.map { Instant(milliseconds: $0.milliseconds) },

@@ -43,9 +43,7 @@ extension PerennialServer {
                 .amountNotPositive, "The amount is no number of things to take out.",
                 remedy: "Send a whole number from 1 to \(Ledger.Wallet.amountMax).")
         }
-        guard asked.reason.utf8.count <= DebitOrder.reasonBytesMax else {
-            throw Refused.reasonTooLong(bytesMax: DebitOrder.reasonBytesMax)
-        }
+        try Refused.requireRoom(for: asked.reason, bytesMax: DebitOrder.reasonBytesMax)
         let order = DebitOrder(
             currency: try Self.currency(in: context), amount: asked.amount,
             reason: asked.reason, key: try Self.idempotencyKey(in: request))
