@@ -45,14 +45,12 @@ extension ConfigurationReader {
     ) -> (source: Node, pem: String)? {
         switch (members["private_key_file"], members["private_key_env"]) {
         case (let node?, nil):
-            if let pem = text(node).flatMap(file).flatMap({ String(bytes: $0, encoding: .utf8) }) {
-                return (node, pem)
-            }
+            if let pem = textOfFile(node) { return (node, pem) }
             complain(
                 node, "\(text(node) ?? "private_key_file") cannot be read.",
                 "Name Apple's .p8 file relative to this file's folder, and let this user read it.")
         case (nil, let node?):
-            if let pem = text(node).flatMap({ environment[$0] }) { return (node, pem) }
+            if let pem = textOfVariable(node) { return (node, pem) }
             complain(
                 node, "There is no variable \(text(node) ?? "private_key_env").",
                 "Set it to the text of Apple's .p8 file.")

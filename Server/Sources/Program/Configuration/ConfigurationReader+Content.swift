@@ -127,7 +127,7 @@ extension ConfigurationReader {
             guard let variable = members["redirect_secret_env"] else {
                 return .elsewhere(url: url, secret: nil)
             }
-            guard let secret = text(variable).flatMap({ environment[$0] }), !secret.isEmpty else {
+            guard let secret = textOfVariable(variable), !secret.isEmpty else {
                 complain(
                     variable, "There is no variable \(text(variable) ?? "redirect_secret_env").",
                     "Set it to what your storage checks links with.")

@@ -69,9 +69,8 @@ extension ConfigurationReader {
     private mutating func secret(_ members: [String: Node], at place: Node) -> AppSecret? {
         let node = members["secret_env"] ?? members["secret_file"] ?? place
         let found =
-            members["secret_env"].flatMap(text).flatMap { environment[$0] }
-            ?? members["secret_file"].flatMap(text).flatMap(file)
-            .flatMap { String(bytes: $0, encoding: .utf8) }
+            members["secret_env"].flatMap(textOfVariable)
+            ?? members["secret_file"].flatMap(textOfFile)
         let secret = found?.trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
         guard secret.count >= Self.proofSecretCharactersMin else {
             complain(
@@ -85,9 +84,8 @@ extension ConfigurationReader {
     }
 
     private mutating func publicKey(_ node: Node) -> [UInt8]? {
-        let pem = text(node).flatMap(file).flatMap { String(bytes: $0, encoding: .utf8) }
         do {
-            return try IdentityProof.publicKey(pem: pem ?? "")
+            return try IdentityProof.publicKey(pem: textOfFile(node) ?? "")
         } catch {
             complain(
                 node, "\(text(node) ?? "public_key_file") holds no public key of P-256.",

@@ -33,13 +33,12 @@ extension ConfigurationReader {
         switch (members["shared_secret_file"], members["shared_secret_env"]) {
         case (nil, nil): return nil
         case (let node?, nil):
-            let bytes = text(node).flatMap(file)
             return secret(
-                bytes.flatMap { String(bytes: $0, encoding: .utf8) }, named: node,
+                textOfFile(node), named: node,
                 "Name a file that holds it, relative to this file's folder.")
         case (nil, let node?):
             return secret(
-                text(node).flatMap { environment[$0] }, named: node,
+                textOfVariable(node), named: node,
                 "Set the variable to the shared secret of App Store Connect.")
         case (_, let node?):
             complain(

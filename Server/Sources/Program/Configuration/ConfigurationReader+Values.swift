@@ -1,4 +1,5 @@
 import Engine
+import Foundation
 import Ledger
 import Yams
 
@@ -30,6 +31,14 @@ extension ConfigurationReader {
 
     /// Any scalar as it is written: what looks like a number can be a name.
     func text(_ node: Node) -> String? { node.scalar?.string }
+
+    /// What stands in the file that is named; nil where it is not there, or is not UTF-8.
+    func textOfFile(_ node: Node) -> String? {
+        text(node).flatMap(file).flatMap { String(bytes: $0, encoding: .utf8) }
+    }
+
+    /// What the variable holds that is named; nil where it is not there.
+    func textOfVariable(_ node: Node) -> String? { text(node).flatMap { environment[$0] } }
 
     mutating func bool(_ node: Node) -> Bool? {
         switch text(node) {
