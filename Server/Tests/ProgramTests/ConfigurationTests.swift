@@ -291,6 +291,7 @@ import Testing
         #expect(Spelling.nearest(to: "simulate", among: known) == "simulated")
         #expect(Spelling.nearest(to: "prodcuts", among: known) == "products")
         #expect(Spelling.nearest(to: "colour", among: known) == nil)
+        #expect(Spelling.remedy(for: "colour", among: known, else: "Look.") == "Look.")
         #expect(Spelling.distance("", "abc") == 3)
         #expect(Spelling.distance("kitten", "sitting") == 3)
     }

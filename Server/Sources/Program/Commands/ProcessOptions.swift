@@ -85,8 +85,8 @@ extension Assembly {
         guard known.contains(name) else {
             throw StartFailure(
                 "There is no app \(name).",
-                remedy: Spelling.nearest(to: name, among: known).map { "Did you mean \($0)?" }
-                    ?? "There are \(known.joined(separator: ", ")).")
+                remedy: Spelling.remedy(
+                    for: name, among: known, else: "There are \(known.joined(separator: ", "))."))
         }
         return AppID(rawValue: name)
     }

@@ -63,10 +63,10 @@ extension ConfigurationReader {
         let entitlement = members["entitlement"].flatMap(text)
         let products = members["products"].map { names($0, of: "products") } ?? []
         if let entitlement, !rights.contains(entitlement) {
-            let nearest = Spelling.nearest(to: entitlement, among: rights)
             complain(
                 members["entitlement"], "No product gives “\(entitlement)”.",
-                nearest.map { "Did you mean \($0)?" } ?? "Name an entitlement of products.")
+                Spelling.remedy(
+                    for: entitlement, among: rights, else: "Name an entitlement of products."))
         }
         if entitlement == nil && products.isEmpty {
             complain(

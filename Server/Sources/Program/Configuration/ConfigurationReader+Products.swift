@@ -144,10 +144,11 @@ extension ConfigurationReader {
     private mutating func clock(_ node: Node) -> WallClock? {
         let name = text(node) ?? ""
         if let zone = TimeZone(identifier: name) { return WallClock(zone) }
-        let nearest = Spelling.nearest(to: name, among: TimeZone.knownTimeZoneIdentifiers)
         complain(
             node, "There is no time zone “\(name)”.",
-            nearest.map { "Did you mean \($0)?" } ?? "Write a name such as Europe/Vienna, or UTC.")
+            Spelling.remedy(
+                for: name, among: TimeZone.knownTimeZoneIdentifiers,
+                else: "Write a name such as Europe/Vienna, or UTC."))
         return nil
     }
 
@@ -201,10 +202,11 @@ extension ConfigurationReader {
         warn(aboutTermsOf: products, in: path, app.storeKit?.products ?? [])
         guard let known = app.storeKit?.products.map(\.id) else { return }
         for product in products where !known.contains(product.id) {
-            let nearest = Spelling.nearest(to: product.id, among: known)
             warn(
                 product.node, "\(path) has no product \(product.id).",
-                nearest.map { "Did you mean \($0)?" } ?? "It has \(known.joined(separator: ", ")).")
+                Spelling.remedy(
+                    for: product.id, among: known,
+                    else: "It has \(known.joined(separator: ", "))."))
         }
     }
 }

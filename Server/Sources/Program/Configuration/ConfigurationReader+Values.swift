@@ -17,11 +17,11 @@ extension ConfigurationReader {
         for (key, value) in mapping {
             guard let name = key.scalar?.string, known.contains(name) else {
                 let name = key.scalar?.string ?? "?"
-                let nearest = Spelling.nearest(to: name, among: known)
                 complain(
                     key, "There is no “\(name)” in \(place).",
-                    nearest.map { "Did you mean \($0)?" }
-                        ?? "There are \(known.joined(separator: ", ")).")
+                    Spelling.remedy(
+                        for: name, among: known,
+                        else: "There are \(known.joined(separator: ", "))."))
                 continue
             }
             members[name] = value

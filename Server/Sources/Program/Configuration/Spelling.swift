@@ -8,6 +8,13 @@ enum Spelling {
             .min { ($0.slips, $0.word) < ($1.slips, $1.word) }?.word
     }
 
+    /// What to do about a word that is not known: to write the nearest, where there is one.
+    static func remedy(
+        for word: String, among known: some Sequence<String>, else other: String
+    ) -> String {
+        nearest(to: word, among: known).map { "Did you mean \($0)?" } ?? other
+    }
+
     /// Letters to change, put in or leave out (Levenshtein), row by row of the usual table.
     static func distance(_ one: String, _ other: String) -> Int {
         let columns = Array(other)
