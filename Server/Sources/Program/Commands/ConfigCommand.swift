@@ -105,12 +105,7 @@ struct ConfigChange {
         let settings = try process.settings(old)
         // Of a database that is not there yet nobody has anything.
         guard try await DatabaseAddress.version(of: settings.database) > 0 else { return 0 }
-        let logger = Log.start(settings.logLevel)
-        let time = try await simulator.time(for: old.apps, logger)
-        let assembly = try await Assembly(
-            apps: old.apps, databaseAddress: settings.database, for: .looking,
-            simulatorRoot: time.root, receiptRoot: time.receiptRoot, now: { time.now },
-            logger: logger)
+        let assembly = try await simulator.assembly(of: old.apps, settings, for: .looking)
         defer { assembly.database.close() }
         var shut = 0
         for app in old.apps.map(\.settings) {

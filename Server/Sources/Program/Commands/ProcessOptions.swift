@@ -25,8 +25,7 @@ struct ProcessOptions: ParsableArguments {
     }
 }
 
-/// Flags of the commands that look into a database that is there: a production one, or that of
-/// `perennial dev`.
+/// Flags of the commands that work on a database: a production one, or that of `perennial dev`.
 struct DatabaseOptions: ParsableArguments {
     @OptionGroup var process: ProcessOptions
     @OptionGroup var simulator: SimulatorOptions
@@ -37,12 +36,7 @@ struct DatabaseOptions: ParsableArguments {
         if let data { return try await development(in: DevShop(folder: data), for: purpose) }
         let file = try Outcome.configuration(at: process.configPath)
         let settings = try process.settings(file)
-        let logger = Log.start(settings.logLevel)
-        let time = try await simulator.time(for: file.apps, logger)
-        return try await Assembly(
-            apps: file.apps, databaseAddress: settings.database, for: purpose,
-            simulatorRoot: time.root, receiptRoot: time.receiptRoot, now: { time.now },
-            logger: logger)
+        return try await simulator.assembly(of: file.apps, settings, for: purpose)
     }
 
     private func development(

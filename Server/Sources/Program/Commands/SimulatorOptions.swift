@@ -8,8 +8,22 @@ struct SimulatorOptions: ParsableArguments {
     @Option(help: "Take the time from a simulator; only where every app is simulated.")
     var clockFrom: String?
 
+    /// An engine of these apps over their database, at the simulator's time.
+    func assembly(
+        of apps: [AppConfiguration], _ settings: Settings, for purpose: Assembly.Purpose
+    ) async throws -> Assembly {
+        let logger = Log.start(settings.logLevel)
+        let time = try await time(for: apps, logger)
+        return try await Assembly(
+            apps: apps, databaseAddress: settings.database, for: purpose,
+            simulatorRoot: time.root, receiptRoot: time.receiptRoot, now: { time.now },
+            logger: logger)
+    }
+
     /// What the simulator says now; the machine's time and no roots where none is named.
-    func time(for apps: [AppConfiguration], _ logger: Logger) async throws -> SimulatedTime {
+    private func time(
+        for apps: [AppConfiguration], _ logger: Logger
+    ) async throws -> SimulatedTime {
         guard let clockFrom else {
             let simulated = apps.filter(\.settings.isSimulated).map(\.settings.id.rawValue)
             if !simulated.isEmpty {
@@ -31,7 +45,7 @@ struct SimulatorOptions: ParsableArguments {
 }
 
 /// The time by which a database is looked at, and what its documents are signed under.
-struct SimulatedTime {
+private struct SimulatedTime {
     var now: Instant
     var root: [UInt8]?
     var receiptRoot: [UInt8]?
