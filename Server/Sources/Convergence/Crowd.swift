@@ -211,16 +211,10 @@ package actor Crowd {
     }
 
     fileprivate func answer(_ request: AppStoreRequest) async throws -> AppStoreResponse {
-        let answer = await simulator.answer(
-            request.method, request.path, query: request.query,
-            authorization: request.authorization, body: request.body ?? [],
-            in: request.environment == .sandbox ? .sandbox : .production)
+        let answer = await simulator.answer(request)
         if request.purchase != nil { report.questions += 1 }
         if answer.status == 200 {
-            let told =
-                request.purchase == nil
-                ? Letter.notifications(in: answer.body) : Letter.documents(in: answer.body)
-            for letter in told { evidence.offer(letter, at: now) }
+            for letter in request.letters(in: answer.body) { evidence.offer(letter, at: now) }
             if let purchase = request.purchase { await reach(purchase) }
         }
         return AppStoreResponse(

@@ -127,40 +127,24 @@ extension Trial {
 
     /// What verifyReceipt answers to a server's question.
     func answer(receipt call: Call) async throws -> DirectAnswer {
-        let isSlow = isStormy && plan.has(.lateAnswers)
-        let slow = isSlow ? await slowAnswers() : 0
+        let late = await lateAnswers()
         let json = try await simulator.verifyReceipt(
-            call.request.body ?? [],
-            at: call.request.environment == .sandbox ? .sandbox : .production)
+            call.request.body ?? [], at: call.request.simulatedEnvironment)
         let status = json["status"]?.integer ?? -1
         report.note("asked by receipt: \(status)", at: now)
         report.tally.add("verifyReceipt said \(status)")
         report.figures.questions += 1
         let letters = Letter.letters(answer: json.bytes)
-        asked.formUnion(letters.compactMap(\.original))
+        let purchases = Set(letters.compactMap(\.original))
+        asked.formUnion(purchases)
         for letter in letters { evidence.offer(letter, at: now) }
-        if status == 0 || status == 21006 { await reach(letters) }
-        if isSlow, await slowAnswers() > slow {
-            report.tally.add("answer came too late")
-            throw TooLate()
-        }
+        if status == 0 || status == 21006 { await reach(accountsOf: purchases) }
+        try await requireInTime(since: late)
         report.tally.add("verifyReceipt answered")
         // The server may die with the answer in its hands.
         try await call.power.step(.atQuestion)
         let body = sabotage?.altered(answer: json.bytes, at: now) ?? json.bytes
         return DirectAnswer(status: 200, body: body)
-    }
-
-    /// Whoever got a good answer may know all that the books tell of the account.
-    private func reach(_ letters: [Letter]) async {
-        let named = Set(letters.compactMap(\.original))
-        for name in accounts {
-            let books = await books(of: name)
-            guard books.contains(where: { named.contains($0.originalTransactionID) }) else {
-                continue
-            }
-            for booked in books { reach(booked) }
-        }
     }
 
     // MARK: - Truth

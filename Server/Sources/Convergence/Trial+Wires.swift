@@ -67,28 +67,17 @@ extension Trial {
         let request = call.request
         if request.path == Self.receiptPath { return try await answer(receipt: call) }
         count(request)
-        let isSlow = isStormy && plan.has(.lateAnswers)
-        let slow = isSlow ? await slowAnswers() : 0
-        let environment: SimulatedEnvironment =
-            request.environment == .sandbox ? .sandbox : .production
-        var answer = await simulator.answer(
-            request.method, request.path, query: request.query,
-            authorization: request.authorization, body: request.body ?? [], in: environment)
+        let late = await lateAnswers()
+        var answer = await simulator.answer(request)
         if answer.status != 200 || request.purchase != nil {
             report.note("asked: \(request.path): \(answer.status)", at: now)
         }
         report.tally.add("API answered \(answer.status)")
         if answer.status == 200 {
-            await reach(request)
-            let told =
-                request.purchase == nil
-                ? Letter.notifications(in: answer.body) : Letter.documents(in: answer.body)
-            for letter in told { evidence.offer(letter, at: now) }
+            if let purchase = request.purchase { await reach(accountsOf: [purchase]) }
+            for letter in request.letters(in: answer.body) { evidence.offer(letter, at: now) }
         }
-        if isSlow, await slowAnswers() > slow {
-            report.tally.add("answer came too late")
-            throw TooLate()
-        }
+        try await requireInTime(since: late)
         if plan.speech == .mixed { answer.body = sinceUpdate(answer.body) }
         if plan.has(.silentHistory), request.path.hasSuffix("notifications/history") {
             report.tally.add("history was silent")
@@ -97,7 +86,9 @@ extension Trial {
         }
         if let sabotage {
             if answer.status == 404, sabotage.kind == .absentMeansExpired {
-                answer = try await sabotage.expired(request, environment, simulator) ?? answer
+                let expired = try await sabotage.expired(
+                    request, request.simulatedEnvironment, simulator)
+                answer = expired ?? answer
             }
             answer.body = sabotage.altered(answer: answer.body, at: now)
         }
@@ -106,8 +97,21 @@ extension Trial {
         return answer
     }
 
-    /// How often the store has answered late: nobody waits for it in real time.
-    func slowAnswers() async -> Int {
+    /// How often the store has answered late, to be compared when an answer is there; nil where
+    /// none is late.
+    func lateAnswers() async -> Int? {
+        guard isStormy, plan.has(.lateAnswers) else { return nil }
+        return await slowAnswers()
+    }
+
+    /// Loses an answer that came late: nobody waits for it in real time.
+    func requireInTime(since late: Int?) async throws {
+        guard let late, await slowAnswers() > late else { return }
+        report.tally.add("answer came too late")
+        throw TooLate()
+    }
+
+    private func slowAnswers() async -> Int {
         await simulator.setFaults { $0.api.struck[.slow] ?? 0 }
     }
 
@@ -120,12 +124,13 @@ extension Trial {
         report.figures.questions += 1
     }
 
-    /// Whoever got a good answer may know all that the books tell of the account.
-    private func reach(_ request: AppStoreRequest) async {
-        guard let id = request.purchase else { return }
+    /// Whoever got a good answer may know all that the books tell of the accounts.
+    func reach(accountsOf purchases: Set<String>) async {
         for name in accounts {
             let books = await books(of: name)
-            guard books.contains(where: { $0.originalTransactionID == id }) else { continue }
+            guard books.contains(where: { purchases.contains($0.originalTransactionID) }) else {
+                continue
+            }
             for booked in books { reach(booked) }
         }
     }
@@ -138,7 +143,27 @@ extension Trial {
     }
 }
 
+extension AppStoreSimulator {
+    /// What the store answers to a question as it is sent.
+    func answer(_ request: AppStoreRequest) async -> DirectAnswer {
+        await answer(
+            request.method, request.path, query: request.query,
+            authorization: request.authorization, body: request.body ?? [],
+            in: request.simulatedEnvironment)
+    }
+}
+
 extension AppStoreRequest {
+    /// The store that it is for.
+    var simulatedEnvironment: SimulatedEnvironment {
+        environment == .sandbox ? .sandbox : .production
+    }
+
+    /// What its answer holds: documents about a purchase, else notifications.
+    func letters(in answer: [UInt8]) -> [Letter] {
+        purchase == nil ? Letter.notifications(in: answer) : Letter.documents(in: answer)
+    }
+
     /// The purchase that a question is about.
     var purchase: String? {
         guard path.isOf("subscriptions") || path.isOf("history"),
