@@ -20,8 +20,8 @@ package struct AppStoreClient: Sendable {
     /// - Parameters:
     ///   - now: the time that tokens are signed with, and windows are measured by.
     ///   - pacing: asked before each call.
-    ///   - send: carries a request to the store, such as ``httpSender(_:hosts:)``. What it throws
-    ///     counts as the store being unavailable, unless it is an ``AppStoreFailure``.
+    ///   - send: carries a request to the store, such as ``httpSender(_:hosts:timeout:)``. What it
+    ///     throws counts as the store being unavailable, unless it is an ``AppStoreFailure``.
     package init(
         _ credentials: AppStoreCredentials, now: @escaping @Sendable () -> AppStoreDate,
         pacing: Pacing = .unlimited,

@@ -12,9 +12,9 @@ package struct ReceiptVerification: Sendable {
 
     private static let path = "/verifyReceipt"
 
-    /// - Parameter send: carries a request to the store, such as ``httpSender(_:hosts:)`` with
-    ///   ``AppStoreHosts/appleReceipts``. What it throws counts as the store being unavailable,
-    ///   unless it is an ``AppStoreFailure``.
+    /// - Parameter send: carries a request to the store, such as ``httpSender(_:hosts:timeout:)``
+    ///   with ``AppStoreHosts/appleReceipts``. What it throws counts as the store being
+    ///   unavailable, unless it is an ``AppStoreFailure``.
     package init(
         _ secret: AppSecret, now: @escaping @Sendable () -> AppStoreDate,
         send: @escaping @Sendable (AppStoreRequest) async throws -> AppStoreResponse

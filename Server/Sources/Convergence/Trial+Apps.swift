@@ -6,9 +6,6 @@ import Simulator
 // Customers, their apps, and the plan of a storm.
 
 extension Trial {
-    private static let hour: Int64 = 3_600_000
-    private static let day = 24 * hour
-
     // MARK: - The plan
 
     /// Puts down all that is to be done in the storm.

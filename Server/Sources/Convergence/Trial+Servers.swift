@@ -28,8 +28,6 @@ final class Skew: Sendable {
 }
 
 extension Trial {
-    private static let hour: Int64 = 3_600_000
-    private static let day = 24 * hour
     /// A server's clock is wrong by no more.
     private static let skewMax = 300_000
     /// Of one trial; after so many the servers are steady.

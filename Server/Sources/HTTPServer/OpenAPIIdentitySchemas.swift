@@ -2,7 +2,6 @@ extension OpenAPI {
     static let text = #"{ "type": "string" }"#
     static let flag = #"{ "type": "boolean" }"#
     private static let texts = #"{ "type": "array", "items": { "type": "string" } }"#
-    private static let textOrNull = #"{ "type": ["string", "null"] }"#
     static let time = ##"{ "$ref": "#/components/schemas/Timestamp" }"##
     private static let timeOrNull = #"{ "anyOf": [\#(time), { "type": "null" }] }"#
     private static let environment = ##"{ "$ref": "#/components/schemas/StoreEnvironment" }"##
