@@ -235,6 +235,13 @@ extension Trial {
     }
 }
 
+extension BookedPurchase {
+    /// As our servers name it.
+    var purchase: PurchaseID {
+        PurchaseID(TransactionID(rawValue: originalTransactionID), in: Ledger.Environment([self]))
+    }
+}
+
 extension Ledger.Environment {
     /// That of an account, which has only one.
     init(_ books: [BookedPurchase]) {

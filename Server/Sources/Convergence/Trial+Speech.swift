@@ -181,9 +181,7 @@ extension Trial {
     }
 
     func checkHistory(of booked: BookedPurchase) async throws -> CheckHistory? {
-        let purchase = PurchaseID(
-            TransactionID(rawValue: booked.originalTransactionID),
-            in: Ledger.Environment([booked]))
+        let purchase = booked.purchase
         return try await Store(database).reading { tx in
             try tx.checkHistory(of: purchase, in: House.app)?.history
         }
@@ -194,9 +192,7 @@ extension Trial {
         guard let server = anyServer() else { return }
         for name in accounts {
             for booked in await books(of: name) {
-                let purchase = PurchaseID(
-                    TransactionID(rawValue: booked.originalTransactionID),
-                    in: Ledger.Environment([booked]))
+                let purchase = booked.purchase
                 let outcome = try await server.engine.refresh(purchase, app: House.app)
                 guard case .answered = outcome else {
                     throw breach("verbs", "\(purchase) could not be asked about: \(outcome)")

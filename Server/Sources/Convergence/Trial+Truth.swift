@@ -228,11 +228,8 @@ extension Trial {
     private func expectAnyOrder() async throws {
         var lots = plan.lots("order")
         for name in accounts {
-            let books = await books(of: name)
-            for booked in books {
-                let purchase = PurchaseID(
-                    TransactionID(rawValue: booked.originalTransactionID),
-                    in: Ledger.Environment(books))
+            for booked in await books(of: name) {
+                let purchase = booked.purchase
                 let (stored, facts) = try await Store(database).reading { tx in
                     (
                         try tx.timeline(of: purchase, in: House.app),
