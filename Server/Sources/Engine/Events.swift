@@ -52,7 +52,6 @@ extension Engine {
     private func tellTurns(of settings: AppSettings) async throws(EngineFailure) -> Int {
         let app = settings.id
         let now = now()
-        let dialect = store.database.dialect
         let reminded = try await tellReminders(of: settings)
         // A look that finds nothing must not wait for those who write.
         let isDue = try await reading { tx in
@@ -61,7 +60,7 @@ extension Engine {
         guard isDue else { return reminded }
         return try await reminded
             + transaction { tx in
-                try tx.tellTurns(of: app, dueBy: now, limit: Self.turnsMax, dialect)
+                try tx.tellTurns(of: app, dueBy: now, limit: Self.turnsMax)
                     + tx.tellEndedGrants(of: app, dueBy: now, limit: Self.turnsMax)
             }
     }

@@ -56,7 +56,7 @@ extension StoreTransaction {
     /// many were due. Harmless to repeat, and for several servers at once: each passes over those
     /// that another has taken.
     package func tellTurns(
-        of app: AppID, dueBy now: Instant, limit: Int, _ dialect: Dialect
+        of app: AppID, dueBy now: Instant, limit: Int
     ) throws(StorageFailure) -> Int {
         let rows = try connection.rows(
             Self.selectTurning(dialect),

@@ -78,9 +78,8 @@ extension Store {
             let last = try await store.events().last?.sequence ?? 0
             try await store.hear(document(2), payment(2, by: token))
             try await store.hear(document(3), payment(3, by: otherToken))
-            let dialect = store.database.dialect
             _ = try await store.transaction {
-                try $0.tellTurns(of: app, dueBy: now + .days(90), limit: 100, dialect)
+                try $0.tellTurns(of: app, dueBy: now + .days(90), limit: 100)
             }
             let later = try await store.events(after: last).map(\.entry)
             let named = Set(

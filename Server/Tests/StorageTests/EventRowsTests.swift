@@ -36,9 +36,8 @@ extension Store {
     }
 
     fileprivate func tellTurns(at moment: Instant) async throws -> Int {
-        let dialect = database.dialect
         return try await transaction {
-            try $0.tellTurns(of: app, dueBy: moment, limit: 100, dialect)
+            try $0.tellTurns(of: app, dueBy: moment, limit: 100)
         }
     }
 }
@@ -375,9 +374,8 @@ extension Store {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for server in servers {
                     group.addTask {
-                        let dialect = server.database.dialect
                         while try await server.transaction({
-                            try $0.tellTurns(of: app, dueBy: now + .days(90), limit: 7, dialect)
+                            try $0.tellTurns(of: app, dueBy: now + .days(90), limit: 7)
                         }) > 0 {}
                     }
                 }

@@ -57,10 +57,9 @@ extension Store {
             }
             let last = try await store.reading { try $0.lastSequence(of: app) }
             #expect(try await store.named(lower, after: last) == [])
-            let dialect = store.database.dialect
             let end = now + .days(30)
             _ = try await store.transaction {
-                try $0.tellTurns(of: app, dueBy: end + .seconds(60), limit: 100, dialect)
+                try $0.tellTurns(of: app, dueBy: end + .seconds(60), limit: 100)
             }
             let ends = ["1 access_unconfirmed", "3 access_unconfirmed"]
             #expect(try await store.named(lower, after: last).sorted() == ends)
