@@ -11,7 +11,8 @@ import PerennialContract
 /// is asked once, and whoever sent them gets the answers together, too, and sends the next ones
 /// together.
 final class Cohort {
-    /// With so many questions they are answered at once, with so many notifications those are kept.
+    /// So many questions are answered by one look at the database, and so many notifications kept by
+    /// one transaction.
     static let membersMax = 64
     /// Of one answer. A larger one goes by its route, which waits for who is slow to read it.
     static let answerBytesMax = 32_768
@@ -34,7 +35,6 @@ final class Cohort {
     private var brought: [Brought] = []
     private var date = HTTPDate()
     private var isCalled = false
-    private var isAnswering = false
 
     init(of server: PerennialServer, on loop: any EventLoop) {
         self.server = server
@@ -57,38 +57,32 @@ final class Cohort {
             brought.append(Brought(way: way, plain: plain, notification: notification))
         }
         call()
-        if max(asked.count, brought.count) == Self.membersMax { answer() }
         return true
     }
 
     /// Of the connections that the loop has found ready none is left out: what is executed waits
-    /// until all were read.
+    /// until all were read. There are no more members than connections.
     private func call() {
         guard !isCalled else { return }
         isCalled = true
         let cohort = NIOLoopBound(self, eventLoop: loop)
-        loop.execute {
-            cohort.value.isCalled = false
-            cohort.value.answer()
-        }
+        loop.execute { cohort.value.answer() }
     }
 
     /// An answer lets the next request of its connection come, which may join: that one waits for
     /// the next call.
     private func answer() {
-        guard !isAnswering else { return }
-        isAnswering = true
-        defer { isAnswering = false }
-        keepAll()
-        answerAll()
+        isCalled = false
+        let (asked, brought) = (asked, brought)
+        self.asked.removeAll(keepingCapacity: true)
+        self.brought.removeAll(keepingCapacity: true)
+        for some in brought.chunks(of: Self.membersMax) { keep(some) }
+        for some in asked.chunks(of: Self.membersMax) { answer(some) }
     }
 
     // MARK: - Questions
 
-    private func answerAll() {
-        guard !asked.isEmpty else { return }
-        let members = asked
-        asked.removeAll(keepingCapacity: true)
+    private func answer(_ members: ArraySlice<Asked>) {
         let answers = server.answers(to: members.map { ($0.id, $0.plain.headers) })
         for (member, answer) in zip(members, answers) {
             if let answer, answer.json.readableBytes <= Self.answerBytesMax {
@@ -116,11 +110,9 @@ final class Cohort {
 
     // MARK: - Notifications
 
-    private func keepAll() {
-        guard !brought.isEmpty else { return }
+    private func keep(_ brought: ArraySlice<Brought>) {
         let notifications = brought.map(\.notification)
         let members = NIOLoopBound(brought, eventLoop: loop)
-        brought.removeAll(keepingCapacity: true)
         let (cohort, engine, loop) = (NIOLoopBound(self, eventLoop: loop), server.engine, loop)
         // Of each connection at most one waits here, so that there are no more than connections.
         Task {
@@ -129,7 +121,7 @@ final class Cohort {
         }
     }
 
-    private func answer(_ kept: [KeptNotification?], to members: [Brought]) {
+    private func answer(_ kept: [KeptNotification?], to members: ArraySlice<Brought>) {
         for (member, kept) in zip(members, kept) {
             guard let kept else {
                 member.way.leave(member.plain.with(body: member.notification.body))
@@ -138,6 +130,14 @@ final class Cohort {
             let requestID = member.plain.requestID
             server.noteKept(kept, requestID: requestID)
             give(PerennialServer.notificationKept, to: member.way, member.plain, requestID)
+        }
+    }
+}
+
+extension Array {
+    fileprivate func chunks(of count: Int) -> [ArraySlice<Element>] {
+        stride(from: 0, to: self.count, by: count).map {
+            self[$0..<Swift.min($0 + count, self.count)]
         }
     }
 }

@@ -72,6 +72,34 @@ final class Connection: Sendable {
         }
     }
 
+    /// Sends a text again and again, until nothing more is taken for a second.
+    ///
+    /// - Returns: how many bytes were.
+    func sendWhatIsTaken(of text: String, times: Int) async throws -> Int {
+        let bytes = Array(text.utf8)
+        let total = bytes.count * times
+        var (sent, patience) = (0, Self.patience)
+        while sent < total, patience > 0 {
+            let start = sent % bytes.count
+            let count = bytes.withUnsafeBytes {
+                send(
+                    descriptor, $0.baseAddress?.advanced(by: start), bytes.count - start,
+                    Int32(MSG_DONTWAIT))
+            }
+            if count > 0 {
+                (sent, patience) = (sent + count, Self.patience)
+            } else {
+                guard errno == EAGAIN else { throw Failure(call: "send") }
+                patience -= 1
+                try await Task.sleep(for: .milliseconds(10))
+            }
+        }
+        return sent
+    }
+
+    /// Looks of 10 ms each.
+    private static let patience = 100
+
     private func read(_ count: Int) throws -> [Answer] {
         var answers: [Answer] = []
         var text = ""

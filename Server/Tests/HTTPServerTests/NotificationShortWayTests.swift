@@ -171,6 +171,21 @@ import Testing
         }
     }
 
+    /// The rest stays with the sender, in whose system's buffers some of it may lie.
+    @Test func `whoever does not wait for the answer is read no further`() async throws {
+        try await withServer { server in
+            let (gate, opening) = AsyncStream<Void>.makeStream()
+            server.database.comeBeforeWrites { for await _ in gate { break } }
+            let connection = try server.connect()
+            try connection.sendAll(Wire.post(try Server.notification(1)))
+            let more = Wire.post(body: String(repeating: " ", count: 1_000_000))
+            let sent = try await connection.sendWhatIsTaken(of: more, times: 64)
+            #expect(sent < 48 * more.utf8.count)
+            opening.finish()
+            #expect(try await connection.answers(to: "", count: 2).map(\.status) == [200, 400])
+        }
+    }
+
     @Test func `who says no more after a notification is answered`() async throws {
         try await withServer { server in
             let posted = Wire.post(try Server.notification(1))

@@ -116,6 +116,52 @@ private struct Poisoned: Error {}
     }
 
     @Test(.timeLimit(.minutes(45)), arguments: Driver.allCases)
+    func `each writer of a group learns of its own documents which are new`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore { store in
+            let documents = (0..<Self.writers).map { AttestedDocument(Self.document($0), []) }
+            let known = documents.indices.filter { $0 % 3 == 0 }
+            for kept in await store.keep(known.map { documents[$0] }) { _ = try kept.get() }
+            await withTaskGroup { group in
+                for first in stride(from: 0, to: documents.count, by: 2) {
+                    group.addTask {
+                        let kept = await store.keep(Array(documents[first...first + 1]))
+                        #expect(
+                            kept.map { try? $0.get() } == [first, first + 1].map { $0 % 3 != 0 })
+                    }
+                }
+            }
+        }
+    }
+
+    /// Of seven the database refuses the fourth; the last is the first again.
+    @Test(.timeLimit(.minutes(45)), arguments: Driver.allCases)
+    func `of several documents of one writer each is kept or refused by itself`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore { store in
+            var documents = (0..<6).map { AttestedDocument(Self.document($0), [Self.fact($0)]) }
+            documents[3].document.id.removeLast()
+            let together = await withTaskGroup { group in
+                for number in 10..<20 {
+                    group.addTask { await Self.keep(number, in: store) }
+                }
+                let kept = await store.keep(documents + [documents[0]])
+                await group.waitForAll()
+                return kept
+            }
+            #expect(together.map { try? $0.get() } == [true, true, true, nil, true, true, false])
+            #expect(await store.keep([]).isEmpty)
+            let kept = try await store.reading {
+                try $0.documents(of: app, after: .start, limit: 1000)
+            }
+            let expected = [0, 1, 2, 4, 5] + (10..<20).filter { $0 != 14 }
+            #expect(Set(kept.map(\.id)) == Set(expected.map { Self.document($0).id }))
+        }
+    }
+
+    @Test(.timeLimit(.minutes(45)), arguments: Driver.allCases)
     func `what the database refuses fails alone too`(driver: Driver) async throws {
         try await driver.withStore { store in
             let purchase = PurchaseID("1000", in: .production)
