@@ -1,6 +1,7 @@
 import AppStoreFormats
 import AppStoreTrust
 import Engine
+import Foundation
 import Ledger
 import Logging
 import Signing
@@ -81,6 +82,7 @@ final class WatchedDatabase: LocalDatabase {
     private let database: any LocalDatabase
     private let counts = Mutex(Counts())
     private let beforeWrite = Mutex<BeforeWrite>({})
+    private let slowReads = Mutex(0)
 
     init(_ database: any LocalDatabase) { self.database = database }
 
@@ -90,6 +92,10 @@ final class WatchedDatabase: LocalDatabase {
     var writes: Int { counts.withLock { $0.writes } }
 
     func comeBeforeWrites(_ body: @escaping BeforeWrite) { beforeWrite.withLock { $0 = body } }
+
+    /// So many next reads on the thread that asks hold it for a tenth of a second, in which more
+    /// comes to it.
+    func slowDown(reads count: Int) { slowReads.withLock { $0 = count } }
 
     /// The next write fails, and only that.
     func failOnce() {
@@ -122,6 +128,11 @@ final class WatchedDatabase: LocalDatabase {
 
     func readAtOnce<Value>(_ body: (any Storage.Connection) throws -> Value) throws -> Value {
         counts.withLock { $0.atOnce += 1 }
+        let isSlow = slowReads.withLock { slowReads in
+            defer { slowReads = max(0, slowReads - 1) }
+            return slowReads > 0
+        }
+        if isSlow { Thread.sleep(forTimeInterval: 0.1) }
         return try database.readAtOnce(body)
     }
 

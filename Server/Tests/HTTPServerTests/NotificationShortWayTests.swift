@@ -132,7 +132,7 @@ import Testing
 
     @Test func `of many that come together each is kept, and the same ones once`() async throws {
         try await withServer { server in
-            let connections = try (0..<4 * Cohort.membersMax).map { _ in try server.connect() }
+            let connections = try (0..<3 * Cohort.membersMax).map { _ in try server.connect() }
             let posted = try (0..<connections.count / 2).map { number in
                 Wire.post(try Server.notification(1 + number))
             }
