@@ -88,6 +88,12 @@ package final class Verifier: Sendable {
         return Self.contents(of: outer, for: app)
     }
 
+    /// Whether a document comes with certificates that have signed one before. Says nothing about
+    /// this one.
+    package func knowsChain(of jws: [UInt8]) -> Bool {
+        CompactJWS(jws).map { known[$0.headerSegment] != nil } ?? false
+    }
+
     private static func contents(
         of outer: Outcome<NotificationPayload>, for app: AppIdentity
     ) -> NotificationOutcome {

@@ -26,7 +26,7 @@ extension Engine {
         notification body: UnsafeRawBufferPointer
     ) -> VerifiedNotification? {
         guard let jws = NotificationBody.plainPayload(of: body).map(Array.init),
-            let (app, verifier) = onlyApp ?? (try? app(claimedBy: jws)),
+            let (app, verifier) = onlyApp ?? app(claimedWithKnownChainBy: jws),
             app.forwards.targets.isEmpty
         else { return nil }
         let receivedAt = now()
@@ -38,6 +38,12 @@ extension Engine {
                 notification: contents, jws,
                 from: Attestation.Origin(
                     app: app, source: .notification, receivedAt: receivedAt, digests: digests)))
+    }
+
+    /// What nobody of ours could have signed is not looked into here.
+    private func app(claimedWithKnownChainBy jws: [UInt8]) -> (AppSettings, Verifier)? {
+        guard verifiers.values.contains(where: { $0.knowsChain(of: jws) }) else { return nil }
+        return try? app(claimedBy: jws)
     }
 
     /// Keeps notifications by one durable transaction. When this returns, they are on disk.

@@ -14,6 +14,9 @@ final class Cohort {
     /// So many questions are answered by one look at the database, and so many notifications kept by
     /// one transaction.
     static let membersMax = 64
+    /// For so long the event loop verifies what it has found ready; the rest goes by its route, which
+    /// lets others have their turn.
+    private static let verifyingMax = Duration.milliseconds(10)
     /// Of one answer. A larger one goes by its route, which waits for who is slow to read it.
     static let answerBytesMax = 32_768
 
@@ -35,10 +38,13 @@ final class Cohort {
     private var brought: [Brought] = []
     private var date = HTTPDate()
     private var isCalled = false
+    private var verifying = Duration.zero
+    private let executor: LoopExecutor
 
     init(of server: PerennialServer, on loop: any EventLoop) {
         self.server = server
         self.loop = loop
+        executor = LoopExecutor(loop: loop)
     }
 
     /// Takes in a request that has come whole; false where it is one for its route.
@@ -50,14 +56,22 @@ final class Cohort {
         case .notification:
             // At once, while it is in the cache; and its bytes are let go of.
             var plain = plain
-            let notification = plain.takeBody().withUnsafeReadableBytes {
-                server.engine.verifiedAtOnce(notification: $0)
-            }
-            guard let notification else { return false }
+            guard let notification = verified(plain.takeBody()) else { return false }
             brought.append(Brought(way: way, plain: plain, notification: notification))
         }
         call()
         return true
+    }
+
+    private func verified(_ body: ByteBuffer) -> VerifiedNotification? {
+        guard verifying < Self.verifyingMax else { return nil }
+        let began = ContinuousClock.now
+        defer {
+            verifying += .now - began
+            // Of what is refused, too.
+            call()
+        }
+        return body.withUnsafeReadableBytes { server.engine.verifiedAtOnce(notification: $0) }
     }
 
     /// Of the connections that the loop has found ready none is left out: what is executed waits
@@ -73,6 +87,7 @@ final class Cohort {
     /// the next call.
     private func answer() {
         isCalled = false
+        verifying = .zero
         let (asked, brought) = (asked, brought)
         self.asked.removeAll(keepingCapacity: true)
         self.brought.removeAll(keepingCapacity: true)
@@ -113,11 +128,11 @@ final class Cohort {
     private func keep(_ brought: ArraySlice<Brought>) {
         let notifications = brought.map(\.notification)
         let members = NIOLoopBound(brought, eventLoop: loop)
-        let (cohort, engine, loop) = (NIOLoopBound(self, eventLoop: loop), server.engine, loop)
-        // Of each connection at most one waits here, so that there are no more than connections.
-        Task {
-            let kept = await engine.keep(notifications)
-            loop.execute { cohort.value.answer(kept, to: members.value) }
+        let (cohort, engine) = (NIOLoopBound(self, eventLoop: loop), server.engine)
+        // Of each connection at most one waits here. Those whose clients have gone are as many as
+        // may wait for the database.
+        Task(executorPreference: executor) {
+            cohort.value.answer(await engine.keep(notifications), to: members.value)
         }
     }
 
@@ -131,6 +146,18 @@ final class Cohort {
             server.noteKept(kept, requestID: requestID)
             give(PerennialServer.notificationKept, to: member.way, member.plain, requestID)
         }
+    }
+}
+
+/// Runs tasks on an event loop: what begins and ends there is not handed to other threads between.
+private final class LoopExecutor: TaskExecutor {
+    private let loop: any EventLoop
+
+    init(loop: any EventLoop) { self.loop = loop }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        loop.execute { [self] in job.runSynchronously(on: asUnownedTaskExecutor()) }
     }
 }
 

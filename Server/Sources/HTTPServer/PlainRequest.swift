@@ -20,7 +20,8 @@ struct PlainRequest {
     let request: HTTPRequest
     let kind: Kind
     let began = ContinuousClock.now
-    private(set) var body: [ByteBuffer] = []
+    /// What has come of it.
+    private(set) var body: ByteBuffer?
 
     /// Nil for all other requests, and where the connection is to end with the answer.
     init?(_ request: HTTPRequest) {
@@ -42,23 +43,23 @@ struct PlainRequest {
         guard case .notification = kind, ContinuousClock.now - began < Self.bodyTimeMax else {
             return false
         }
-        body.append(bytes)
+        // Most come in one part, which need not be copied. Of several none is held: each would hold
+        // the whole buffer that it was read into.
+        if body?.writeImmutableBuffer(bytes) == nil { body = bytes }
         return true
     }
 
     /// With a whole body in the place of what has come.
     func with(body: [UInt8]) -> PlainRequest {
         var plain = self
-        plain.body = [ByteBuffer(bytes: body)]
+        plain.body = ByteBuffer(bytes: body)
         return plain
     }
 
     /// Hands over the body, which is not kept.
     mutating func takeBody() -> ByteBuffer {
-        defer { body = [] }
-        guard var whole = body.first else { return ByteBuffer() }
-        for part in body.dropFirst() { whole.writeImmutableBuffer(part) }
-        return whole
+        defer { body = nil }
+        return body ?? ByteBuffer()
     }
 }
 

@@ -3,8 +3,8 @@ import NIOCore
 import NIOHTTPTypes
 
 /// Answers on the thread that has read it what need not go to its route: plain questions about a
-/// customer, and notifications as Apple writes them. To carry them to their routes and back takes
-/// as long as to answer them.
+/// customer, and notifications as Apple writes them. To carry a question to its route and back takes
+/// as long as to answer it.
 ///
 /// All else goes on to the routes, and so does what is refused here: they know why. What is
 /// answered here they would answer with the same fields and the same body.
@@ -29,11 +29,18 @@ final class ShortWay: ChannelDuplexHandler {
         case failure(any Error)
     }
 
+    /// So many of those that a connection has sent one after the other, without waiting for answers,
+    /// are answered here. The routes let others on the thread have their turn meanwhile.
+    private static let rowMax = 64
+
     private let cohort: Cohort
     private var context: ChannelHandlerContext?
     private var stage = Stage.passing
-    /// No more than one read of the connection brings: then nothing is read until the answer.
-    private var later: [Arrival] = []
+    /// Once there is something, nothing is read until the answer, but for what a connection has
+    /// received when it ends.
+    private var later = CircularBuffer<Arrival>()
+    /// Answers given one after the other while more waited.
+    private var row = 0
     private var isReadHeld = false
     /// Requests that went on to the routes and are not answered yet: answers keep their order.
     private var underWay = 0
@@ -44,7 +51,7 @@ final class ShortWay: ChannelDuplexHandler {
 
     func handlerRemoved(context: ChannelHandlerContext) {
         self.context = nil
-        later = []
+        later.removeAll()
     }
 
     // MARK: - What comes
@@ -87,7 +94,7 @@ final class ShortWay: ChannelDuplexHandler {
 
     /// Who does not read their answers gets no more of them: the routes wait for that.
     private func isReady(_ context: ChannelHandlerContext) -> Bool {
-        underWay == 0 && context.channel.isWritable
+        underWay == 0 && row < Self.rowMax && context.channel.isWritable
     }
 
     private func pass(_ arrival: Arrival, _ context: ChannelHandlerContext) {
@@ -106,7 +113,7 @@ final class ShortWay: ChannelDuplexHandler {
     ) {
         stage = .passing
         pass(.part(.head(plain.request)), context)
-        for bytes in plain.body { pass(.part(.body(bytes)), context) }
+        if let body = plain.body { pass(.part(.body(body)), context) }
         pass(rest, context)
     }
 
@@ -134,12 +141,15 @@ final class ShortWay: ChannelDuplexHandler {
         goOn(context)
     }
 
+    private var isWaiting: Bool {
+        if case .waiting = stage { true } else { false }
+    }
+
     /// With what came while the answer was waited for.
     private func goOn(_ context: ChannelHandlerContext) {
+        row = later.isEmpty ? 0 : row + 1
         guard !later.isEmpty else { return }
-        let arrivals = later
-        later = []
-        for arrival in arrivals { take(arrival, context) }
+        while !isWaiting, let arrival = later.popFirst() { take(arrival, context) }
         context.fireChannelReadComplete()
         guard isReadHeld, later.isEmpty else { return }
         isReadHeld = false

@@ -18,7 +18,7 @@ import Synchronization
 final class GroupCommit: Sendable {
     /// Documents and closures in one transaction; those of one writer are never parted.
     static let groupMax = 256
-    /// Writers that wait; one more is told that the database is busy.
+    /// Documents and closures that wait; who comes then is told that the database is busy.
     static let waitingMax = 4096
 
     private typealias Body = @Sendable (any Connection) throws -> any Sendable
@@ -59,7 +59,21 @@ final class GroupCommit: Sendable {
 
     private struct State {
         var isWriting = false
-        var waiting: [Writer] = []
+        private(set) var waiting: [Writer] = []
+        /// Documents and closures of all who wait.
+        private(set) var waitingCount = 0
+
+        mutating func append(_ writer: Writer) {
+            waiting.append(writer)
+            waitingCount += writer.work.count
+        }
+
+        mutating func takeFirst() -> Writer? {
+            guard !waiting.isEmpty else { return nil }
+            let writer = waiting.removeFirst()
+            waitingCount -= writer.work.count
+            return writer
+        }
 
         /// Those who have waited longest, as many as there is room for.
         mutating func take(room: Int) -> [Writer] {
@@ -69,6 +83,7 @@ final class GroupCommit: Sendable {
                 return room >= 0
             }
             waiting.removeFirst(taken.count)
+            waitingCount -= taken.reduce(0) { $0 + $1.work.count }
             return Array(taken)
         }
     }
@@ -118,17 +133,17 @@ final class GroupCommit: Sendable {
                     state.isWriting = true
                     return .lead
                 }
-                guard state.waiting.count < Self.waitingMax else {
+                guard state.waitingCount < Self.waitingMax else {
                     return .done(.failure(Self.busy))
                 }
-                state.waiting.append(Writer(work: work, turn: continuation))
+                state.append(Writer(work: work, turn: continuation))
                 return nil
             }
             if let turn { continuation.resume(returning: turn) }
         }
     }
 
-    private static let busy = StorageFailure("\(waitingMax) writers wait already", kind: .busy)
+    private static let busy = StorageFailure("\(waitingMax) writes wait already", kind: .busy)
 
     private func lead(_ own: Work) async -> Outcome {
         let followers = state.withLock { $0.take(room: Self.groupMax - own.count) }
@@ -143,11 +158,9 @@ final class GroupCommit: Sendable {
     /// Lets the one who has waited longest lead, or nobody.
     private func passOn() {
         let next = state.withLock { state -> Writer? in
-            guard !state.waiting.isEmpty else {
-                state.isWriting = false
-                return nil
-            }
-            return state.waiting.removeFirst()
+            let next = state.takeFirst()
+            if next == nil { state.isWriting = false }
+            return next
         }
         next?.turn.resume(returning: .lead)
     }

@@ -11,10 +11,10 @@ final class Connection: Sendable {
             text.firstMatch(of: /x-request-id: (\S+)/).map { String($0.1) }
         }
         /// Without what differs from answer to answer.
-        var lasting: [Substring] {
+        var lasting: [String] {
             text.split(separator: "\r\n").filter { line in
                 !line.hasPrefix("x-request-id") && !line.hasPrefix("Date")
-            }.sorted()
+            }.map { String($0).replacing(/"request_id": ?"[^"]*"/, with: "") }.sorted()
         }
     }
 
