@@ -120,7 +120,10 @@ final class ShortWay: ChannelDuplexHandler {
     // MARK: - Answers
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        if case .end = unwrapOutboundIn(data) { underWay -= 1 }
+        if case .end = unwrapOutboundIn(data) {
+            underWay -= 1
+            if underWay == 0 { row = 0 }
+        }
         context.write(data, promise: promise)
     }
 

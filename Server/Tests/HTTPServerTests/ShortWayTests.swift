@@ -103,6 +103,23 @@ import Testing
         }
     }
 
+    @Test func `who has asked far ahead is left to the route until that is answered`() async throws
+    {
+        try await ListeningServer.run { server in
+            let (connection, database) = (try server.connect(), server.database)
+            let asked = Wire.get("/v1/customers/anna")
+            _ = try await connection.answers(to: asked, count: 1)
+            let (before, awaited) = (database.readsAtOnce, database.readsAwaited)
+            let many = String(repeating: asked, count: 500)
+            _ = try await connection.answers(to: many, count: 500)
+            #expect(database.readsAwaited > awaited)
+            #expect(database.readsAtOnce > before)
+            let later = (database.readsAtOnce, database.readsAwaited)
+            _ = try await connection.answers(to: asked, count: 1)
+            #expect(database.readsAtOnce == later.0 + 1 && database.readsAwaited == later.1)
+        }
+    }
+
     @Test func `who says no more after asking is answered`() async throws {
         try await ListeningServer.run { server in
             let first = try server.connect()
