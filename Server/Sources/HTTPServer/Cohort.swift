@@ -11,11 +11,11 @@ import PerennialContract
 /// is asked once, and whoever sent them gets the answers together, too, and sends the next ones
 /// together.
 final class Cohort {
-    /// So many questions are answered by one look at the database, and so many notifications kept by
-    /// one transaction.
+    /// So many questions are answered by one look at the database, and so many notifications kept
+    /// by one transaction.
     static let membersMax = 64
-    /// For so long the event loop verifies what it has found ready; the rest goes by its route, which
-    /// lets others have their turn.
+    /// For so long the event loop verifies what it has found ready; the rest goes by its route,
+    /// which lets others have their turn.
     private static let verifyingMax = Duration.milliseconds(10)
     /// Of one answer. A larger one goes by its route, which waits for who is slow to read it.
     static let answerBytesMax = 32_768

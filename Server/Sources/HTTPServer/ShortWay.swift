@@ -3,8 +3,8 @@ import NIOCore
 import NIOHTTPTypes
 
 /// Answers on the thread that has read it what need not go to its route: plain questions about a
-/// customer, and notifications as Apple writes them. To carry a question to its route and back takes
-/// as long as to answer it.
+/// customer, and notifications as Apple writes them. To carry a question to its route and back
+/// takes as long as to answer it.
 ///
 /// All else goes on to the routes, and so does what is refused here: they know why. What is
 /// answered here they would answer with the same fields and the same body.
@@ -29,8 +29,8 @@ final class ShortWay: ChannelDuplexHandler {
         case failure(any Error)
     }
 
-    /// So many of those that a connection has sent one after the other, without waiting for answers,
-    /// are answered here. The routes let others on the thread have their turn meanwhile.
+    /// So many of those that a connection has sent one after the other, without waiting for
+    /// answers, are answered here. The routes let others on the thread have their turn meanwhile.
     private static let rowMax = 64
 
     private let cohort: Cohort
