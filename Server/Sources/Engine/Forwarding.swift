@@ -57,7 +57,7 @@ package struct Forwarding: Sendable {
     package static let attemptsAtOnce = 8
     /// Between attempts.
     private static let pauses = DoublingPauses(first: .seconds(15), longest: .hours(6))
-    /// A week in all: the App Store itself goes on for as long.
+    /// More than six days in all: the App Store itself goes on for as long.
     package static let attemptsMax = 36
     /// Where the App Store waits for others' answers, the queue leaves the first attempt to it.
     static let headStart = Duration.seconds(60)
