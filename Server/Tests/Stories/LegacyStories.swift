@@ -132,13 +132,7 @@ import Testing
         announcements: LocalStore.Settings.Announcements
     ) async throws {
         try await withShop(on: .sqlite, notifies: false, announcements: announcements) { shop in
-            try await shop.addDevice(Stage.account)
-            let bought = try await shop.simulator.post(
-                "/_sim/devices/anna-1/purchases", ["product_id": "pro.monthly"])
-            let receipt = try bought.text("app_receipt")
-            try await shop.server.post(
-                "/v1/purchases", ["customer_id": "anna", "app_receipt": .string(receipt)])
-            let chain = "/_sim/subscriptions/anna:pro.monthly"
+            let chain = try await shop.subscribeByReceipt()
             try await shop.simulator.post("/_sim/clock", ["advance": "P3D"])
             try await shop.simulator.post(
                 "\(chain)/change-product", ["product_id": "plus.monthly"])
@@ -161,13 +155,7 @@ import Testing
         async throws
     {
         try await withShop(on: .sqlite, notifies: false, announcements: .v1) { shop in
-            try await shop.addDevice(Stage.account)
-            let bought = try await shop.simulator.post(
-                "/_sim/devices/anna-1/purchases", ["product_id": "pro.monthly"])
-            let receipt = try bought.text("app_receipt")
-            try await shop.server.post(
-                "/v1/purchases", ["customer_id": "anna", "app_receipt": .string(receipt)])
-            let chain = "/_sim/subscriptions/anna:pro.monthly"
+            let chain = try await shop.subscribeByReceipt()
             try await shop.simulator.post("\(chain)/fail-billing")
             try await shop.simulator.post("/_sim/clock", ["advance": "P33D"])
             let failed = try #require(try await shop.v1Notifications().last)
@@ -266,6 +254,18 @@ extension JSON {
 }
 
 extension Shop {
+    /// Anna's device subscribes, and the app posts its receipt as old apps do; the path of the
+    /// subscription in the simulator.
+    fileprivate func subscribeByReceipt() async throws -> String {
+        try await addDevice(Stage.account)
+        let bought = try await simulator.post(
+            "/_sim/devices/anna-1/purchases", ["product_id": "pro.monthly"])
+        let receipt = try bought.text("app_receipt")
+        try await server.post(
+            "/v1/purchases", ["customer_id": "anna", "app_receipt": .string(receipt)])
+        return "/_sim/subscriptions/anna:pro.monthly"
+    }
+
     /// What is kept of each document.
     fileprivate func documents() async throws -> [[UInt8]] {
         let store = Store(database)
