@@ -3,8 +3,9 @@
 /// ones a third longer again. Packed, each header is kept once, apart, and referred to; payloads
 /// and signatures are kept as the bytes they stand for.
 ///
-/// Packing never loses a byte: `unpacked` returns exactly what came, and a text that would not come
-/// back whole is kept as it is.
+/// Packing never loses a byte: `unpacked` returns exactly what came. Only what is base64url by the
+/// book is taken apart, and that is one text for one value (``Base64/decode(_:)``); all else is kept
+/// as it is.
 ///
 /// Format: a list of parts, each a tag byte and its content. 0: a length and as many literal bytes.
 /// 1: the number of a header in `headers`. 2: a length and as many bytes that are a list of parts
@@ -28,11 +29,8 @@ package struct PackedDocument: Hashable, Sendable {
 
     package init(packing bytes: [UInt8]) {
         var packer = Packer()
-        let parts = packer.pack(bytes, depth: 0)
-        let packed = PackedDocument(parts: parts, headers: packer.headers)
-        self =
-            packed.unpacked?.isSame(as: bytes) == true
-            ? packed : PackedDocument(parts: Packer.literal(bytes[...]), headers: [])
+        parts = packer.pack(bytes, depth: 0)
+        headers = packer.headers
     }
 
     /// The document as it came; nil where the parts are damaged.

@@ -46,6 +46,28 @@ import Testing
         }
     }
 
+    /// Packed documents count on it: what was decoded is kept in the place of its text.
+    @Test func `no two texts stand for the same bytes`() {
+        let head = Array("Zm9v".utf8)
+        for first in UInt8.min...(.max) {
+            for second in UInt8.min...(.max) {
+                for tail in [[first], [first, second], [65, first, second], [66, 65, first, second]] {
+                    let text = head + tail
+                    guard let bytes = Base64.url.decode(text) else { continue }
+                    #expect(Base64.url.encode(bytes) == text)
+                }
+            }
+        }
+        for place in 0..<256 {
+            var text = [UInt8](repeating: 65, count: 256)
+            for byte in UInt8.min...(.max) {
+                text[place] = byte
+                guard let bytes = Base64.url.decode(text) else { continue }
+                #expect(Base64.url.encode(bytes) == text)
+            }
+        }
+    }
+
     @Test func `a lazy collection is read like an array`() {
         let text = "Zm9v YmFy".utf8.lazy.filter { $0 != UInt8(ascii: " ") }
         #expect(Base64.standard.decode(text) == Array("foobar".utf8))
