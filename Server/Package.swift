@@ -27,6 +27,7 @@ let hummingbirdTesting = Target.Dependency.product(
     name: "HummingbirdTesting", package: "hummingbird")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let serviceLifecycle = Target.Dependency.product(
     name: "ServiceLifecycle", package: "swift-service-lifecycle")
@@ -119,7 +120,8 @@ let package = Package(
             dependencies: [
                 "AppStoreFormats", "AppStoreTrust", "CLibPQ", "CSQLite", "Intake", "Ledger",
                 "PostgresCluster", "Simulator", "Storage", "StoragePostgres", "StorageSQLite",
-                argumentParser, asn1, crypto, hummingbird, logging, x509,
+                argumentParser, asn1, crypto, hummingbird, logging, nioCore, nioHTTP1, nioPosix,
+                x509,
             ],
             path: "Benchmarks", swiftSettings: strict),
         .target(name: "Dice", path: "Tests/Dice", swiftSettings: strict),

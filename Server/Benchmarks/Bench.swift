@@ -7,6 +7,8 @@ struct Bench: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "perennial-bench",
         abstract: "Measure Perennial against the limits of its parts.",
-        subcommands: [TableCommand.self, ConstantServer.self, BareServer.self],
+        subcommands: [
+            TableCommand.self, ConstantServer.self, BareServer.self, LibraryServer.self,
+        ],
         defaultSubcommand: TableCommand.self)
 }

@@ -66,8 +66,11 @@ struct NotificationBench {
         let bare = try programs.bareServer(bytes: 2)
         defer { bare.stop() }
         let bareLoad = try Load(port: bare.port, connections: Self.connections)
+        let library = try programs.libraryServer(bytes: 2)
+        defer { library.stop() }
+        let libraryLoad = try Load(port: library.port, connections: Self.connections)
         var (ratios, ours, limits): ([Double], [Double], [Double]) = ([], [], [])
-        var sockets: [Double] = []
+        var (sockets, byLibrary): ([Double], [Double]) = ([], [])
         var (bytes, payloadBytes) = (0, 0)
         for period in 0..<DocumentMaker.periods {
             let documents = try (0..<subscriptions).map {
@@ -78,6 +81,7 @@ struct NotificationBench {
             let limit = try RawSignature.seconds(of: raw, count: Self.verifications)
             let each = try effort(of: server, requests, load)
             sockets.append(try effort(of: bare, requests, bareLoad))
+            byLibrary.append(try effort(of: library, requests, libraryLoad))
             ratios.append(each / limit)
             ours.append(each)
             limits.append(limit)
@@ -90,7 +94,8 @@ struct NotificationBench {
             floor: (limits.median + sockets.median + rows) / limits.median,
             behind: "\(ours.median.microseconds) ÷ \(limits.median.microseconds), "
                 + "notifications of \(bytes) bytes, \(Self.connections) connections; floor: "
-                + "the signature, the sockets \(sockets.median.microseconds), "
+                + "the signature, the sockets \(sockets.median.microseconds) "
+                + "(by SwiftNIO \(byLibrary.median.microseconds)), "
                 + "the rows \(rows.microseconds)")
         server.stop()
         clock.stop()

@@ -66,6 +66,14 @@ struct Programs: Sendable {
             port: port, ready: "/ready")
     }
 
+    /// The same by SwiftNIO.
+    func libraryServer(bytes: Int) throws -> RunningProgram {
+        let port = try Sockets.freePort()
+        return try run(
+            "perennial-bench", ["library-server", "--port", "\(port)", "--bytes", "\(bytes)"],
+            port: port, ready: "/ready")
+    }
+
     /// Makes the tables, and a key.
     func createKey(_ database: String) throws -> String {
         let process = Process()
