@@ -115,12 +115,23 @@ struct News {
     private func renewal(
         _ period: Timeline.Period, after previous: Timeline.Period
     ) -> Change.Kind {
-        let wasCollecting = told?.state == .grace || told?.state == .retry
-        let hasGap = previous.end.map { $0 < period.from } ?? false
-        if wasCollecting && now >= period.from || hasGap { return .billingRecovered }
+        if isRecovered(period, after: previous) { return .billingRecovered }
         if previous.product != period.product { return .productChanged }
         let wasTrial = previous.payment.terms == .trial
         return wasTrial && period.payment.terms != .trial ? .trialConverted : .renewed
+    }
+
+    /// Whether it was paid after a payment had failed, or after a gap. What the store tried to
+    /// collect is the payment behind the last period that was known, and none of a past that is
+    /// heard of late; and a renewal that the store itself has put off leaves no gap.
+    private func isRecovered(
+        _ period: Timeline.Period, after previous: Timeline.Period
+    ) -> Bool {
+        let wasCollecting = told?.state == .grace || told?.state == .retry
+        let isDue = before.periods.last { !$0.isVoid }?.id == previous.id
+        if wasCollecting, isDue, now >= period.from { return true }
+        let hasGap = previous.end.map { $0 < period.from } ?? false
+        return hasGap && before.renewal?.value.renewsAt != period.from
     }
 
     /// What became of a period since it was last told.

@@ -194,6 +194,35 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         cleo.check("cleo")
     }
 
+    @Test func `a past that is heard of while a payment is refused was recovered from nothing`() {
+        let third = end + .days(30)
+        let failed = Renewal(willRenew: true, isRetrying: true, ending: .billing)
+        let over = third + .days(30)
+        var cleo = Chronicle(from: over)
+        cleo.hear(
+            [payment(3, from: third, isRenewal: true), renewal(failed, at: over)], at: over)
+        #expect(cleo.changes.last?.after?.state == .retry)
+        for fact in [payment(1), payment(2, from: end, isRenewal: true)] {
+            cleo.hear([fact], at: over + .hours(1))
+        }
+        #expect(kinds(cleo, after: 0).suffix(2) == [.purchased, .renewed])
+        #expect(cleo.changes.last?.after?.state == .retry)
+        let paid = over + .days(2)
+        cleo.hear([payment(4, from: paid, isRenewal: true), renewal(on, at: paid)], at: paid)
+        #expect(kinds(cleo, after: 0).last == .billingRecovered)
+        cleo.check("a past")
+    }
+
+    @Test func `a renewal that the store has put off, and charged then, is a renewal`() {
+        var anna = anna()
+        let later = end + .days(7)
+        let putOff = Renewal(willRenew: true, renewsTo: "pro.monthly", renewsAt: later)
+        anna.hear([renewal(putOff, at: start + .days(3))], at: start + .days(3))
+        anna.hear([payment(2, from: later, isRenewal: true)], at: later)
+        #expect(kinds(anna).last == .renewed)
+        anna.check("put off")
+    }
+
     @Test func `what a family shares is told, and moves no money`() {
         var ben = Chronicle()
         ben.hear([payment(1, ownership: .familyShared)], at: start)
