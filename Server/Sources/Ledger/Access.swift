@@ -187,20 +187,21 @@ extension Timeline {
         rules: AccessRules
     ) -> Access {
         let renewal = news.value
-        guard renewal.willRenew || renewal.isRetrying else {
-            return ended(period, at: end, renewal.ending)
-        }
-        if let grace = renewal.graceUntil, grace > end {
+        let mayGoOn = renewal.willRenew || renewal.isRetrying
+        if mayGoOn, let grace = renewal.graceUntil, grace > end {
             if now < grace { return answer(period, .grace, until: grace, .grace(until: grace)) }
             return retrying(period, since: grace, at: now)
         }
         if renewal.isRetrying { return retrying(period, since: end, at: now) }
         if renewal.ending != nil { return ended(period, at: end, renewal.ending) }
-        // The store has put the renewal off, or has renewed, and the payment is not heard of.
-        if let next = renewal.renewsAt, next > end, now < next {
-            return unconfirmed(period, until: next, .unconfirmed(since: end, until: next))
+        // The store has put the end off, or has renewed, and the payment is not heard of: then the
+        // date that it names is the end, whatever follows there.
+        let due = max(end, renewal.renewsAt ?? end)
+        if now < due {
+            return unconfirmed(period, until: due, .unconfirmed(since: end, until: due))
         }
-        return silent(period, since: end, at: now, rules: rules)
+        guard mayGoOn else { return ended(period, at: due, nil) }
+        return silent(period, since: due, at: now, rules: rules)
     }
 
     private func retrying(_ period: Period, since: Instant, at now: Instant) -> Access {

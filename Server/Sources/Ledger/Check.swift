@@ -92,7 +92,7 @@ extension Timeline {
             let sweep = nextSweep(after: asked, rules)
             // A question that comes a little later will do for the sweep.
             let question = [
-                nextQuestion(after: asked),
+                nextQuestion(after: asked), questionAboutLaterEnd(after: asked),
                 unreadUpgrade(after: asked).map { $0 + Self.upgradePatience },
             ].compactMap(\.self).min()
             wanted = question.flatMap { $0 <= sweep + rules.sweep / 10 ? $0 : nil } ?? sweep
@@ -143,6 +143,15 @@ extension Timeline {
     private func afterEnd(of period: Period, _ end: Instant, after asked: Instant) -> Instant? {
         if asked < end + period.patience { return end + period.patience }
         return pause(since: end, of: period, after: asked)
+    }
+
+    /// Where the store has named a later end than that of the last payment that is known, it is
+    /// asked after that one, too.
+    private func questionAboutLaterEnd(after asked: Instant) -> Instant? {
+        guard let (period, end) = lastPeriod, let told = news(about: period)?.value,
+            told.ending == nil, let later = told.renewsAt, later > end
+        else { return nil }
+        return afterEnd(of: period, later, after: asked)
     }
 
     /// What the store said at the end, or after it, may be its last word, or leave something open.

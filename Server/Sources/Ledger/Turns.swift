@@ -26,7 +26,10 @@ extension Timeline {
         }
         if let renewal = renewal?.value {
             if let grace = renewal.graceUntil { add(grace) }
-            if let next = renewal.renewsAt { add(next) }
+            if let next = renewal.renewsAt {
+                let patience = period(at: next)?.patience ?? .zero
+                for wait in [.zero, patience, rules.unconfirmedHold] { add(next + wait) }
+            }
         }
         return edges.sorted()
     }

@@ -164,6 +164,33 @@ private let grace = Renewal(
                 renewal: (Renewal(willRenew: true, renewsAt: end + .days(9)), start + .days(3))),
             now: end + .days(8), state: .unconfirmed, until: end + .days(9)),
         Row(
+            claim: "when that date has come the news is on its way, as at any end",
+            timeline: timeline(
+                renewal: (Renewal(willRenew: true, renewsAt: end + .days(9)), start + .days(3))),
+            now: end + .days(9), state: .unconfirmed, until: end + .days(9) + .hours(24)),
+        Row(
+            claim: "and the hold has an end there, too",
+            timeline: timeline(
+                renewal: (Renewal(willRenew: true, renewsAt: end + .days(9)), start + .days(3))),
+            now: end + .days(10), state: .expired, until: end + .days(9)),
+        Row(
+            claim: "put off for somebody who has cancelled: had until the later date",
+            timeline: timeline(
+                renewal: (Renewal(willRenew: false, renewsAt: end + .days(9)), start + .days(3))),
+            now: end + .days(8), state: .unconfirmed, until: end + .days(9)),
+        Row(
+            claim: "and no longer, for nothing follows",
+            timeline: timeline(
+                renewal: (Renewal(willRenew: false, renewsAt: end + .days(9)), start + .days(3))),
+            now: end + .days(9), state: .expired, until: end + .days(9)),
+        Row(
+            claim: "once the store says that it has ended, it has",
+            timeline: timeline(
+                renewal: (
+                    Renewal(willRenew: false, ending: .cancelled, renewsAt: end + .days(9)),
+                    end + minute
+                )), now: end + .days(1), state: .expired, until: end),
+        Row(
             claim: "a promised month is tried again for ninety days",
             timeline: timeline(
                 commitment: Commitment(month: 2, months: 12), renewal: (retrying, end)),

@@ -223,6 +223,22 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         anna.check("put off")
     }
 
+    @Test func `a renewal that was put off is waited for at its date, before anything is told`() {
+        var anna = anna()
+        let later = end + .days(7)
+        let putOff = Renewal(willRenew: true, renewsTo: "pro.monthly", renewsAt: later)
+        anna.hear([renewal(putOff, at: start + .days(3))], at: start + .days(3))
+        anna.pass(until: later + .seconds(59))
+        #expect(kinds(anna) == [.accessUnconfirmed])
+        #expect(anna.changes.last?.after?.until == later)
+        let next = anna.timeline.nextTurn(after: anna.told.until)
+        #expect(next == later + .seconds(60))
+        anna.pass(until: later + .hours(24))
+        #expect(kinds(anna) == [.accessUnconfirmed, .accessUnconfirmed, .expired])
+        #expect(anna.changes.last?.at == later + .hours(24))
+        anna.check("waited for")
+    }
+
     @Test func `what a family shares is told, and moves no money`() {
         var ben = Chronicle()
         ben.hear([payment(1, ownership: .familyShared)], at: start)

@@ -33,12 +33,14 @@ private func instead(at from: Instant) -> Fact {
 
 private func news(
     at: Instant, renews: Bool = true, retrying: Bool = false, grace: Instant? = nil,
-    ending: Renewal.Ending? = nil
+    ending: Renewal.Ending? = nil, due: Instant? = nil
 ) -> Fact {
     Fact(
         about: purchase, attestedAt: at,
         .renewal(
-            Renewal(willRenew: renews, isRetrying: retrying, graceUntil: grace, ending: ending)))
+            Renewal(
+                willRenew: renews, isRetrying: retrying, graceUntil: grace, ending: ending,
+                renewsAt: due)))
 }
 
 private let end = start + .days(30)
@@ -147,6 +149,10 @@ private struct Row: CustomTestStringConvertible, Sendable {
                 news(at: end + .days(10), retrying: true),
             ],
             asked: end + .days(59), next: end + .days(60) + .seconds(60)),
+        Row(
+            "the store has named a later date: a minute after that, too",
+            [month(), news(at: start, due: end + .days(7))],
+            asked: end + .days(6) + .hours(20), next: end + .days(7) + .seconds(60)),
         Row(
             "a year is swept once a year",
             [month(days: 365), news(at: start)], asked: start + .days(20),
