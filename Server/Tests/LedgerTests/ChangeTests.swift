@@ -330,6 +330,41 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
             Row(nil, ownership: .familyShared), Row(nil, .refund, ownership: .assigned))
     }
 
+    @Test func `what an upgrade gives back is not known before its share is told`() {
+        func amount(_ percentage: Int64?, at: Instant, isUpgraded: Bool = true) -> Int64? {
+            Payment(
+                transaction: "1", product: "p", from: start, until: end,
+                price: Money(milliunits: 9_990, currency: "USD"), isUpgraded: isUpgraded,
+                revocation: Revocation(at: at, kind: .refund, percentage: percentage)
+            ).amount?.milliunits
+        }
+        let then = start + .days(10)
+        #expect(amount(nil, at: then) == 9_990)
+        #expect(amount(66_666, at: then) == 3_331)
+        #expect(amount(nil, at: then, isUpgraded: false) == 0)
+        // It had not begun, so that all of it was left.
+        #expect(amount(nil, at: start - .hours(3)) == 0)
+    }
+
+    @Test func `an upgrade that a receipt tells of takes no money until the store says how much`() {
+        var anna = Chronicle()
+        anna.hear([payment(1), payment(2, "max.monthly", from: start + .days(9))], at: start)
+        guard case .payment(var first) = payment(1).statement else { return }
+        (first.isUpgraded, first.price) = (true, nil)
+        first.revocation = Revocation(at: start + .days(9), kind: .refund)
+        let receipt = Fact(
+            about: RandomLife.purchase, attestedAt: start + .days(10), grade: .legacy,
+            .payment(first))
+        anna.hear([receipt], at: start + .days(10))
+        #expect(anna.timeline.money == ["USD": 2 * 9_990])
+        let share = Revocation(at: start + .days(9), kind: .refund, percentage: 70_000)
+        anna.hear(
+            [payment(1, isUpgraded: true, revocation: share, at: start + .days(11))],
+            at: start + .days(11))
+        #expect(anna.timeline.money == ["USD": 2 * 9_990 - 6_993])
+        anna.check("receipt")
+    }
+
     @Test func `no price is too large to give a part of it back`() {
         let payment = Payment(
             transaction: "1", product: "p", from: start, until: end,
