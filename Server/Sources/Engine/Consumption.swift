@@ -170,9 +170,7 @@ extension StoreTransaction {
             let owner = try holder(of: question, in: app),
             let known = try customer(known: owner, in: app.id),
             let consent = try consent(of: known.customer, in: app.id), consent.isGiven,
-            let payment = own.periods.map(\.payment).first(where: {
-                $0.transaction == question.transaction
-            })
+            let payment = try payment(askedAbout: question, in: own, of: app.id)
         else { return nil }
         let timelines = try timelines(
             of: known, known.ids, in: app, environment: environment)
@@ -187,6 +185,24 @@ extension StoreTransaction {
             used: spent ?? app.terms.used(of: payment.transaction, among: timelines, at: now),
             told: told.first { $0.transaction == payment.transaction },
             hadSample: consent.hadSample)
+    }
+
+    /// The payment whose refund is asked for. A payment may be told under two numbers, of which its
+    /// timeline keeps one.
+    private func payment(
+        askedAbout question: ConsumptionQuestion, in timeline: Timeline, of app: AppID
+    ) throws -> Payment? {
+        for period in timeline.periods where period.payment.transaction == question.transaction {
+            return period.payment
+        }
+        for fact in try facts(about: question.purchase, in: app).map(\.fact) {
+            if case .payment(let payment) = fact.statement,
+                payment.transaction == question.transaction
+            {
+                return payment
+            }
+        }
+        return nil
     }
 
     /// Who is known to have bought what is asked about.

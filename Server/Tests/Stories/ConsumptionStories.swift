@@ -1,6 +1,7 @@
 import AppStoreFormats
 import Engine
 import Ledger
+import Simulator
 import Storage
 import Testing
 
@@ -248,6 +249,28 @@ import Testing
             #expect(
                 bodies.map { $0?["refundPreference"]?.string }
                     == ["GRANT_PRORATED", "GRANT_PRORATED", "GRANT_FULL"])
+        }
+    }
+
+    /// A restore on another device shows the period under a number of its own.
+    @Test func `what is asked by one number of a period is answered when another is known since`()
+        async throws
+    {
+        try await withShop(on: .sqlite, app: Self.app(Self.consenting), questions: .due) { shop in
+            try await shop.addDevice("anna")
+            let id = try await Self.buy("pro.monthly", "anna", in: shop)
+            try await Self.askRefund(of: id, in: shop)
+            try await Self.pass("PT2M", in: shop)
+            let device = try await shop.simulator.get("/_sim/devices/anna-1/transactions")
+            let signed = try #require(device["signed_transactions"]?.array?.first?.string)
+            let payload = try JSON(parsing: CompactJWS(signed)?.payload ?? [])
+            let restored = try shop.authority.sign(payload.setting("transactionId", "77"))
+            try await shop.server.post(
+                "/v1/purchases",
+                ["customer_id": "anna", "signed_transactions": [.string(restored)]])
+            try await Self.consent("anna", in: shop)
+            #expect(try await Self.asked("anna", in: shop).map(\.state) == [.answered])
+            #expect(try await Self.received(in: shop).map { $0["transaction_id"]?.string } == [id])
         }
     }
 
