@@ -37,7 +37,11 @@ struct Attestation: Sendable {
             take { () throws(IntakeFailure) in try Self.fact(transaction) }
         }
         if let renewal = contents.renewal {
-            take { () throws(IntakeFailure) in try Self.fact(renewal) }
+            take { () throws(IntakeFailure) in
+                try Intake.fact(
+                    of: renewal.payload, in: contents.notification.payload,
+                    signedAt: renewal.signedAt)
+            }
         }
         if origin.app.consumption.policy != .never { question = Self.question(in: contents) }
     }

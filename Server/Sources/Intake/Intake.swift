@@ -6,8 +6,12 @@ import Ledger
 /// Pure. Whoever calls it has verified the document first. What a notification says beside the
 /// transaction and the renewal information within it (its type, its status) follows from those two
 /// and makes no fact of its own: a fact must not depend on which of several notifications happened
-/// to arrive.
+/// to arrive. With one exception, see ``leastGrace``.
 package enum Intake {
+    /// Now and then a notification tells of grace whose end the renewal information within it does
+    /// not name. Then so much is sure: the store offers none that is shorter.
+    static let leastGrace = Duration.days(3)
+
     /// The payment that a signed transaction attests.
     ///
     /// - Throws: ``IntakeFailure`` where a field is missing without which there is no payment.
@@ -39,9 +43,11 @@ package enum Intake {
 
     /// What signed renewal information attests of the purchase that it names.
     ///
+    /// - Parameter notification: that it stands in.
     /// - Throws: ``IntakeFailure`` where a field is missing without which nothing is said.
     package static func fact(
-        of renewal: RenewalPayload, signedAt: AppStoreDate
+        of renewal: RenewalPayload, in notification: NotificationPayload? = nil,
+        signedAt: AppStoreDate
     ) throws(IntakeFailure) -> Fact {
         let original = try required(renewal.originalTransactionId, "originalTransactionId")
         let environment = try environment(renewal.environment)
@@ -51,7 +57,7 @@ package enum Intake {
             willRenew: status != .off,
             renewsTo: renewal.autoRenewProductId.map(ProductID.init(rawValue:)),
             isRetrying: renewal.isInBillingRetryPeriod ?? false,
-            graceUntil: renewal.gracePeriodExpiresDate.map(instant),
+            graceUntil: graceEnd(of: renewal, in: notification),
             ending: renewal.expirationIntent.map(ending),
             renewsAt: renewal.renewalDate.map(instant),
             price: money(renewal.renewalPrice, renewal.currency),
@@ -99,6 +105,14 @@ extension Intake {
     static func instant(_ date: AppStoreDate) -> Instant {
         Instant(
             milliseconds: min(max(date.milliseconds, dates.lowerBound), dates.upperBound))
+    }
+
+    private static func graceEnd(
+        of renewal: RenewalPayload, in notification: NotificationPayload?
+    ) -> Instant? {
+        if let named = renewal.gracePeriodExpiresDate { return instant(named) }
+        guard notification?.tellsOfGrace == true else { return nil }
+        return renewal.renewalDate.map { instant($0) + leastGrace }
     }
 
     private static func money(_ milliunits: Int64?, _ currency: String?) -> Money? {
@@ -188,4 +202,9 @@ extension Intake {
         default: .other
         }
     }
+}
+
+extension NotificationPayload {
+    /// That access goes on although nothing was paid.
+    fileprivate var tellsOfGrace: Bool { subtype == .gracePeriod || data?.status == .gracePeriod }
 }

@@ -129,6 +129,32 @@ private func renewal(_ fields: JSON) throws -> Renewal {
         #expect(renewal == expected)
     }
 
+    @Test(
+        arguments: [
+            (["subtype": "GRACE_PERIOD"], true), (["data": ["status": 4]], true),
+            (["data": ["status": 3]], false), ([:], false),
+        ] as [(JSON, Bool)])
+    func `grace whose end is not named lasts as long as the shortest`(
+        notification: JSON, isGrace: Bool
+    ) throws {
+        let due = Int64(1_702_592_000_000)
+        func grace(_ end: JSON) throws -> Instant? {
+            let fields: JSON = [
+                "originalTransactionId": "1", "environment": "Production", "autoRenewStatus": 1,
+                "isInBillingRetryPeriod": true, "renewalDate": .integer(due),
+                "gracePeriodExpiresDate": end,
+            ]
+            let payload = try #require(RenewalPayload(json: fields))
+            let within = try #require(NotificationPayload(json: notification))
+            let fact = try Intake.fact(of: payload, in: within, signedAt: signed)
+            guard case .renewal(let renewal) = fact.statement else { throw Unexpected() }
+            return renewal.graceUntil
+        }
+        let least = Instant(milliseconds: due) + .days(3)
+        #expect(try grace(.null) == (isGrace ? least : nil))
+        #expect(try grace(.integer(due + 1)) == Instant(milliseconds: due + 1))
+    }
+
     @Test(arguments: [
         (Int64(1), Renewal.Ending.cancelled), (2, .billing), (3, .priceNotAgreed),
         (4, .productUnavailable),
