@@ -87,6 +87,12 @@ struct News {
         if payment.isRenewal || previous?.payment.until == period.from {
             return previous.map { renewal(period, after: $0) } ?? .renewed
         }
+        // Older documents do not say of a payment after a gap that it is a renewal.
+        if let previous, period.sources == .legacy, previous.product == period.product,
+            wasOutstanding(period, after: previous)
+        {
+            return .billingRecovered
+        }
         guard let previous else {
             let isFirst = payment.transaction == after.purchase.original
             return payment.terms == .trial ? .trialStarted : isFirst ? .purchased : .resubscribed
@@ -121,17 +127,24 @@ struct News {
         return wasTrial && period.payment.terms != .trial ? .trialConverted : .renewed
     }
 
-    /// Whether it was paid after a payment had failed, or after a gap. What the store tried to
-    /// collect is the payment behind the last period that was known, and none of a past that is
-    /// heard of late; and a renewal that the store itself has put off leaves no gap.
+    /// Whether it was paid after a payment had failed, or after a gap. A renewal that the store
+    /// itself has put off leaves none.
     private func isRecovered(
         _ period: Timeline.Period, after previous: Timeline.Period
     ) -> Bool {
-        let wasCollecting = told?.state == .grace || told?.state == .retry
-        let isDue = before.periods.last { !$0.isVoid }?.id == previous.id
-        if wasCollecting, isDue, now >= period.from { return true }
+        if wasOutstanding(period, after: previous) { return true }
         let hasGap = previous.end.map { $0 < period.from } ?? false
         return hasGap && before.renewal?.value.renewsAt != period.from
+    }
+
+    /// Whether it is what the store tried to collect: the payment behind the last period that was
+    /// known, and none of a past that is heard of late.
+    private func wasOutstanding(
+        _ period: Timeline.Period, after previous: Timeline.Period
+    ) -> Bool {
+        guard told?.state == .grace || told?.state == .retry else { return false }
+        let last = before.periods.last { !$0.isVoid }
+        return last?.id == previous.id && now >= period.from
     }
 
     /// What became of a period since it was last told.

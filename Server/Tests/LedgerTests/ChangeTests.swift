@@ -213,6 +213,28 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         cleo.check("a past")
     }
 
+    @Test func `what older documents say was paid in retry is recovered, and bought anew later`() {
+        func kind(_ failed: Renewal, paid: Instant, _ product: ProductID) -> Change.Kind? {
+            var cleo = Chronicle()
+            let facts = [
+                payment(1), renewal(failed, at: end), payment(2, product, from: paid),
+            ].map { fact in
+                var fact = fact
+                fact.grade = .legacy
+                return fact
+            }
+            for fact in facts { cleo.hear([fact], at: fact.attestedAt) }
+            cleo.check("\(product)")
+            return cleo.changes.last?.kind
+        }
+        let failed = Renewal(willRenew: true, isRetrying: true, ending: .billing)
+        let paid = end + .days(9)
+        #expect(kind(failed, paid: paid, "pro.monthly") == .billingRecovered)
+        #expect(kind(failed, paid: paid, "max.monthly") == .resubscribed)
+        #expect(kind(failed, paid: end + .days(70), "pro.monthly") == .resubscribed)
+        #expect(kind(Renewal(willRenew: false), paid: paid, "pro.monthly") == .resubscribed)
+    }
+
     @Test func `a renewal that the store has put off, and charged then, is a renewal`() {
         var anna = anna()
         let later = end + .days(7)
