@@ -5,8 +5,11 @@ import AppStoreFormats
 extension World {
     /// Renewals in the sandbox after a purchase; then renewal is switched off.
     static let sandboxRenewalsMax = 12
-    /// Until 2021, and in TestFlight.
-    static let fewRenewalsMax = 6
+    /// In the sandbox of until 2021. Apple wrote of six renewals; in receipts of 2017 to 2020 no
+    /// chain is longer than six periods with the first.
+    static let formerSandboxRenewalsMax = 5
+    /// In TestFlight, after a purchase.
+    static let testFlightRenewalsMax = 6
     /// How long a refused payment is tried again.
     static let retryDays = 60
     /// A shorter interruption does not restart `recentSubscriptionStartDate`.
@@ -64,9 +67,10 @@ extension World {
     private func renewalsMax(of subscription: Subscription) -> Int? {
         switch subscription.pace {
         case .realTime: nil
-        case .every: Self.fewRenewalsMax
+        case .every: Self.testFlightRenewalsMax
         case .monthly:
-            settings.has(.sandboxRenewsSixTimes) ? Self.fewRenewalsMax : Self.sandboxRenewalsMax
+            settings.has(.sandboxHasSixPeriods)
+                ? Self.formerSandboxRenewalsMax : Self.sandboxRenewalsMax
         }
     }
 

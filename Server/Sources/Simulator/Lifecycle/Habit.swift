@@ -15,7 +15,7 @@ package enum Habit: String, Hashable, Sendable, CaseIterable {
     case summaryBeforeExtensions = "summary_before_extensions"
     case commitmentCancellationUntold = "commitment_cancellation_untold"
     case oneTimeChargeInSandboxOnly = "one_time_charge_in_sandbox_only"
-    case sandboxRenewsSixTimes = "sandbox_renews_six_times"
+    case sandboxHasSixPeriods = "sandbox_has_six_periods"
     case declinedPurchaseArrives = "declined_purchase_arrives"
     case interruptedPurchaseFails = "interrupted_purchase_fails"
     case familyTransactionsHidePrice = "family_transactions_hide_price"
@@ -46,7 +46,8 @@ package enum Habit: String, Hashable, Sendable, CaseIterable {
         case .commitmentCancellationUntold:
             "Switching renewal off within a commitment sends nothing."
         case .oneTimeChargeInSandboxOnly: "ONE_TIME_CHARGE is sent in the sandbox only."
-        case .sandboxRenewsSixTimes: "The sandbox renews six times, as until 2021; else twelve."
+        case .sandboxHasSixPeriods:
+            "The sandbox renews five times, to six periods, as until 2021; else twelve times."
         case .declinedPurchaseArrives:
             "A purchase that a parent declines arrives all the same, as in the iOS 27 simulator."
         case .interruptedPurchaseFails:

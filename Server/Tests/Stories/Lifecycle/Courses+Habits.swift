@@ -45,8 +45,8 @@ extension Course {
                 $0.rules.interruptsPurchases = true
             }, steps: [.ordersPending(PurchaseOrder("tiers.silver"), .resolve)]),
         Course(
-            name: Habit.sandboxRenewsSixTimes.rawValue, environment: .sandbox,
-            set: { $0.habits = [.sandboxRenewsSixTimes] },
+            name: Habit.sandboxHasSixPeriods.rawValue, environment: .sandbox,
+            set: { $0.habits = [.sandboxHasSixPeriods] },
             steps: [.buys("tiers.silver"), .waits("PT1H")]),
         Course(
             name: Habit.sandboxReceiptsShiftOriginalID.rawValue, environment: .sandbox,
