@@ -23,14 +23,23 @@ extension V1Notification {
     }
 
     /// When what it says was so. Some types name the moment of their event, and a payment that
-    /// failed did so when the period ended; of others it is not known, and it is when they came.
+    /// failed did so when the period ended. Of others no more is known than that they come after
+    /// all that they show, so that is when they count: they may be tried again for three days, and
+    /// are not to override what has been said of a day within these.
     ///
     /// - Parameter receivedAt: no notification tells of what comes later, but a renewal that is
-    ///   charged ahead.
+    ///   charged ahead. It is the moment of one that shows nothing.
     package func moment(receivedAt: AppStoreDate) -> AppStoreDate {
         // A renewal that was charged ahead begins later than it was told.
-        (eventMoment ?? failedAt).map { min($0, receivedAt) } ?? receivedAt
+        if let ownMoment { return min(ownMoment, receivedAt) }
+        guard let latestMoment, latestMoment < receivedAt else { return receivedAt }
+        return AppStoreDate(milliseconds: latestMoment.milliseconds + 1)
     }
+
+    /// Whether it says when what it tells was so: not of a switch of product, and not of a consent.
+    package var namesItsMoment: Bool { ownMoment != nil }
+
+    private var ownMoment: AppStoreDate? { eventMoment ?? failedAt }
 
     /// When the payment failed of which it tells: at the end of the subscription's last period, but
     /// not before what else it names. It may be tried again for three days, with a receipt made

@@ -92,16 +92,19 @@ extension Intake {
 
     /// What a notification of version 1 attests, of whichever year.
     ///
-    /// - Parameter attestedAt: when what it says was so; see ``V1Notification/moment``.
+    /// - Parameters:
+    ///   - attestedAt: when what it says was so; see ``V1Notification/moment``.
+    ///   - heardAt: when it came. It is told of renewals where the notification names no moment.
     package static func facts(
         of notification: V1Notification, in environment: StoreEnvironment,
-        attestedAt: AppStoreDate, kinds: [String: ProductKind] = [:]
+        attestedAt: AppStoreDate, heardAt: AppStoreDate? = nil, kinds: [String: ProductKind] = [:]
     ) throws(IntakeFailure) -> LegacyFacts {
         let rowsAt = notification.rowsMoment(receivedAt: attestedAt)
         var told = try LegacyPlace(environment, attestedAt: rowsAt).facts(
             rows: notification.rows.map { ($0, kinds[$0.productID ?? ""]) })
-        let renewals = try LegacyPlace(environment, attestedAt: attestedAt).facts(
-            rows: [], renewals: notification.renewals)
+        var place = try LegacyPlace(environment, attestedAt: attestedAt)
+        if !notification.namesItsMoment { place.heardAt = heardAt.map(Intake.instant) }
+        let renewals = place.facts(rows: [], renewals: notification.renewals)
         told.facts += renewals.facts
         told.shortcomings += renewals.shortcomings
         return told
@@ -112,6 +115,8 @@ extension Intake {
 private struct LegacyPlace {
     let environment: Environment
     let attestedAt: Instant
+    /// Where it does not say when what it tells of renewals was so: when it came.
+    var heardAt: Instant?
 
     init(_ environment: StoreEnvironment, attestedAt: AppStoreDate) throws(IntakeFailure) {
         self.environment = try Intake.environment(environment)
@@ -201,7 +206,7 @@ private struct LegacyPlace {
             isRetrying: renewal.isInBillingRetry == .yes,
             graceUntil: renewal.graceUntil.map(Intake.instant),
             ending: renewal.expirationIntent.map(Intake.ending),
-            priceRise: rise.flatMap(Intake.priceRise))
+            priceRise: rise.flatMap(Intake.priceRise), heardAt: heardAt)
     }
 }
 

@@ -72,7 +72,8 @@ extension CheckHistory {
 /// - before a period's end, where nothing is known of its renewal;
 /// - after a period's end, until the store says what became of it;
 /// - through grace and retry, ever more rarely, and at the end of either;
-/// - after an upgrade to a product not named yet.
+/// - after an upgrade to a product not named yet;
+/// - after news that do not say of when they are.
 ///
 /// Pauses grow with the time that has passed, so that the number of questions about one purchase is
 /// bounded by the logarithm of its age, beside the sweep.
@@ -94,6 +95,7 @@ extension Timeline {
             let question = [
                 nextQuestion(after: asked), questionAboutLaterEnd(after: asked),
                 unreadUpgrade(after: asked).map { $0 + Self.upgradePatience },
+                undatedNews(after: asked),
             ].compactMap(\.self).min()
             wanted = question.flatMap { $0 <= sweep + rules.sweep / 10 ? $0 : nil } ?? sweep
         } else {
@@ -207,6 +209,19 @@ extension Timeline {
         }
         guard let end = replaced?.end else { return nil }
         return asked < end + Self.clockSkewMax ? end : nil
+    }
+
+    // MARK: - News without a moment
+
+    /// When to ask because of news that do not say when they were so, and may come late: the store
+    /// knows what is so now. Not where it has been asked since, or has said something of later.
+    private func undatedNews(after asked: Instant) -> Instant? {
+        guard let heard = sourcedRenewal?.heardAt, let renewal, renewal.at < heard else {
+            return nil
+        }
+        // A moment later, so that whoever is asked has heard of it as well.
+        let question = heard + (periods.last?.patience ?? Self.patienceMax)
+        return asked < question ? question : nil
     }
 
     // MARK: - Sweep

@@ -153,6 +153,9 @@ package struct Renewal: Hashable, Sendable {
     package var commitmentRenews: Bool?
     /// Where the customer was told of a higher price.
     package var priceRise: PriceRise?
+    /// Where an older document does not say when this was so: when it came. It was so at the
+    /// earliest when it is attested, and by then at the latest.
+    package var heardAt: Instant?
 
     package enum PriceRise: String, Hashable, Sendable, CaseIterable {
         /// The customer has to agree, and has not yet.
@@ -173,7 +176,7 @@ package struct Renewal: Hashable, Sendable {
         willRenew: Bool, renewsTo: ProductID? = nil, isRetrying: Bool = false,
         graceUntil: Instant? = nil, ending: Ending? = nil, renewsAt: Instant? = nil,
         price: Money? = nil, offer: Offer? = nil, commitmentRenews: Bool? = nil,
-        priceRise: PriceRise? = nil
+        priceRise: PriceRise? = nil, heardAt: Instant? = nil
     ) {
         self.willRenew = willRenew
         self.renewsTo = renewsTo
@@ -185,5 +188,6 @@ package struct Renewal: Hashable, Sendable {
         self.offer = offer
         self.commitmentRenews = commitmentRenews
         self.priceRise = priceRise
+        self.heardAt = heardAt
     }
 }

@@ -36,6 +36,29 @@ extension Timeline {
     }
 }
 
+extension Timeline.Sourced where Value == Renewal {
+    /// When an older document that does not say when it was so was last heard. Where signed ones
+    /// have spoken as well, it stands with what the older ones have said.
+    package var heardAt: Instant? {
+        get {
+            switch sources {
+            case .signed: nil
+            case .legacy: value.value.heardAt
+            case .both(_, let legacy): legacy.value.heardAt
+            }
+        }
+        set {
+            switch sources {
+            case .signed: break
+            case .legacy: value.value.heardAt = newValue
+            case .both(let signed, var legacy):
+                legacy.value.heardAt = newValue
+                sources = .both(signed: signed, legacy: legacy)
+            }
+        }
+    }
+}
+
 // Not generic: what is written for any kind of value asks for its type each time, and a timeline is
 // put together for every answer.
 extension Timeline {
@@ -218,6 +241,7 @@ extension Renewal: Mergeable {
             && says.isRetrying == signed.value.isRetrying
             && says.graceUntil == signed.value.graceUntil && says.ending == signed.value.ending
         var told = isSame ? signed.value : says
+        told.heardAt = nil
         let isOfSame = says.renewsTo == signed.value.renewsTo
         told.priceRise = says.priceRise ?? (isOfSame ? signed.value.priceRise : nil)
         return Timeline.Attested(told, at: legacy.at)
@@ -233,6 +257,7 @@ extension Renewal: Mergeable {
             ? one.value.base.lexicographicallyPrecedes(two.value.base) : two.at > one.at
         var (result, other) = isTwoLater ? (two, one.value) : (one, two.value)
         result.value = result.value.withGrace(ofEarlier: other)
+        result.value.heardAt = [result.value.heardAt, other.heardAt].compactMap(\.self).max()
         return result
     }
 

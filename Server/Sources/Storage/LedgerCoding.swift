@@ -5,6 +5,8 @@ import Ledger
 private let layout: Int64 = 2
 /// The same, with what older documents than signed ones tell. Few purchases need it.
 private let legacyLayout: Int64 = 3
+/// The same, and last when a renewal was heard of whose document does not say when it was so.
+private let undatedLayout: Int64 = 4
 
 extension ByteWriter {
     fileprivate mutating func write(_ instant: Instant) { write(instant.milliseconds) }
@@ -138,13 +140,13 @@ extension ByteReader {
             priceRise: try optional { (r) throws(StorageFailure) in try r.named() })
     }
 
-    /// Whether older documents than signed ones are told of.
-    fileprivate mutating func hasLegacy() throws(StorageFailure) -> Bool {
+    /// One of the layouts above.
+    fileprivate mutating func storedLayout() throws(StorageFailure) -> Int64 {
         let found = try number()
-        guard found == layout || found == legacyLayout else {
+        guard (layout...undatedLayout).contains(found) else {
             throw StorageFailure("a stored value has layout \(found), expected \(layout): rebuild")
         }
-        return found == legacyLayout
+        return found
     }
 }
 
@@ -152,7 +154,9 @@ extension Fact {
     /// Statement and grade; the rest is in columns of its own.
     var stored: [UInt8] {
         var writer = ByteWriter()
-        writer.write(grade == .legacy ? legacyLayout : layout)
+        let heardAt = undatedHeardAt
+        let older = heardAt == nil ? legacyLayout : undatedLayout
+        writer.write(grade == .legacy ? older : layout)
         switch statement {
         case .payment(let payment):
             writer.write(true)
@@ -161,17 +165,31 @@ extension Fact {
             writer.write(false)
             writer.write(renewal)
         }
+        if let heardAt { writer.write(heardAt) }
         return writer.bytes
+    }
+
+    private var undatedHeardAt: Instant? {
+        guard grade == .legacy, case .renewal(let renewal) = statement else { return nil }
+        return renewal.heardAt
     }
 
     init(
         stored bytes: [UInt8], about purchase: PurchaseID, attestedAt: Instant
     ) throws(StorageFailure) {
         var reader = ByteReader(bytes)
-        let grade: Grade = try reader.hasLegacy() ? .legacy : .signed
+        let found = try reader.storedLayout()
+        let statement: Statement
+        if try reader.flag() {
+            statement = .payment(try reader.payment())
+        } else {
+            var renewal = try reader.renewal()
+            if found == undatedLayout { renewal.heardAt = try reader.instant() }
+            statement = .renewal(renewal)
+        }
         self.init(
-            about: purchase, attestedAt: attestedAt, grade: grade,
-            try reader.flag() ? .payment(try reader.payment()) : .renewal(try reader.renewal()))
+            about: purchase, attestedAt: attestedAt, grade: found == layout ? .signed : .legacy,
+            statement)
     }
 }
 
@@ -189,7 +207,9 @@ extension Timeline {
     var stored: [UInt8] {
         var writer = ByteWriter()
         let hasLegacy = hasLegacy
-        writer.write(hasLegacy ? legacyLayout : layout)
+        let heardAt = sourcedRenewal?.heardAt
+        let older = heardAt == nil ? legacyLayout : undatedLayout
+        writer.write(hasLegacy ? older : layout)
         writer.write(Int64(periods.count))
         for period in periods {
             if hasLegacy { writer.write(period.sources) { $0.write($1) } }
@@ -201,6 +221,7 @@ extension Timeline {
             $0.write($1.value)
             $0.write($1.at)
         }
+        if let heardAt { writer.write(heardAt) }
         return writer.bytes
     }
 
@@ -210,7 +231,8 @@ extension Timeline {
 
     init(stored bytes: [UInt8], of purchase: PurchaseID) throws(StorageFailure) {
         var reader = ByteReader(bytes)
-        let hasLegacy = try reader.hasLegacy()
+        let found = try reader.storedLayout()
+        let hasLegacy = found != layout
         var payments: [Sourced<Payment>] = []
         let count = try reader.count()
         guard count >= 0 else { throw StorageFailure("a stored count is \(count): rebuild") }
@@ -224,9 +246,10 @@ extension Timeline {
         let sources: Sources<Renewal> =
             hasLegacy
             ? try reader.sources { (r) throws(StorageFailure) in try r.renewal() } : .signed
-        let renewal = try reader.optional { (r) throws(StorageFailure) in
+        var renewal = try reader.optional { (r) throws(StorageFailure) in
             Timeline.told(try r.renewal(), at: try r.instant(), sources)
         }
+        if found == undatedLayout { renewal?.heardAt = try reader.instant() }
         self.init(stored: purchase, payments: payments, renewal: renewal)
     }
 }

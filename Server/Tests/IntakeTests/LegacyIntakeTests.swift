@@ -226,7 +226,7 @@ private func renewals(of facts: LegacyFacts) -> [Renewal] {
         let notification = try #require(V1Notification(json: notification))
         return try Intake.facts(
             of: notification, in: .production,
-            attestedAt: notification.moment(receivedAt: asked))
+            attestedAt: notification.moment(receivedAt: asked), heardAt: asked)
     }
 
     @Test func `what stood at the top before there were lists is a renewal`() throws {
@@ -264,10 +264,11 @@ private func renewals(of facts: LegacyFacts) -> [Renewal] {
 
     @Test(arguments: [
         ("DID_CHANGE_RENEWAL_STATUS", start - 5 * day), ("DID_RENEW", start - 9 * day),
-        ("INITIAL_BUY", start - 9 * day), ("DID_CHANGE_RENEWAL_PREF", asked.milliseconds),
-        ("DID_FAIL_TO_RENEW", asked.milliseconds), ("A_TYPE_OF_TOMORROW", asked.milliseconds),
+        ("INITIAL_BUY", start - 9 * day), ("DID_CHANGE_RENEWAL_PREF", start - 5 * day + 1),
+        ("PRICE_INCREASE_CONSENT", start - 5 * day + 1),
+        ("DID_FAIL_TO_RENEW", asked.milliseconds), ("A_TYPE_OF_TOMORROW", start - 5 * day + 1),
     ])
-    func `what is told was so when the event was, or when it came where that is not said`(
+    func `what is told was so when its event was, or after all that it shows where none is named`(
         type: String, expected: Int64
     ) throws {
         let found = try facts([
@@ -277,10 +278,35 @@ private func renewals(of facts: LegacyFacts) -> [Renewal] {
         ])
         for fact in found.facts {
             // What an attempt of days later shows of transactions is no younger than they are.
-            let isUndatedRow = fact.isPayment && expected == asked.milliseconds
-            #expect(fact.attestedAt.milliseconds == (isUndatedRow ? start - 5 * day : expected))
+            let isRow = fact.isPayment && expected > start - 5 * day
+            #expect(fact.attestedAt.milliseconds == (isRow ? start - 5 * day : expected))
         }
         #expect(Set(found.facts.map(\.isPayment)) == [true, false])
+        let isUndated = expected == start - 5 * day + 1
+        let heard = isUndated ? Instant(milliseconds: asked.milliseconds) : nil
+        #expect(renewals(of: found).map(\.heardAt) == [heard])
+    }
+
+    @Test func `what shows nothing and says no moment counts as of when it came`() throws {
+        let found = try facts([
+            "notification_type": "DID_CHANGE_RENEWAL_PREF", "auto_renew_status": "true",
+            "original_transaction_id": 1,
+        ])
+        let came = Instant(milliseconds: asked.milliseconds)
+        #expect(found.facts.map(\.attestedAt) == [came])
+        #expect(renewals(of: found).map(\.heardAt) == [came])
+    }
+
+    @Test func `what was charged ahead of when a notification came makes it no younger than that`()
+        throws
+    {
+        let found = try facts([
+            "notification_type": "DID_CHANGE_RENEWAL_PREF", "auto_renew_status": "true",
+            "original_transaction_id": 1,
+            "unified_receipt": ["latest_receipt_info": [row("2", from: .max, days: nil)]],
+        ])
+        let moments = Set(found.facts.map(\.attestedAt.milliseconds))
+        #expect(moments == [asked.milliseconds])
     }
 
     @Test func `a payment failed when the period ended, whenever a copy comes that tells of it`()

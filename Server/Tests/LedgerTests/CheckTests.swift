@@ -43,6 +43,13 @@ private func news(
                 renewsAt: due)))
 }
 
+/// A switch of product that an older document tells of, without its moment.
+private func undated(heard: Instant) -> Fact {
+    Fact(
+        about: purchase, attestedAt: start + .milliseconds(1), grade: .legacy,
+        .renewal(Renewal(willRenew: true, renewsTo: "gold.monthly", heardAt: heard)))
+}
+
 private let end = start + .days(30)
 
 /// Purchase by purchase: what is known, when it was last asked about, and when it is next.
@@ -153,6 +160,25 @@ private struct Row: CustomTestStringConvertible, Sendable {
             "the store has named a later date: a minute after that, too",
             [month(), news(at: start, due: end + .days(7))],
             asked: end + .days(6) + .hours(20), next: end + .days(7) + .seconds(60)),
+            "news that name no moment: a minute after they were heard",
+            [month(), undated(heard: start + .days(6))], asked: start + .days(5),
+            next: start + .days(6) + .seconds(60)),
+        Row(
+            "the same, where the store was asked too soon to know: again",
+            [month(), undated(heard: start + .days(6))], asked: start + .days(6),
+            next: start + .days(6) + .seconds(60)),
+        Row(
+            "the same, once the store was asked: as any month",
+            [month(), undated(heard: start + .days(6))],
+            asked: start + .days(6) + .seconds(60), next: end + .seconds(60)),
+        Row(
+            "the same, where the store has said something of later: as any month",
+            [month(), undated(heard: start + .days(6)), news(at: start + .days(7))],
+            asked: start + .days(5), next: end + .seconds(60)),
+        Row(
+            "the same, beside what was signed before they were heard: asked, too",
+            [month(), undated(heard: start + .days(6)), news(at: start + .days(4))],
+            asked: start + .days(5), next: start + .days(6) + .seconds(60)),
         Row(
             "a year is swept once a year",
             [month(days: 365), news(at: start)], asked: start + .days(20),

@@ -49,6 +49,11 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
                 if Int.random(in: 0..<6, using: &dice) == 0 { payment.line = nil }
                 fact.statement = .payment(payment)
             }
+            if case .renewal(var renewal) = fact.statement, fact.grade == .legacy {
+                let days = Int.random(in: 0...9, using: &dice)
+                renewal.heardAt = days == 0 ? nil : fact.attestedAt + .days(days)
+                fact.statement = .renewal(renewal)
+            }
             return fact
         }
         let expected = Timeline(of: RandomLife.purchase, facts)
@@ -172,6 +177,30 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
         #expect(try timeline([first, same, off]).renewal?.value.willRenew == false)
         let before = older(Renewal(willRenew: false), -1)
         #expect(try timeline([first, before]).renewal?.value == on)
+    }
+
+    @Test func `news without a moment override nothing, and when they were heard is kept`() throws {
+        func older(_ renewal: Renewal, at: Instant) -> Fact {
+            Fact(about: purchase, attestedAt: at, grade: .legacy, .renewal(renewal))
+        }
+        let (heard, later) = (start + .days(6), start + .days(9))
+        let plus = Renewal(willRenew: true, renewsTo: "plus.monthly", heardAt: heard)
+        let again = Renewal(willRenew: true, renewsTo: "pro.monthly", heardAt: later)
+        let undated = older(plus, at: start + .milliseconds(1))
+        let off = Renewal(willRenew: false, renewsTo: "pro.monthly", ending: .cancelled)
+        let cancelled = older(off, at: start + .days(3))
+        let signed = Fact(about: purchase, attestedAt: start + .days(3), .renewal(off))
+        for fact in [cancelled, signed] {
+            let told = try timeline([undated, fact])
+            #expect(told.renewal?.value.willRenew == false)
+            #expect(told.renewal?.at == start + .days(3))
+            #expect(told.sourcedRenewal?.heardAt == heard)
+            let twice = try timeline([undated, fact, older(again, at: start)])
+            #expect(twice.sourcedRenewal?.heardAt == later)
+            #expect(twice.renewal?.value.willRenew == false)
+        }
+        let first = older(Renewal(willRenew: true, renewsTo: "pro.monthly"), at: start)
+        #expect(try timeline([first, undated]).renewal?.value.renewsTo == "plus.monthly")
     }
 
     @Test(arguments: Grade.allCases)

@@ -107,6 +107,30 @@ private struct Interrupted: Error {}
     }
 
     @Test(arguments: Driver.allCases)
+    func `when news without a moment were heard comes back, alone and beside signed ones`(
+        driver: Driver
+    ) async throws {
+        let undated = Fact(
+            about: purchase, attestedAt: now + .days(2), grade: .legacy,
+            .renewal(Renewal(willRenew: true, renewsTo: "pro", heardAt: now + .days(5))))
+        for facts in [[undated], [renewal, undated]] {
+            try await driver.withStore { store in
+                for (number, fact) in facts.enumerated() {
+                    try await store.transaction { tx in
+                        _ = try tx.add(document(UInt8(number)))
+                        try tx.add([fact], from: document(UInt8(number)))
+                    }
+                }
+                let stored = try await store.reading { try $0.facts(about: purchase, in: app) }
+                #expect(Set(stored.map(\.fact)) == Set(facts))
+                let timeline = try #require(try await store.timeline())
+                #expect(timeline == Timeline(of: purchase, facts))
+                #expect(timeline.sourcedRenewal?.heardAt == now + .days(5))
+            }
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
     func `facts of several documents fold into one timeline`(driver: Driver) async throws {
         try await driver.withStore { store in
             let batches = [
