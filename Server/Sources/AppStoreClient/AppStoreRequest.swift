@@ -35,11 +35,16 @@ package struct AppStoreResponse: Hashable, Sendable {
     package var status: Int
     /// The header of that name.
     package var retryAfter: String?
+    /// When it was written, by the store's clock, cut to seconds; nil where it does not say.
+    package var date: AppStoreDate?
     package var body: [UInt8]
 
-    package init(status: Int, retryAfter: String? = nil, body: [UInt8] = []) {
+    package init(
+        status: Int, retryAfter: String? = nil, date: AppStoreDate? = nil, body: [UInt8] = []
+    ) {
         self.status = status
         self.retryAfter = retryAfter
+        self.date = date
         self.body = body
     }
 }

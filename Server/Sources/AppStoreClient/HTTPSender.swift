@@ -1,3 +1,4 @@
+import AppStoreFormats
 import AsyncHTTPClient
 import NIOCore
 
@@ -21,7 +22,9 @@ package func httpSender(
             let bytes = try await bytes(of: answer)
             return AppStoreResponse(
                 status: Int(answer.status.code),
-                retryAfter: answer.headers.first(name: "retry-after"), body: bytes)
+                retryAfter: answer.headers.first(name: "retry-after"),
+                date: answer.headers.first(name: "date").flatMap { HTTPDate.moment($0) },
+                body: bytes)
         }
     }
 }

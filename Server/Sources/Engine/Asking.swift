@@ -19,6 +19,9 @@ package struct Asking: Sendable {
     /// Whether waiting is of any use: not where the clock is a simulator's, which stands still
     /// meanwhile.
     package var waits = true
+    /// By how much our clock is ahead of the App Store's at least, by its last answer; below zero:
+    /// behind. Nil where that is not known.
+    package var clockAhead: @Sendable () -> Duration? = { nil }
 
     package init(
         worker: CheckWorker, rules: CheckRules = CheckRules(),

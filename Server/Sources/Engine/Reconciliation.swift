@@ -68,6 +68,9 @@ extension Engine {
     /// As of the last ``lookAtBacklog()``.
     package var askingStates: [AskingState] { states.all }
 
+    /// By how much our clock is ahead of the App Store's at least; see ``Asking/clockAhead``.
+    package var clockAhead: Duration? { asking.clockAhead() }
+
     /// Asks about everything that a customer has, due or not. Returns what came of each purchase.
     package func reconcile(
         _ id: CustomerID, app appID: AppID, environment: Ledger.Environment

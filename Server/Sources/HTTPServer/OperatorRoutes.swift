@@ -25,7 +25,7 @@ extension PerennialServer {
 
     @Sendable func metrics(_ request: Request, _ context: ServerContext) async throws -> Response {
         let text = Metrics(
-            engine: engine.counts, asking: engine.askingStates,
+            engine: engine.counts, asking: engine.askingStates, clockAhead: engine.clockAhead,
             forwarding: engine.forwardingState, requests: counts.all,
             uptimeSeconds: (ContinuousClock.now - startedAt).components.seconds
         ).text
@@ -39,6 +39,7 @@ extension PerennialServer {
 struct Metrics {
     var engine: EngineCounts
     var asking: [AskingState]
+    var clockAhead: Duration?
     var forwarding: [ForwardingState]
     var requests: [(label: RequestCounts.Label, count: Int)]
     var uptimeSeconds: Int64
@@ -57,6 +58,10 @@ struct Metrics {
             "perennial_documents_signed_ahead_total",
             "Documents signed over five minutes ahead of this machine's clock.",
             [("", engine.documentsSignedAhead)], to: &lines)
+        Self.add(
+            "perennial_clock_ahead_seconds",
+            "By how much at least this machine's clock is ahead of the App Store's.",
+            clockAhead.map { [("", Int($0.components.seconds))] } ?? [], "gauge", to: &lines)
         Self.add(
             "perennial_purchases_posted_total", "Requests that posted purchases and were done.",
             [("", engine.purchasesPosted)], to: &lines)

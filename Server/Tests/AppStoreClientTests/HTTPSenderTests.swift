@@ -1,5 +1,6 @@
 import AppStoreFormats
 import AsyncHTTPClient
+import Foundation
 import Hummingbird
 import Logging
 import Testing
@@ -79,6 +80,16 @@ import Testing
                     "/sandbox/echo", "a=1&b=%C3%A4%2F%20%2B%26%3D", "Bearer t",
                     "application/json", "{}",
                 ])
+        }
+    }
+
+    @Test func `an answer says when it was written`() async throws {
+        try await withServer { send in
+            let before = Date.now.timeIntervalSince1970
+            let answer = try await send(Self.request("/echo"))
+            let written = Double(try #require(answer.date).milliseconds) / 1000
+            // Cut to seconds, and written anew once a second.
+            #expect((before - 5...Date.now.timeIntervalSince1970).contains(written))
         }
     }
 

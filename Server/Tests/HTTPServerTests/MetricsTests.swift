@@ -1,5 +1,11 @@
+import AppStoreTrust
+import Engine
 import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import Logging
 import PerennialContract
+import StorageSQLite
 import Testing
 
 @testable import HTTPServer
@@ -26,6 +32,28 @@ import Testing
             #expect(lines.contains { $0.hasPrefix("perennial_uptime_seconds ") })
             #expect(!lines.contains { $0.contains("anna") || $0.contains("stranger") })
         }
+    }
+
+    @Test(arguments: [.seconds(600), .seconds(-7), .zero, nil] as [Duration?])
+    func `how far the clock is ahead is told where it is known`(ahead: Duration?) async throws {
+        var asking = Asking.nobody
+        asking.clockAhead = { ahead }
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let engine = Engine(
+            database: try SQLiteDatabase.inMemory(),
+            apps: [AppSettings(id: "birds", bundleID: "com.example.birds", entitlements: [:])],
+            verifiers: ["birds": Verifier(roots: .apple)], now: { TestServer.now },
+            asking: asking, logger: logger)
+        try await engine.prepare()
+        let server = PerennialServer(engine: engine, logger: logger)
+        let lines = try await server.application(host: "127.0.0.1", port: 0).test(.router) {
+            client in
+            let answer = try await client.execute(uri: Paths.metrics, method: .get)
+            return String(buffer: answer.body).split(separator: "\n").map(String.init)
+        }
+        let samples = lines.filter { $0.hasPrefix("perennial_clock_ahead_seconds") }
+        let seconds = ahead.map { "\($0.components.seconds)" }
+        #expect(samples == (seconds.map { ["perennial_clock_ahead_seconds \($0)"] } ?? []))
     }
 
     @Test func `a method that somebody made up becomes no label of its own`() async throws {

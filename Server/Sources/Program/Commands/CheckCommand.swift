@@ -10,7 +10,7 @@ import Storage
 struct CheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Check configuration, trust roots, App Store keys and database.")
+        abstract: "Check configuration, trust roots, App Store keys, clock and database.")
 
     @OptionGroup var options: ProcessOptions
 
@@ -75,16 +75,17 @@ struct CheckReport {
     }
 
     private mutating func checkAppStores(of file: ConfigurationFile) async throws {
-        let trials = try await HTTPClient.withHTTPClient(configuration: .appStore) { http in
+        let (trials, clock) = try await HTTPClient.withHTTPClient(configuration: .appStore) {
+            http in
+            let stores = AppStores(file.apps, http: http, now: { .machine })
             var trials: [KeyTrial] = []
             for app in file.apps {
-                if let trial = await KeyTrial.of(app, http: http) { trials.append(trial) }
+                if let trial = await KeyTrial.of(app, stores) { trials.append(trial) }
             }
-            return trials
+            return (trials, stores.clockAhead.map(ClockTrial.init))
         }
-        for trial in trials {
-            if trial.isOK { lines.append("ok    \(trial.text)") } else { fail(trial.text) }
-        }
+        for trial in trials { note(trial.text, isOK: trial.isOK) }
+        if let clock { note(clock.text, isOK: clock.isOK) }
     }
 
     private mutating func checkDatabase(
@@ -120,6 +121,10 @@ struct CheckReport {
         } catch {
             fail("\(error)")
         }
+    }
+
+    private mutating func note(_ text: String, isOK: Bool) {
+        if isOK { lines.append("ok    \(text)") } else { fail(text) }
     }
 
     private mutating func fail(_ text: String) {

@@ -1,6 +1,5 @@
 import AppStoreClient
 import AppStoreFormats
-import AsyncHTTPClient
 import Ledger
 
 /// Whether the App Store accepts the key of an app: what `check` says about it.
@@ -9,8 +8,7 @@ struct KeyTrial: Hashable, Sendable {
     let text: String
 
     /// Asks both stores. Nil where the app has no key.
-    static func of(_ app: AppConfiguration, http: HTTPClient) async -> Self? {
-        let stores = AppStores([app], http: http, now: { .machine })
+    static func of(_ app: AppConfiguration, _ stores: AppStores) async -> Self? {
         guard let access = app.appStore, let client = stores.client(of: app.settings.id) else {
             return nil
         }

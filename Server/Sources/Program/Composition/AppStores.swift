@@ -10,6 +10,7 @@ import Synchronization
 package struct AppStores: Sendable {
     private let clients: [AppID: AppStoreClient]
     private let verifications: [AppID: ReceiptVerification]
+    private let distance: ClockDistance
 
     /// - Parameter http: of the configuration `.appStore`; whoever made it shuts it down.
     /// - Parameter pacing: of each app that is not simulated.
@@ -17,20 +18,40 @@ package struct AppStores: Sendable {
         _ apps: [AppConfiguration], http: HTTPClient, now: @escaping @Sendable () -> Instant,
         pacing: () -> Pacing = Pacing.inProcess
     ) {
+        let line = Line(http: http, distance: ClockDistance()) {
+            AppStoreDate(milliseconds: now().milliseconds)
+        }
         var clients: [AppID: AppStoreClient] = [:]
-        verifications = Self.verifications(of: apps, http: http, now: now)
         for app in apps {
             guard let access = app.appStore else { continue }
             clients[app.settings.id] = AppStoreClient(
-                access.credentials, now: { AppStoreDate(milliseconds: now().milliseconds) },
+                access.credentials, now: line.now,
                 pacing: app.settings.isSimulated ? .unlimited : pacing(),
-                send: httpSender(http, hosts: access.hosts))
+                send: line.sender(of: app, to: access.hosts))
         }
         self.clients = clients
+        verifications = Self.verifications(of: apps, line)
+        distance = line.distance
+    }
+
+    /// What carries questions, and looks at the time that answers name.
+    private struct Line {
+        let http: HTTPClient
+        let distance: ClockDistance
+        let now: @Sendable () -> AppStoreDate
+
+        /// A simulator's answers name the time of its machine, whatever its own clock shows: they
+        /// are not looked at.
+        func sender(
+            of app: AppConfiguration, to hosts: AppStoreHosts
+        ) -> @Sendable (AppStoreRequest) async throws -> AppStoreResponse {
+            let send = httpSender(http, hosts: hosts)
+            return app.settings.isSimulated ? send : distance.noting(now: now, send)
+        }
     }
 
     private static func verifications(
-        of apps: [AppConfiguration], http: HTTPClient, now: @escaping @Sendable () -> Instant
+        of apps: [AppConfiguration], _ line: Line
     ) -> [AppID: ReceiptVerification] {
         var verifications: [AppID: ReceiptVerification] = [:]
         for app in apps {
@@ -38,8 +59,7 @@ package struct AppStores: Sendable {
                 continue
             }
             verifications[app.settings.id] = ReceiptVerification(
-                secret, now: { AppStoreDate(milliseconds: now().milliseconds) },
-                send: httpSender(http, hosts: hosts))
+                secret, now: line.now, send: line.sender(of: app, to: hosts))
         }
         return verifications
     }
@@ -50,10 +70,15 @@ package struct AppStores: Sendable {
     /// Nil where the configuration has no shared secret for the app.
     package func verification(of app: AppID) -> ReceiptVerification? { verifications[app] }
 
+    /// By how much our clock is ahead of the App Store's at least; below zero: behind. Nil where
+    /// no real one has answered yet.
+    package var clockAhead: Duration? { distance.ahead }
+
     /// How a server of these apps asks.
     package func asking(lease: Duration = Asking.lease) -> Asking {
         var asking = Asking(worker: .ofThisProcess(lease: lease), appStore: client)
         asking.verification = verification
+        asking.clockAhead = { [distance] in distance.ahead }
         return asking
     }
 }

@@ -1,0 +1,29 @@
+import Testing
+
+@testable import Program
+
+/// What `perennial check` says about the machine's clock.
+@Suite struct ClockTrialTests {
+    private func check(_ ahead: Duration, isOK: Bool, says: String) {
+        let trial = ClockTrial(ahead: ahead)
+        #expect(trial.isOK == isOK, "\(ahead)")
+        #expect(trial.text.contains(says), "\(trial.text)")
+        #expect(trial.text.contains("timedatectl") == !isOK)
+    }
+
+    @Test func `a clock that agrees is well, and so is one that is nearly right`() {
+        check(.zero, isOK: true, says: "agrees")
+        check(.seconds(30), isOK: true, says: "30 seconds ahead")
+        check(.seconds(-60), isOK: true, says: "60 seconds behind")
+    }
+
+    @Test func `a clock that is ahead ends periods too early`() {
+        check(.seconds(600), isOK: false, says: "600 seconds ahead of the App Store's: periods end")
+        check(.seconds(61), isOK: false, says: "too early")
+    }
+
+    @Test func `a clock that is behind ends them too late`() {
+        check(.seconds(-600), isOK: false, says: "600 seconds behind the App Store's: periods end")
+        check(.milliseconds(-60_001), isOK: false, says: "too late")
+    }
+}
