@@ -139,8 +139,8 @@ final class WatchedDatabase: LocalDatabase {
     func close() { database.close() }
 }
 
-/// Requests as text.
-enum Wire {
+/// What a client sends, as text.
+enum RequestText {
     static let key = "authorization: Bearer pk_test_birds\r\n"
 
     static func get(_ path: String, _ fields: String = key) -> String {

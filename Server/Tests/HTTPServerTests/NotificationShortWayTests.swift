@@ -15,7 +15,7 @@ import Testing
         _ body: @escaping @Sendable (ListeningServer) async throws -> Void
     ) async throws {
         try await Server.run(birds) { server in
-            let first = Wire.post(try Server.notification(0))
+            let first = RequestText.post(try Server.notification(0))
             let answer = try await server.connect().answers(to: first, count: 1)[0]
             #expect(answer.status == 200, "\(answer.text)")
             try await body(server)
@@ -23,14 +23,14 @@ import Testing
     }
 
     private static func spaced(_ notification: String) -> String {
-        Wire.post(body: #"{"signedPayload": "\#(notification)"}"#)
+        RequestText.post(body: #"{"signedPayload": "\#(notification)"}"#)
     }
 
     @Test func `both ways answer with the same bytes`() async throws {
         try await withServer { server in
             let connection = try server.connect()
             let short = try await connection.answers(
-                to: Wire.post(try Server.notification(1)), count: 1)
+                to: RequestText.post(try Server.notification(1)), count: 1)
             let long = try await connection.answers(
                 to: Self.spaced(try Server.notification(2)), count: 1)
             #expect(short[0].lasting == long[0].lasting)
@@ -44,7 +44,7 @@ import Testing
         try await withServer { server in
             let (before, connection) = (server.database.writes, try server.connect())
             server.database.failOnce()
-            let posted = Wire.post(try Server.notification(1))
+            let posted = RequestText.post(try Server.notification(1))
             let answer = try await connection.answers(to: posted, count: 1)[0]
             #expect(answer.status == 200, "\(answer.text)")
             #expect(server.database.writes == before + 2)
@@ -70,18 +70,18 @@ import Testing
     @Test(arguments: [
         Odd(testDescription: "a space") { spaced(try Server.notification(1)) },
         Odd(testDescription: "in chunks") {
-            Wire.chunked(try Server.notification(1))
+            RequestText.chunked(try Server.notification(1))
         },
         Odd(testDescription: "the last of its connection") {
-            Wire.post(try Server.notification(1), "connection: close\r\n")
+            RequestText.post(try Server.notification(1), "connection: close\r\n")
         },
         Odd(testDescription: "large") {
-            Wire.post(
+            RequestText.post(
                 try Server.notification(
                     1, bundleVersion: String(repeating: "1", count: PlainRequest.bodyBytesMax)))
         },
         Odd(testDescription: "to be sent on", forwards: forwards) {
-            Wire.post(try Server.notification(1))
+            RequestText.post(try Server.notification(1))
         },
     ])
     func `a notification that is not plain goes by its route`(odd: Odd) async throws {
@@ -102,7 +102,7 @@ import Testing
             forged.removeLast(8)
             forged += "AAAAAAAA"
             let connection = try server.connect()
-            let short = try await connection.answers(to: Wire.post(forged), count: 1)[0]
+            let short = try await connection.answers(to: RequestText.post(forged), count: 1)[0]
             #expect(short.status == 422, "\(short.text)")
             #expect(server.engine.counts.notificationsRefused == 1)
             let long = try await connection.answers(to: Self.spaced(forged), count: 1)[0]
@@ -113,16 +113,16 @@ import Testing
     @Test func `answers come in the order of their requests, by whichever way`() async throws {
         try await withServer { server in
             let connection = try server.connect()
-            _ = try await connection.answers(to: Wire.get("/v1/customers/anna"), count: 1)
+            _ = try await connection.answers(to: RequestText.get("/v1/customers/anna"), count: 1)
             var (requests, ids) = ("", [String]())
             for number in 1...300 {
                 ids.append("request-\(number)")
                 let id = "x-request-id: request-\(number)\r\n"
                 switch number % 5 {
-                case 0: requests += Wire.get("/v1/customers/anna", Wire.key + id)
-                case 1: requests += Wire.get("/v1/customers/anna?environment=sandbox", id)
-                case 2: requests += Wire.post(body: "{}", id)
-                default: requests += Wire.post(try Server.notification(number / 2), id)
+                case 0: requests += RequestText.get("/v1/customers/anna", RequestText.key + id)
+                case 1: requests += RequestText.get("/v1/customers/anna?environment=sandbox", id)
+                case 2: requests += RequestText.post(body: "{}", id)
+                default: requests += RequestText.post(try Server.notification(number / 2), id)
                 }
             }
             let answers = try await connection.answers(to: requests, count: ids.count)
@@ -135,7 +135,7 @@ import Testing
             let before = server.database.writes
             let connections = try (0..<3 * Cohort.membersMax).map { _ in try server.connect() }
             let posted = try (0..<connections.count / 2).map { number in
-                Wire.post(try Server.notification(1 + number))
+                RequestText.post(try Server.notification(1 + number))
             }
             for (number, connection) in connections.enumerated() {
                 try connection.sendAll(posted[number / 2])
@@ -153,12 +153,12 @@ import Testing
     @Test func `until it is kept, nothing more of its connection is answered`() async throws {
         try await withServer { server in
             let connection = try server.connect()
-            let question = Wire.get("/v1/customers/anna")
+            let question = RequestText.get("/v1/customers/anna")
             _ = try await connection.answers(to: question, count: 1)
             let (gate, opening) = AsyncStream<Void>.makeStream()
             server.database.comeBeforeWrites { for await _ in gate { break } }
             let (before, writes) = (server.database.readsAtOnce, server.database.writes)
-            try connection.sendAll(Wire.post(try Server.notification(1)) + question)
+            try connection.sendAll(RequestText.post(try Server.notification(1)) + question)
             while server.database.writes == writes { try await Task.sleep(for: .milliseconds(1)) }
             // Others are answered meanwhile, on whichever event loop.
             for _ in 0..<4 {
@@ -180,8 +180,8 @@ import Testing
             let (gate, opening) = AsyncStream<Void>.makeStream()
             server.database.comeBeforeWrites { for await _ in gate { break } }
             let connection = try server.connect()
-            try connection.sendAll(Wire.post(try Server.notification(1)))
-            let more = Wire.post(body: String(repeating: " ", count: 1_000_000))
+            try connection.sendAll(RequestText.post(try Server.notification(1)))
+            let more = RequestText.post(body: String(repeating: " ", count: 1_000_000))
             let sent = try await connection.sendWhatIsTaken(of: more, times: 64)
             #expect(sent < 48 * more.utf8.count)
             opening.finish()
@@ -191,7 +191,7 @@ import Testing
 
     @Test func `who says no more after a notification is answered`() async throws {
         try await withServer { server in
-            let posted = Wire.post(try Server.notification(1))
+            let posted = RequestText.post(try Server.notification(1))
             let answers = try await server.connect().answers(
                 to: posted + posted, count: 2, closing: true)
             #expect(answers.map(\.status) == [200, 200])
@@ -200,7 +200,7 @@ import Testing
 
     @Test func `a notification is answered before what cannot be read after it`() async throws {
         try await withServer { server in
-            let posted = Wire.post(try Server.notification(1)) + "no HTTP\r\n\r\n"
+            let posted = RequestText.post(try Server.notification(1)) + "no HTTP\r\n\r\n"
             let answers = try await server.connect().answers(to: posted, count: 2)
             #expect(answers.map(\.status) == [200, 400])
         }
@@ -208,7 +208,7 @@ import Testing
 
     @Test func `whoever goes away has brought it all the same`() async throws {
         try await withServer { server in
-            try server.connect().sendAll(Wire.post(try Server.notification(1)))
+            try server.connect().sendAll(RequestText.post(try Server.notification(1)))
             for _ in 0..<1000 where server.engine.counts.notificationsKept < 2 {
                 try await Task.sleep(for: .milliseconds(10))
             }
@@ -222,7 +222,7 @@ import Testing
             // Only the short way asks for another write.
             server.database.failOnce()
             let connection = try server.connect()
-            var rest = Wire.post(try Server.notification(1))[...]
+            var rest = RequestText.post(try Server.notification(1))[...]
             while !rest.isEmpty {
                 try connection.sendAll(String(rest.prefix(size)))
                 rest = rest.dropFirst(size)
@@ -235,7 +235,8 @@ import Testing
         try await withServer { server in
             var answers: [Connection.Answer] = []
             for whole in [
-                Wire.post(try Server.notification(1)), Self.spaced(try Server.notification(1)),
+                RequestText.post(try Server.notification(1)),
+                Self.spaced(try Server.notification(1)),
             ] {
                 answers += try await server.connect().answers(
                     to: String(whole.dropLast(100)), count: 1, closing: true)

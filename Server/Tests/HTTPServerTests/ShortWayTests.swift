@@ -14,14 +14,14 @@ import Testing
         try await ListeningServer.run(birds) { server in
             let (connection, database) = (try server.connect(), server.database)
             // The first asks whose the key is, and makes the key of the tokens.
-            _ = try await connection.answers(to: Wire.get("/v1/customers/anna"), count: 1)
+            _ = try await connection.answers(to: RequestText.get("/v1/customers/anna"), count: 1)
             for id in ["anna", "an.na_~1|x", String(repeating: "a", count: 255)] {
                 let (before, awaited) = (database.readsAtOnce, database.readsAwaited)
                 let short = try await connection.answers(
-                    to: Wire.get("/v1/customers/\(id)"), count: 1)
+                    to: RequestText.get("/v1/customers/\(id)"), count: 1)
                 #expect(database.readsAtOnce == before + 1 && database.readsAwaited == awaited)
                 let long = try await connection.answers(
-                    to: Wire.get("/v1/customers/\(id)?environment=production"), count: 1)
+                    to: RequestText.get("/v1/customers/\(id)?environment=production"), count: 1)
                 #expect(database.readsAtOnce == before + 1 && database.readsAwaited > awaited)
                 #expect(short[0].lasting == long[0].lasting)
                 #expect(short[0].text.contains("\r\n\r\n{\"aliases\":[],\"as_of\":"))
@@ -32,20 +32,21 @@ import Testing
 
     @Test(
         arguments: [
-            ("null", Wire.key, nil), ("anna", "", nil),
+            ("null", RequestText.key, nil), ("anna", "", nil),
             ("anna", "authorization: Bearer pk_other\r\n", nil),
-            ("", Wire.key, nil), ("a//b", Wire.key, nil),
-            (String(repeating: "a", count: 256), Wire.key, nil),
-            ("a%20b", Wire.key, "a b"), ("anna/", Wire.key, "anna"), ("anna#a", Wire.key, "anna#a"),
-            ("anna", Wire.key + "connection: close\r\n", "anna"),
+            ("", RequestText.key, nil), ("a//b", RequestText.key, nil),
+            (String(repeating: "a", count: 256), RequestText.key, nil),
+            ("a%20b", RequestText.key, "a b"), ("anna/", RequestText.key, "anna"),
+            ("anna#a", RequestText.key, "anna#a"),
+            ("anna", RequestText.key + "connection: close\r\n", "anna"),
         ] as [(String, String, String?)])
     func `what is refused or not plain is answered by its route`(
         id: String, fields: String, answered: String?
     ) async throws {
         try await ListeningServer.run { server in
             let connection = try server.connect()
-            _ = try await connection.answers(to: Wire.get("/v1/customers/anna"), count: 1)
-            let asked = Wire.get("/v1/customers/\(id)", fields + "x-request-id: mine\r\n")
+            _ = try await connection.answers(to: RequestText.get("/v1/customers/anna"), count: 1)
+            let asked = RequestText.get("/v1/customers/\(id)", fields + "x-request-id: mine\r\n")
             let answer = try await connection.answers(to: asked, count: 1)[0].text
             #expect(answer.contains("x-request-id: mine\r\n"))
             #expect(answer.hasPrefix("HTTP/1.1 200 ") == (answered != nil), "\(answer)")
@@ -60,18 +61,19 @@ import Testing
     @Test func `answers come in the order of their requests, by whichever way`() async throws {
         try await ListeningServer.run { server in
             let connection = try server.connect()
-            _ = try await connection.answers(to: Wire.get("/v1/customers/anna"), count: 1)
+            _ = try await connection.answers(to: RequestText.get("/v1/customers/anna"), count: 1)
             var (requests, names) = ("", [String]())
             for number in 0..<2_000 {
                 names.append("c\(number)")
                 switch number % 7 {
-                case 0: requests += Wire.get("/v1/customers/c\(number)?environment=production")
+                case 0:
+                    requests += RequestText.get("/v1/customers/c\(number)?environment=production")
                 case 1, 2:
-                    requests += Wire.get(
-                        "/v1/customers/c\(number)", Wire.key + "content-length: 2\r\n"
+                    requests += RequestText.get(
+                        "/v1/customers/c\(number)", RequestText.key + "content-length: 2\r\n"
                     )
                     .appending("{}")
-                default: requests += Wire.get("/v1/customers/c\(number)")
+                default: requests += RequestText.get("/v1/customers/c\(number)")
                 }
             }
             let answers = try await connection.answers(to: requests, count: names.count)
@@ -85,14 +87,14 @@ import Testing
     @Test func `each of many that ask together gets their own answer`() async throws {
         try await ListeningServer.run { server in
             let first = try server.connect()
-            _ = try await first.answers(to: Wire.get("/v1/customers/anna"), count: 1)
+            _ = try await first.answers(to: RequestText.get("/v1/customers/anna"), count: 1)
             let connections = try (0..<3 * Cohort.membersMax).map { _ in try server.connect() }
             // While the first are looked up, more come to each of two event loops than are for one
             // look: the second time, as a loop learns by the first how many may be ready at once.
             for _ in 0..<2 {
                 server.database.slowDown(reads: 2)
                 for (number, connection) in connections.enumerated() {
-                    try connection.sendAll(Wire.get("/v1/customers/c\(number)"))
+                    try connection.sendAll(RequestText.get("/v1/customers/c\(number)"))
                 }
                 for (number, connection) in connections.enumerated() {
                     let answer = try await connection.answers(to: "", count: 1)[0].text
@@ -107,7 +109,7 @@ import Testing
     {
         try await ListeningServer.run { server in
             let (connection, database) = (try server.connect(), server.database)
-            let asked = Wire.get("/v1/customers/anna")
+            let asked = RequestText.get("/v1/customers/anna")
             _ = try await connection.answers(to: asked, count: 1)
             let (before, awaited) = (database.readsAtOnce, database.readsAwaited)
             let many = String(repeating: asked, count: 500)
@@ -123,22 +125,22 @@ import Testing
     @Test func `who says no more after asking is answered`() async throws {
         try await ListeningServer.run { server in
             let first = try server.connect()
-            _ = try await first.answers(to: Wire.get("/v1/customers/anna"), count: 1)
+            _ = try await first.answers(to: RequestText.get("/v1/customers/anna"), count: 1)
             let last = try server.connect()
-            let asked = Wire.get("/v1/customers/anna")
+            let asked = RequestText.get("/v1/customers/anna")
             let answers = try await last.answers(to: asked + asked, count: 2, closing: true)
             #expect(answers.count == 2)
             #expect(server.database.readsAtOnce >= 2)
         }
     }
 
-    @Test(arguments: [(Wire.key, "200"), ("authorization: Bearer pk_other\r\n", "401")])
+    @Test(arguments: [(RequestText.key, "200"), ("authorization: Bearer pk_other\r\n", "401")])
     func `who says no more after asking is answered by the route, too`(
         fields: String, status: String
     ) async throws {
         try await ListeningServer.run { server in
             // Nobody has asked whose the key is.
-            let asked = Wire.get("/v1/customers/anna", fields)
+            let asked = RequestText.get("/v1/customers/anna", fields)
             let answers = try await server.connect().answers(
                 to: asked, count: 1, closing: true)
             #expect(answers[0].text.hasPrefix("HTTP/1.1 \(status) "))
@@ -147,7 +149,7 @@ import Testing
 
     @Test func `a question is answered before what cannot be read after it`() async throws {
         try await ListeningServer.run { server in
-            let asked = Wire.get("/v1/customers/anna") + "no HTTP\r\n\r\n"
+            let asked = RequestText.get("/v1/customers/anna") + "no HTTP\r\n\r\n"
             let answers = try await server.connect().answers(to: asked, count: 2)
             #expect(answers[0].text.hasPrefix("HTTP/1.1 200 "))
             #expect(answers[1].text.hasPrefix("HTTP/1.1 400 "))
@@ -156,7 +158,8 @@ import Testing
 
     @Test func `who keeps the connection alive by a word takes the short way, too`() async throws {
         try await ListeningServer.run { server in
-            let asked = Wire.get("/v1/customers/anna", Wire.key + "connection: Keep-Alive\r\n")
+            let asked = RequestText.get(
+                "/v1/customers/anna", RequestText.key + "connection: Keep-Alive\r\n")
             let connection = try server.connect()
             _ = try await connection.answers(to: asked, count: 1)
             let awaited = server.database.readsAwaited
