@@ -163,7 +163,7 @@ let package = Package(
             [
                 "HTTPServer", "Engine", "Ledger", "AppStoreFormats", "AppStoreTrust",
                 "PostgresCluster", "Signing", "Storage", "StoragePostgres", "StorageSQLite",
-                contract, hummingbird, hummingbirdTesting, logging,
+                contract, crypto, hummingbird, hummingbirdTesting, logging, serviceLifecycle,
             ]),
         tests(
             "SimulatorTests",

@@ -51,15 +51,29 @@ final class Connection: Sendable {
     func answers(
         to requests: String, count: Int, closing: Bool = false
     ) async throws -> [Answer] {
+        try await Self.awaited { [self] in
+            try sendAll(requests)
+            if closing { shutdown(descriptor, Int32(SHUT_WR)) }
+            return try read(count)
+        }
+    }
+
+    /// Waits until the server ends the connection.
+    ///
+    /// - Throws: ``Failure`` where it says more before, or nothing for `answerSeconds`.
+    func awaitEnd() async throws {
+        try await Self.awaited { [self] in
+            var byte: UInt8 = 0
+            guard recv(descriptor, &byte, 1, 0) == 0 else { throw Failure(call: "recv") }
+        }
+    }
+
+    /// What may be waited for, on a thread of its own.
+    private static func awaited<Value: Sendable>(
+        _ body: @escaping @Sendable () throws -> Value
+    ) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
-            Thread.detachNewThread { [self] in
-                continuation.resume(
-                    with: Result {
-                        try sendAll(requests)
-                        if closing { shutdown(descriptor, Int32(SHUT_WR)) }
-                        return try read(count)
-                    })
-            }
+            Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
         }
     }
 

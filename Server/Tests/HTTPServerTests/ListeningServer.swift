@@ -4,48 +4,75 @@ import Engine
 import Foundation
 import Ledger
 import Logging
+import ServiceLifecycle
 import Signing
 import Storage
 import StorageSQLite
 import Synchronization
+import Testing
 
 @testable import HTTPServer
 
 /// A server on a port of its own, and the database that it asks.
 struct ListeningServer {
-    /// Whose signatures it trusts, and one of those who sign.
-    private static let authority = Result { try Authority() }
-    private static let signer = Result { try authority.get().signer() }
+    /// Whose signatures an app trusts, and one of those who sign.
+    private struct Issuer: Sendable {
+        let roots: TrustRoots
+        let signer: Signer
+
+        init() throws {
+            let authority = try Authority()
+            roots = try TrustRoots(der: [try authority.root.der])
+            signer = try authority.signer()
+        }
+    }
+
+    /// No app trusts another's.
+    private static let issuers = Result<[AppID: Issuer], any Error> {
+        ["birds": try Issuer(), "cats": try Issuer()]
+    }
 
     let port: Int
     let engine: Engine
     let database: WatchedDatabase
+    private let services: ServiceGroup
 
     static var birds: AppSettings {
         AppSettings(
             id: "birds", bundleID: "com.example.birds", entitlements: ["pro": ["pro.monthly"]])
     }
 
+    static var cats: AppSettings {
+        AppSettings(
+            id: "cats", bundleID: "com.example.cats", entitlements: ["pro": ["pro.monthly"]])
+    }
+
+    /// - Parameter others: apps beside the birds, whose key alone it knows.
     static func run(
-        _ birds: AppSettings = birds,
+        _ birds: AppSettings = birds, beside others: [AppSettings] = [],
         _ body: @escaping @Sendable (ListeningServer) async throws -> Void
     ) async throws {
         var logger = Logger(label: "test")
         logger.logLevel = .critical
         let database = WatchedDatabase(try SQLiteDatabase.inMemory())
-        let roots = try TrustRoots(der: [try authority.get().root.der])
+        let apps = [birds] + others
+        var verifiers: [AppID: Verifier] = [:]
+        for app in apps { verifiers[app.id] = Verifier(roots: try issuer(for: app.id).roots) }
         let engine = Engine(
-            database: database, apps: [birds], verifiers: ["birds": Verifier(roots: roots)],
-            now: { TestServer.now }, logger: logger)
+            database: database, apps: apps, verifiers: verifiers, now: { TestServer.now },
+            logger: logger)
         try await engine.prepare()
         try await engine.keep(key: "pk_test_birds", app: "birds", kind: .app, name: "test")
         let (ports, listening) = AsyncStream<Int>.makeStream()
         let server = PerennialServer(engine: engine, logger: logger)
         let application = server.application(host: "127.0.0.1", port: 0) { listening.yield($0) }
+        let services = ServiceGroup(
+            configuration: ServiceGroupConfiguration(services: [application], logger: logger))
         try await withThrowingTaskGroup { group in
-            group.addTask { try await application.run() }
+            group.addTask { try await services.run() }
             for await port in ports.prefix(1) {
-                try await body(Self(port: port, engine: engine, database: database))
+                try await body(
+                    Self(port: port, engine: engine, database: database, services: services))
             }
             group.cancelAll()
         }
@@ -53,10 +80,39 @@ struct ListeningServer {
 
     func connect() throws -> Connection { try Connection(to: port) }
 
+    /// Asks it to end, as a signal does. Does not wait until it has.
+    func shutDown() async { await services.triggerGracefulShutdown() }
+
+    /// What is taken in of a notification on the thread that has read it; nil where that is left to
+    /// the route.
+    func verifiedAtOnce(_ notification: String) -> VerifiedNotification? {
+        Array(RequestText.body(notification).utf8).withUnsafeBytes {
+            engine.verifiedAtOnce(notification: $0)
+        }
+    }
+
+    /// The ids of all documents that an app has.
+    func documents(of app: AppID) async throws -> Set<[UInt8]> {
+        try await database.read { connection in
+            let documents = try StoreTransaction(connection).documents(
+                of: app, after: .start, limit: 1_000)
+            return Set(documents.map(\.id))
+        }
+    }
+
+    private static func issuer(for app: AppID) throws -> Issuer {
+        try #require(try issuers.get()[app])
+    }
+
     /// Signed, and another for each number.
-    static func notification(_ number: Int, bundleVersion: String = "1") throws -> String {
+    ///
+    /// - Parameter trusted: the app that trusts who signs it, where that is not the one it is for.
+    static func notification(
+        _ number: Int, bundleVersion: String = "1", for app: AppSettings = birds,
+        signedAs trusted: AppID? = nil
+    ) throws -> String {
         var data = NotificationData()
-        data.bundleId = "com.example.birds"
+        data.bundleId = app.bundleID
         data.bundleVersion = bundleVersion
         data.environment = .sandbox
         var payload = NotificationPayload()
@@ -65,7 +121,7 @@ struct ListeningServer {
         payload.version = "2.0"
         payload.signedDate = AppStoreDate(milliseconds: TestServer.now.milliseconds)
         payload.data = data
-        return try signer.get().text(payload.json)
+        return try issuer(for: trusted ?? app.id).signer.text(payload.json)
     }
 }
 
@@ -92,6 +148,24 @@ final class WatchedDatabase: LocalDatabase {
     var writes: Int { counts.withLock { $0.writes } }
 
     func comeBeforeWrites(_ body: @escaping BeforeWrite) { beforeWrite.withLock { $0 = body } }
+
+    /// Holds back all writes until what is returned is finished.
+    func holdWrites() -> AsyncStream<Void>.Continuation {
+        let (gate, opening) = AsyncStream<Void>.makeStream()
+        comeBeforeWrites { for await _ in gate { break } }
+        return opening
+    }
+
+    /// Waits until more writes have come than so many, if only to be held back.
+    func awaitWrite(after count: Int) async throws {
+        for _ in 0..<Self.looks where writes <= count {
+            try await Task.sleep(for: .milliseconds(1))
+        }
+        guard writes > count else { throw Connection.Failure(call: "write") }
+    }
+
+    /// Of a millisecond each, for a write that is to come.
+    private static let looks = 30_000
 
     /// So many next reads on the thread that asks hold it for a tenth of a second, in which more
     /// comes to it.
@@ -148,13 +222,17 @@ enum RequestText {
     }
 
     /// A notification, written as Apple writes it.
+    static func body(_ notification: String) -> String {
+        #"{"signedPayload":"\#(notification)"}"#
+    }
+
     static func post(_ notification: String, _ fields: String = "") -> String {
-        post(body: #"{"signedPayload":"\#(notification)"}"#, fields)
+        post(body: body(notification), fields)
     }
 
     /// A notification in a body whose length is not said beforehand.
     static func chunked(_ notification: String) -> String {
-        let body = #"{"signedPayload":"\#(notification)"}"#
+        let body = body(notification)
         return "POST /apple/notifications HTTP/1.1\r\nhost: birds\r\n"
             + "transfer-encoding: chunked\r\n\r\n"
             + "\(String(body.utf8.count, radix: 16))\r\n\(body)\r\n0\r\n\r\n"

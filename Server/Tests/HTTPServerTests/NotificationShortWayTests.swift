@@ -1,3 +1,4 @@
+import Crypto
 import Engine
 import Ledger
 import Storage
@@ -9,15 +10,17 @@ import Testing
 @Suite struct NotificationShortWayTests {
     private typealias Server = ListeningServer
 
-    /// Of which the first goes by its route, since nobody knows its chain.
+    /// Of which each app's first goes by its route, since nobody knows its chain.
     private func withServer(
-        _ birds: AppSettings = ListeningServer.birds,
+        _ birds: AppSettings = ListeningServer.birds, beside others: [AppSettings] = [],
         _ body: @escaping @Sendable (ListeningServer) async throws -> Void
     ) async throws {
-        try await Server.run(birds) { server in
-            let first = RequestText.post(try Server.notification(0))
-            let answer = try await server.connect().answers(to: first, count: 1)[0]
-            #expect(answer.status == 200, "\(answer.text)")
+        try await Server.run(birds, beside: others) { server in
+            for app in [birds] + others {
+                let first = RequestText.post(try Server.notification(0, for: app))
+                let answer = try await server.connect().answers(to: first, count: 1)[0]
+                #expect(answer.status == 200, "\(answer.text)")
+            }
             try await body(server)
         }
     }
@@ -155,11 +158,10 @@ import Testing
             let connection = try server.connect()
             let question = RequestText.get("/v1/customers/anna")
             _ = try await connection.answers(to: question, count: 1)
-            let (gate, opening) = AsyncStream<Void>.makeStream()
-            server.database.comeBeforeWrites { for await _ in gate { break } }
+            let opening = server.database.holdWrites()
             let (before, writes) = (server.database.readsAtOnce, server.database.writes)
             try connection.sendAll(RequestText.post(try Server.notification(1)) + question)
-            while server.database.writes == writes { try await Task.sleep(for: .milliseconds(1)) }
+            try await server.database.awaitWrite(after: writes)
             // Others are answered meanwhile, on whichever event loop.
             for _ in 0..<4 {
                 let other = try await server.connect().answers(to: question, count: 1)[0]
@@ -177,8 +179,7 @@ import Testing
     /// The rest stays with the sender, in whose system's buffers some of it may lie.
     @Test func `whoever does not wait for the answer is read no further`() async throws {
         try await withServer { server in
-            let (gate, opening) = AsyncStream<Void>.makeStream()
-            server.database.comeBeforeWrites { for await _ in gate { break } }
+            let opening = server.database.holdWrites()
             let connection = try server.connect()
             try connection.sendAll(RequestText.post(try Server.notification(1)))
             let more = RequestText.post(body: String(repeating: " ", count: 1_000_000))
@@ -203,6 +204,25 @@ import Testing
             let posted = RequestText.post(try Server.notification(1)) + "no HTTP\r\n\r\n"
             let answers = try await server.connect().answers(to: posted, count: 2)
             #expect(answers.map(\.status) == [200, 400])
+        }
+    }
+
+    /// A connection without a request ends at once: so it is seen that the server shuts down.
+    @Test func `who waits while the server shuts down is answered, then closed`() async throws {
+        try await withServer { server in
+            let (waiting, idle) = (try server.connect(), try server.connect())
+            _ = try await idle.answers(to: RequestText.get("/v1/customers/anna"), count: 1)
+            let (opening, writes) = (server.database.holdWrites(), server.database.writes)
+            try waiting.sendAll(RequestText.post(try Server.notification(1)))
+            try await server.database.awaitWrite(after: writes)
+            await server.shutDown()
+            try await idle.awaitEnd()
+            #expect(server.engine.counts.notificationsKept == 1)
+            opening.finish()
+            let answer = try await waiting.answers(to: "", count: 1)[0]
+            #expect(answer.status == 200, "\(answer.text)")
+            #expect(server.engine.counts.notificationsKept == 2)
+            try await waiting.awaitEnd()
         }
     }
 
@@ -245,5 +265,80 @@ import Testing
             #expect(answers[0].lasting == answers[1].lasting)
             #expect(server.engine.counts.notificationsKept == 1)
         }
+    }
+
+    // MARK: - Several apps
+
+    /// As a cohort does it, whose notifications one write keeps.
+    @Test func `of several apps each is verified by its own and kept for it`() async throws {
+        try await withServer(beside: [Server.cats]) { server in
+            let apps = [Server.birds, Server.cats, Server.birds, Server.cats]
+            let texts = try apps.enumerated().map { number, app in
+                try Server.notification(1 + number, for: app)
+            }
+            let verified = texts.compactMap { server.verifiedAtOnce($0) }
+            let writes = server.database.writes
+            let kept = await server.engine.keep(verified)
+            #expect(server.database.writes == writes + 1)
+            #expect(kept.compactMap { $0?.app } == apps.map(\.id))
+            for app in ["birds", "cats"] as [AppID] {
+                let own = zip(apps, texts).filter { $0.0.id == app }.map(\.1)
+                try await Self.expect(own, of: app, in: server)
+            }
+        }
+    }
+
+    /// Who signs for the one has a chain that is known, and may not speak for the other.
+    @Test func `what is signed for another app is not to be trusted`() async throws {
+        try await withServer(beside: [Server.cats]) { server in
+            for (app, other) in [(Server.birds, Server.cats), (Server.cats, Server.birds)] {
+                let forged = try Server.notification(1, for: app, signedAs: other.id)
+                let verified = server.verifiedAtOnce(forged)
+                #expect(verified?.body == nil)
+                let connection = try server.connect()
+                let answer = try await connection.answers(to: RequestText.post(forged), count: 1)[0]
+                #expect(answer.status == 422, "\(answer.text)")
+                try await Self.expect([], of: app.id, in: server)
+            }
+            #expect(server.engine.counts.notificationsRefused == 2)
+        }
+    }
+
+    @Test func `of several apps that come together each takes in its own`() async throws {
+        try await withServer(beside: [Server.cats]) { server in
+            let birds = try (1...Cohort.membersMax).map { try Server.notification($0) }
+            let cats = try (1...Cohort.membersMax).map {
+                try Server.notification($0, for: Server.cats)
+            }
+            let question = RequestText.get("/v1/customers/anna")
+            let connections = try (birds + cats).map { _ in try server.connect() }
+            for connection in connections {
+                _ = try await connection.answers(to: question, count: 1)
+            }
+            // Questions hold the event loops, so that of both apps some are ready when they end.
+            let askers = try (0..<16).map { _ in try server.connect() }
+            server.database.slowDown(reads: askers.count)
+            for asker in askers { try asker.sendAll(question) }
+            for (connection, notification) in zip(connections, birds + cats) {
+                try connection.sendAll(RequestText.post(notification))
+            }
+            for connection in connections {
+                let answer = try await connection.answers(to: "", count: 1)[0]
+                #expect(answer.status == 200, "\(answer.text)")
+            }
+            for asker in askers { _ = try await asker.answers(to: "", count: 1) }
+            try await Self.expect(birds, of: "birds", in: server)
+            try await Self.expect(cats, of: "cats", in: server)
+        }
+    }
+
+    /// An app has its first notification, these, and no others.
+    private static func expect(
+        _ notifications: [String], of app: AppID, in server: ListeningServer
+    ) async throws {
+        let documents = try await server.documents(of: app)
+        let ids = notifications.map { Array(SHA256.hash(data: Array($0.utf8))) }
+        #expect(documents.isSuperset(of: ids))
+        #expect(documents.count == 1 + ids.count)
     }
 }

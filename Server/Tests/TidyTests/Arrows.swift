@@ -109,7 +109,7 @@ enum Arrows {
         "HTTPServerTests": testing([
             "HTTPServer", "HummingbirdTesting", "Engine", "Ledger", "PerennialContract",
             "Storage", "StorageSQLite", "StoragePostgres", "PostgresCluster", "AppStoreFormats",
-            "AppStoreTrust", "Signing",
+            "AppStoreTrust", "ServiceLifecycle", "Signing",
         ]).union(web).union(certificates),
         "SimulatorTests": testing([
             "Simulator", "HummingbirdTesting", "AppStoreFormats", "AsyncHTTPClient",
