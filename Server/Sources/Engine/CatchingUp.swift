@@ -114,7 +114,7 @@ extension Engine {
     private static let pageWaitsMax = 3
     private static let pageWaitMax = Duration.seconds(5)
 
-    private func next(of pages: inout NotificationPages) async throws -> NotificationPage? {
+    private func next(of pages: inout Pages<NotificationPage>) async throws -> NotificationPage? {
         for _ in 0..<Self.pageWaitsMax where asking.waits {
             do throws(AppStoreFailure) { return try await pages.next() } catch {
                 guard case .tooMany(let until) = error else { throw error }

@@ -112,14 +112,14 @@ import Testing
     }
 
     @Test func `a list has an end, also where the store says otherwise`() async throws {
-        let answers = (0...HistoryPages.pagesMax).map {
+        let answers = (0...HistoryPage.pagesMax).map {
             Self.history([], "\($0)", hasMore: true)
         }
         let bench = try Bench(Script(answers))
         var pages = bench.client.historyPages(of: "7", in: .production)
-        for _ in 0..<HistoryPages.pagesMax { _ = try await pages.next() }
+        for _ in 0..<HistoryPage.pagesMax { _ = try await pages.next() }
         await #expect(throws: AppStoreFailure.self) { try await pages.next() }
-        #expect(bench.script.requests.count == HistoryPages.pagesMax)
+        #expect(bench.script.requests.count == HistoryPage.pagesMax)
     }
 
     @Test func `notifications follow by token, with the same question`() async throws {

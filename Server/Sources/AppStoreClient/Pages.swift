@@ -1,0 +1,94 @@
+import AppStoreFormats
+
+/// The pages of a list that Apple gives in parts.
+///
+/// A page is kept by whoever reads before the next is asked for. So a failure in between loses
+/// nothing: `next()` again goes on where it stopped.
+package struct Pages<Page: ListPage>: Sendable {
+    typealias Ask = @Sendable (_ place: String?) async throws(AppStoreFailure) -> Page
+
+    private let ask: Ask
+    private var place: String?
+    private var read = 0
+    private var isAtEnd: Bool
+    private var hasBegunAnew = false
+
+    /// - Parameter place: where the first page begins; nil: at the list's beginning.
+    /// - Parameter isEmpty: nobody need be asked.
+    fileprivate init(after place: String? = nil, isEmpty: Bool = false, ask: @escaping Ask) {
+        self.ask = ask
+        self.place = place
+        isAtEnd = isEmpty
+    }
+
+    /// The next page; nil after the last one. Where Apple no longer knows the place, the list
+    /// begins anew, once.
+    package mutating func next() async throws(AppStoreFailure) -> Page? {
+        guard !isAtEnd else { return nil }
+        guard read < Page.pagesMax else {
+            throw .unreadable("more than \(Page.pagesMax) pages of \(Page.list)")
+        }
+        let page: Page
+        do { page = try await ask(place) } catch {
+            guard error.hasLostPlace, place != nil, !hasBegunAnew else { throw error }
+            (place, hasBegunAnew) = (nil, true)
+            page = try await ask(nil)
+        }
+        guard !page.hasMore || page.next != place else {
+            throw .unreadable("a page of \(Page.list) that leads to itself")
+        }
+        read += 1
+        place = page.next
+        isAtEnd = !page.hasMore
+        return page
+    }
+}
+
+/// What a page says of its list.
+package protocol ListPage: Sendable {
+    /// Of one list.
+    static var pagesMax: Int { get }
+    /// The list by its name, for failures.
+    static var list: String { get }
+    /// Where the next page begins.
+    var next: String? { get }
+    var hasMore: Bool { get }
+}
+
+extension HistoryPage: ListPage {
+    /// Ten thousand transactions.
+    package static let pagesMax = 500
+    package static let list = "a history"
+    package var next: String? { revision }
+}
+
+extension NotificationPage: ListPage {
+    /// Forty thousand notifications.
+    package static let pagesMax = 2000
+    package static let list = "the notifications of this time"
+    package var next: String? { token }
+}
+
+extension AppStoreClient {
+    /// The transactions of a transaction's account that changed after a revision, or all of them.
+    package func historyPages(
+        of id: String, in environment: StoreEnvironment, after revision: String? = nil
+    ) -> Pages<HistoryPage> {
+        Pages(after: revision) { (revision) async throws(AppStoreFailure) in
+            try await history(of: id, in: environment, revision: revision)
+        }
+    }
+
+    /// The notifications of a time, of which Apple has the last 180 days, in the sandbox 30: an
+    /// earlier start is moved on.
+    package func notificationPages(
+        from start: AppStoreDate, to end: AppStoreDate, onlyFailures: Bool,
+        in environment: StoreEnvironment
+    ) -> Pages<NotificationPage> {
+        let start = max(start, earliestNotification(in: environment))
+        return Pages(isEmpty: end <= start) { (token) async throws(AppStoreFailure) in
+            try await notificationHistory(
+                from: start, to: end, onlyFailures: onlyFailures, token: token, in: environment)
+        }
+    }
+}
