@@ -33,11 +33,17 @@ struct ProveCommand: AsyncParsableCommand {
     func run() async throws {
         try await Outcome.reported {
             if let crowd { return try await prove(crowd) }
+            let bug: SabotageKind? = try plant.map {
+                try Self.named($0, "There is no bug “\($0)”.")
+            }
+            let chosen: Speech? = try speech.map {
+                try Self.named($0, "No world speaks “\($0)”.")
+            }
             let proof = Proof(
-                try House(), seeds: seeds, workers: workers, sabotage: try bug(),
+                try House(), seeds: seeds, workers: workers, sabotage: bug,
                 narrowing: Proof.Narrowing(
-                    speech: try chosenSpeech(), families: try families(), accounts: accounts,
-                    days: days, acts: acts, turn: turn))
+                    speech: chosen, families: try families(), accounts: accounts, days: days,
+                    acts: acts, turn: turn))
             let started = ContinuousClock.now
             let bar = ProgressLine(total: seeds.count)
             let outcome = try await proof.run { bar.tell($0) }
@@ -94,37 +100,25 @@ struct ProveCommand: AsyncParsableCommand {
         }
     }
 
-    private func bug() throws -> SabotageKind? {
-        guard let plant else { return nil }
-        guard let kind = SabotageKind(rawValue: plant) else {
-            let names = SabotageKind.allCases.map(\.rawValue).joined(separator: ", ")
-            throw StartFailure("There is no bug “\(plant)”.", remedy: "Choose one of \(names).")
-        }
-        return kind
-    }
-
-    private func chosenSpeech() throws -> Speech? {
-        guard let speech else { return nil }
-        guard let chosen = Speech(rawValue: speech) else {
-            let names = Speech.allCases.map(\.rawValue).joined(separator: ", ")
-            throw StartFailure("No world speaks “\(speech)”.", remedy: "Choose one of \(names).")
-        }
-        return chosen
-    }
-
     private func families() throws -> Set<FaultFamily>? {
         guard let faults else { return nil }
         guard faults != "none" else { return [] }
-        var families: Set<FaultFamily> = []
-        for name in faults.split(separator: ",").map(String.init) {
-            guard let family = FaultFamily(rawValue: name) else {
-                let names = FaultFamily.allCases.map(\.rawValue).joined(separator: ", ")
-                throw StartFailure(
-                    "There is no fault “\(name)”.", remedy: "Choose among \(names).")
-            }
-            families.insert(family)
+        let names = faults.split(separator: ",").map(String.init)
+        return try Set<FaultFamily>(
+            names.map { try Self.named($0, "There is no fault “\($0)”.") })
+    }
+
+    /// What has a name.
+    ///
+    /// - Parameter complaint: what to say where nothing has it.
+    private static func named<Value: RawRepresentable<String> & CaseIterable>(
+        _ name: String, _ complaint: String
+    ) throws(StartFailure) -> Value {
+        guard let value = Value(rawValue: name) else {
+            let names = Value.allCases.map(\.rawValue).joined(separator: ", ")
+            throw StartFailure(complaint, remedy: "Choose one of \(names).")
         }
-        return families
+        return value
     }
 
     /// `A..B`, both included.
