@@ -267,6 +267,7 @@ private struct Row: CustomTestStringConvertible, Sendable {
                 }
                 timeline = timeline.adding([month(number: number, days: days), news(at: turn)])
             }
+            #expect(asked > 0, "\(days) days")
             #expect(Double(asked) <= 1.2 * Double(periods), "\(days) days: \(asked) questions")
         }
     }

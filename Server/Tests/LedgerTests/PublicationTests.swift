@@ -4,6 +4,10 @@ import Testing
 
 /// What may be read of what was published, by a table in plain text. The text says how to read it.
 @Suite struct PublicationTests {
+    @Test func `the table has the rows that it promises`() throws {
+        #expect(try PublicationTable.rows().count >= 38)
+    }
+
     @Test(arguments: try PublicationTable.rows())
     func `who had the right may read what came out then`(row: PublicationTable.Row) throws {
         let readings = try row.reader(at: row.now).readings(of: row.publications)

@@ -107,6 +107,10 @@ import Testing
         return result
     }
 
+    @Test func `the table has the rows that it promises`() throws {
+        #expect(try Self.rows().count >= 28)
+    }
+
     @Test(arguments: try rows()) func `a wallet holds what the table says`(row: Row) throws {
         let (payments, debits) = try Self.read(row)
         let wallet = Wallet(of: "gems", payments, debits, rules: row.rules)

@@ -12,16 +12,18 @@ private func bought(_ number: Int) -> PurchaseID {
 }
 
 /// A month of a subscription, or a season that does not renew.
+private func paid(
+    _ number: Int, by token: String, kind: ProductKind = .autoRenewable
+) -> Payment {
+    Payment(
+        transaction: TransactionID(rawValue: "\(number)"), product: "pro", kind: kind,
+        from: now, until: kind == .autoRenewable ? now + .days(30) : nil, accountToken: token)
+}
+
 private func payment(
     _ number: Int, by token: String, kind: ProductKind = .autoRenewable
 ) -> Fact {
-    Fact(
-        about: bought(number), attestedAt: now,
-        .payment(
-            Payment(
-                transaction: TransactionID(rawValue: "\(number)"), product: "pro", kind: kind,
-                from: now, until: kind == .autoRenewable ? now + .days(30) : nil,
-                accountToken: token)))
+    Fact(about: bought(number), attestedAt: now, .payment(paid(number, by: token, kind: kind)))
 }
 
 private let rules = StoreRules(reminding: [app], erasedHash: hash)
@@ -112,9 +114,8 @@ extension Store {
         driver: Driver
     ) async throws {
         try await driver.withStore(rules: rules) { store in
-            let season = payment(1, by: token, kind: .nonRenewing)
-            try await store.hear(document(1), season)
-            guard case .payment(let paid) = season.statement else { return }
+            try await store.hear(document(1), payment(1, by: token, kind: .nonRenewing))
+            let season = paid(1, by: token, kind: .nonRenewing)
             let ending = TermEnding(
                 chain: "all", from: now, until: now + .days(9), daysBefore: 7)
             let watch = TermWatch(
@@ -122,7 +123,7 @@ extension Store {
             try await store.transaction {
                 try $0.tell(
                     TermReminder(
-                        ending: ending, dueAt: now, purchase: bought(1), payment: paid),
+                        ending: ending, dueAt: now, purchase: bought(1), payment: season),
                     to: nil, watch: watch, in: app, at: now)
             }
             #expect(try await store.remindersTold(to: watch.subject) == 1)

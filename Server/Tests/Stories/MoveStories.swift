@@ -30,7 +30,9 @@ import Testing
             let count = try await Migration(from: file, to: server).run()
             let moved = Store(try PostgresDatabase(url: server))
             #expect(count > 20)
-            for purchase in try await stage.truth().map(\.original) {
+            let purchases = try await stage.truth().map(\.original)
+            #expect(!purchases.isEmpty)
+            for purchase in purchases {
                 let id = PurchaseID(TransactionID(rawValue: purchase), in: .production)
                 let before = try await Store(shop.database).reading {
                     try $0.timeline(of: id, in: "birds")

@@ -61,7 +61,9 @@ import _CryptoExtras
 
     @Test(.enabled(if: LegacyVectors.arePresent))
     func `the signature is of the content's bytes, by the first certificate`() throws {
-        for path in LegacyVectors.files("receipts/app-receipts", ending: ".b64") {
+        let files = LegacyVectors.files("receipts/app-receipts", ending: ".b64")
+        #expect(!files.isEmpty)
+        for path in files {
             let envelope = try require(
                 ReceiptEnvelope(parsing: LegacyVectors.decoded(path)), path)
             let leaf = try Certificate(derEncoded: envelope.certificates[0])
@@ -85,7 +87,9 @@ import _CryptoExtras
     @Test(.enabled(if: LegacyVectors.arePresent))
     func `Xcode's receipts are read, and are not taken for real ones`() throws {
         let authority = try Stage.authority.get().receipts
-        for path in LegacyVectors.files("receipts/app-receipts", ending: ".b64") {
+        let files = LegacyVectors.files("receipts/app-receipts", ending: ".b64")
+        #expect(!files.isEmpty)
+        for path in files {
             let file = try LegacyVectors.decoded(path)
             let refusal: ReceiptRefusal = path.contains("xcode") ? .malformed : .notAuthentic
             #expect(throws: refusal, "\(path)") { try authority.receipt(in: file) }
@@ -109,7 +113,9 @@ import _CryptoExtras
 
     @Test(.enabled(if: LegacyVectors.arePresent))
     func `transaction receipts are read and their signatures are valid`() throws {
-        for path in LegacyVectors.files("receipts/transaction-receipts", ending: ".b64") {
+        let files = LegacyVectors.files("receipts/transaction-receipts", ending: ".b64")
+        #expect(!files.isEmpty)
+        for path in files {
             let file = try TransactionReceiptFile(parsing: LegacyVectors.decoded(path))
             let signature = try TransactionReceiptSignature(parsing: file.signature)
             #expect(signature.bytes == file.signature)

@@ -99,8 +99,10 @@ import Testing
             .priceRiseDeclined: .cancelled, .productNotForSale: .productUnavailable,
             .otherEnd: .other, .commitmentBillingFailed: .billing,
         ]
+        var played: Set<LifecycleRow> = []
         for course in Course.all {
             guard let row = course.rows.first, let why = endings[row] else { continue }
+            played.insert(row)
             try await DirectShop.open(course.set) { shop in
                 var run = CourseRun(shop, token: CourseRun.token)
                 try await run.play(course, aftermath: nil)
@@ -109,6 +111,7 @@ import Testing
                 #expect(last?.kind == .expired && last?.why == why, "row \(row.rawValue)")
             }
         }
+        #expect(played == Set(endings.keys))
     }
 
     @Test(arguments: ["tiers.silver", "tiers.gold"])
