@@ -47,6 +47,8 @@ final class Cohort {
         executor = LoopExecutor(loop: loop)
     }
 
+    var bodyTime: Duration { server.bodyTime }
+
     /// Takes in a request that has come whole; false where it is one for its route.
     func join(_ way: ShortWay, _ plain: PlainRequest) -> Bool {
         switch plain.kind {

@@ -18,6 +18,8 @@ package struct PerennialServer: Sendable {
     let counts = RequestCounts()
     let logger: Logger
     let startedAt = ContinuousClock.now
+    /// For a notification's body on the short way. Less in tests.
+    var bodyTime = PlainRequest.bodyTimeMax
     private let askClock: (@Sendable () async -> Void)?
 
     /// - Parameter askClock: brings the engine's clock up to date, where it follows another one.

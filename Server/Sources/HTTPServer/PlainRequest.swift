@@ -15,16 +15,19 @@ struct PlainRequest {
     /// Of a notification: four of Apple's. A larger one goes by its route.
     static let bodyBytesMax = 65_536
     /// From the header to the end of the body; after that it is for the route.
-    private static let bodyTimeMax = Duration.seconds(10)
+    static let bodyTimeMax = Duration.seconds(10)
 
     let request: HTTPRequest
     let kind: Kind
     let began = ContinuousClock.now
+    private let bodyTime: Duration
     /// What has come of it.
     private(set) var body: ByteBuffer?
 
     /// Nil for all other requests, and where the connection is to end with the answer.
-    init?(_ request: HTTPRequest) {
+    ///
+    /// - Parameter bodyTime: in which its body is to come.
+    init?(_ request: HTTPRequest, within bodyTime: Duration) {
         let headers = request.headerFields
         guard headers[.connection].map({ $0.lowercased() == "keep-alive" }) ?? true,
             headers[.transferEncoding] == nil, headers[.expect] == nil,
@@ -33,6 +36,7 @@ struct PlainRequest {
         else { return nil }
         self.request = request
         self.kind = kind
+        self.bodyTime = bodyTime
     }
 
     var headers: HTTPFields { request.headerFields }
@@ -40,7 +44,7 @@ struct PlainRequest {
 
     /// False where the body is none for here.
     mutating func add(_ bytes: ByteBuffer) -> Bool {
-        guard case .notification = kind, ContinuousClock.now - began < Self.bodyTimeMax else {
+        guard case .notification = kind, ContinuousClock.now - began < bodyTime else {
             return false
         }
         // Most come in one part, which need not be copied. Of several none is held: each would hold

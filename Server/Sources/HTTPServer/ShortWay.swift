@@ -76,9 +76,8 @@ final class ShortWay: ChannelDuplexHandler {
         switch (stage, arrival) {
         case (.waiting, _): later.append(arrival)
         case (.passing, .part(.head(let request))):
-            guard isReady(context), let plain = PlainRequest(request) else {
-                return pass(arrival, context)
-            }
+            guard isReady(context), let plain = PlainRequest(request, within: cohort.bodyTime)
+            else { return pass(arrival, context) }
             stage = .reading(plain)
         case (.reading(var plain), .part(.body(let bytes))):
             stage = .passing

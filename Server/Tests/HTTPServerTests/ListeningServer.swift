@@ -48,8 +48,10 @@ struct ListeningServer {
     }
 
     /// - Parameter others: apps beside the birds, whose key alone it knows.
+    /// - Parameter bodyTime: in which the body of a notification is to come on the short way.
     static func run(
         _ birds: AppSettings = birds, beside others: [AppSettings] = [],
+        within bodyTime: Duration = PlainRequest.bodyTimeMax,
         _ body: @escaping @Sendable (ListeningServer) async throws -> Void
     ) async throws {
         var logger = Logger(label: "test")
@@ -64,7 +66,8 @@ struct ListeningServer {
         try await engine.prepare()
         try await engine.keep(key: "pk_test_birds", app: "birds", kind: .app, name: "test")
         let (ports, listening) = AsyncStream<Int>.makeStream()
-        let server = PerennialServer(engine: engine, logger: logger)
+        var server = PerennialServer(engine: engine, logger: logger)
+        server.bodyTime = bodyTime
         let application = server.application(host: "127.0.0.1", port: 0) { listening.yield($0) }
         let services = ServiceGroup(
             configuration: ServiceGroupConfiguration(services: [application], logger: logger))

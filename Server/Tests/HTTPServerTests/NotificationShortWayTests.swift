@@ -13,9 +13,10 @@ import Testing
     /// Of which each app's first goes by its route, since nobody knows its chain.
     private func withServer(
         _ birds: AppSettings = ListeningServer.birds, beside others: [AppSettings] = [],
+        within bodyTime: Duration = PlainRequest.bodyTimeMax,
         _ body: @escaping @Sendable (ListeningServer) async throws -> Void
     ) async throws {
-        try await Server.run(birds, beside: others) { server in
+        try await Server.run(birds, beside: others, within: bodyTime) { server in
             for app in [birds] + others {
                 let first = RequestText.post(try Server.notification(0, for: app))
                 let answer = try await server.connect().answers(to: first, count: 1)[0]
@@ -248,6 +249,25 @@ import Testing
                 rest = rest.dropFirst(size)
             }
             #expect(try await connection.answers(to: "", count: 1)[0].status == 200)
+        }
+    }
+
+    /// Only the short way tries again what could not be written; and only a whole body is written.
+    @Test func `a body that takes too long is answered by its route, whole`() async throws {
+        try await withServer(within: .milliseconds(50)) { server in
+            let connection = try server.connect()
+            let question = RequestText.get("/v1/customers/anna")
+            _ = try await connection.answers(to: question, count: 1)
+            server.database.failOnce()
+            let posted = RequestText.post(try Server.notification(1))
+            // When the question is answered, the header behind it is read.
+            let (start, rest) = (String(posted.prefix(400)), String(posted.dropFirst(400)))
+            _ = try await connection.answers(to: question + start, count: 1)
+            try await Task.sleep(for: .milliseconds(300))
+            let answers = try await connection.answers(to: rest + posted, count: 2)
+            #expect(answers[0].status >= 500, "\(answers[0].text)")
+            #expect(answers[1].status == 200, "\(answers[1].text)")
+            #expect(server.engine.counts.notificationsKept == 2)
         }
     }
 
