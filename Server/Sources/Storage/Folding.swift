@@ -36,6 +36,11 @@ struct Fold {
         return entries
     }
 
+    /// Whether it answers for another than before, by the account token in it.
+    fileprivate var namesAnother: Bool {
+        dueBefore != nil && log.customer == nil && before.accountToken != after.accountToken
+    }
+
     fileprivate func row(_ checks: CheckRules, _ rules: AccessRules) -> [Value]? {
         let due = after.nextCheck(history, rules: checks)
         guard due != dueBefore || after != before else { return nil }
@@ -64,6 +69,7 @@ extension StoreTransaction {
         }
         try put(folds.compactMap { $0.row(checkRules, rules(of: $0.app)) })
         for fold in folds { try watchTerms(of: fold.log) }
+        for fold in folds where fold.namesAnother { try wakeQuestions(about: fold) }
         for (key, purse) in purses.all { try keep(purse, in: key.app) }
         try append(entries)
     }
@@ -71,6 +77,12 @@ extension StoreTransaction {
     package func add(_ facts: [Fact], from document: StoredDocument) throws(StorageFailure) {
         var purses = Purses()
         try add([AttestedDocument(document, facts)], &purses)
+    }
+
+    /// Whoever is named now may have agreed to what the one before had not.
+    private func wakeQuestions(about fold: Fold) throws(StorageFailure) {
+        guard let heardAt = fold.attested.last?.document.receivedAt else { return }
+        try wakeQuestions(about: [fold.after.purchase], in: fold.app, at: heardAt)
     }
 
     /// Nil where the purchase credits nothing, or nobody.
@@ -193,6 +205,9 @@ extension StoreTransaction {
         let due = timeline.nextCheck(history, rules: checkRules)
         let rules = rules(of: app)
         var log = try lastTold(of: timeline, in: app, &lost)
+        if log.timeline.accountToken != timeline.accountToken {
+            try wakeQuestions(about: [timeline.purchase], in: app, at: now)
+        }
         let entries = log.hear(timeline, from: .rebuild, at: now, rules)
         try put([Self.row(of: log, rules, due: due, knownAt: history.knownAt)])
         try watchTerms(of: log)

@@ -174,6 +174,8 @@ extension StoreTransaction {
         try connection.run(
             "DELETE FROM links WHERE app = $1 AND environment = $2 AND purchase = $3",
             Self.key(of: purchase, in: app))
+        // Whom it names may have agreed to what the owner had not.
+        try wakeQuestions(about: [purchase], in: app, at: now)
         return owner
     }
 

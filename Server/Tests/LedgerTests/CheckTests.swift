@@ -160,6 +160,7 @@ private struct Row: CustomTestStringConvertible, Sendable {
             "the store has named a later date: a minute after that, too",
             [month(), news(at: start, due: end + .days(7))],
             asked: end + .days(6) + .hours(20), next: end + .days(7) + .seconds(60)),
+        Row(
             "news that name no moment: a minute after they were heard",
             [month(), undated(heard: start + .days(6))], asked: start + .days(5),
             next: start + .days(6) + .seconds(60)),
