@@ -28,10 +28,11 @@ import Testing
 
     /// By how much the store's date is behind the question, how long the answer takes, and what
     /// that shows, in seconds.
-    @Test(arguments: [
-        (0, 0, 0), (2, 0, 0), (602, 0, 600), (602, 20, 600), (3, 0, 1),
-        (-1, 1, 0), (-20, 20, 0), (-620, 20, -600), (-600, 0, -600),
-    ] as [(Int64, Int64, Int64)])
+    @Test(
+        arguments: [
+            (0, 0, 0), (2, 0, 0), (602, 0, 600), (602, 20, 600), (3, 0, 1),
+            (-1, 1, 0), (-20, 20, 0), (-620, 20, -600), (-600, 0, -600),
+        ] as [(Int64, Int64, Int64)])
     func `only what seconds and the way of an answer do not explain is a difference`(
         behind: Int64, takes: Int64, shows: Int64
     ) async throws {

@@ -51,7 +51,9 @@ import Testing
         let head = Array("Zm9v".utf8)
         for first in UInt8.min...(.max) {
             for second in UInt8.min...(.max) {
-                for tail in [[first], [first, second], [65, first, second], [66, 65, first, second]] {
+                for tail in [
+                    [first], [first, second], [65, first, second], [66, 65, first, second],
+                ] {
                     let text = head + tail
                     guard let bytes = Base64.url.decode(text) else { continue }
                     #expect(Base64.url.encode(bytes) == text)
