@@ -148,7 +148,7 @@ private enum Explanation {
     static func lines(of offers: [OfferAnswer]) -> [String] {
         offers.prefix(offersMax).map { offer in
             let name = offer.id.map { " \($0)" } ?? ""
-            return "offer \(offer.product), \(offer.kind.rawValue)\(name): "
+            return "offer \(offer.product), \(offer.kind.word)\(name): "
                 + "\(offer.why.isEligible ? "open" : "shut"). \(offer.why.sentence)"
         }
     }
@@ -253,7 +253,7 @@ private enum Explanation {
 
 extension Offer {
     /// `promotional offer stay`.
-    var text: String { "\(kind.rawValue) offer" + (id.map { " \($0)" } ?? "") }
+    var text: String { "\(kind.word) offer" + (id.map { " \($0)" } ?? "") }
 }
 
 extension TermEnding {

@@ -32,13 +32,12 @@ extension PerennialServer {
     private static func use(_ told: PerennialContract.PurchaseUse) throws -> Ledger.PurchaseUse {
         guard let delivery = Delivery(rawValue: told.delivery) else {
             let known = Delivery.allCases.map(\.rawValue).joined(separator: ", ")
-            throw Refused(
-                .requestNotUnderstood, "“\(told.delivery)” is no delivery.",
-                remedy: "Send one of \(known).")
+            throw Refused.bodyNotUnderstood(
+                "“\(told.delivery)” is no delivery.", remedy: "Send one of \(known).")
         }
         if let percent = told.usedPercent, !(0...100).contains(percent) {
-            throw Refused(
-                .requestNotUnderstood, "used_percent is no share of a purchase.",
+            throw Refused.bodyNotUnderstood(
+                "used_percent is no share of a purchase.",
                 remedy: "Send 0 to 100, or leave it out.")
         }
         return Ledger.PurchaseUse(

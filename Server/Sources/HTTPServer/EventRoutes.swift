@@ -79,18 +79,7 @@ extension PerennialContract.TermEnding {
 
 extension RedeemedOffer {
     fileprivate init(_ offer: Offer) {
-        self.init(kind: Self.word(of: offer.kind), id: offer.id)
-    }
-
-    static func word(of kind: Offer.Kind) -> String {
-        switch kind {
-        case .introductory: "introductory"
-        case .promotional: "promotional"
-        case .code: "code"
-        case .winBack: "win_back"
-        case .retention: "retention"
-        case .unknown: "unknown"
-        }
+        self.init(kind: offer.kind.word, id: offer.id)
     }
 }
 

@@ -78,7 +78,7 @@ extension PerennialServer {
 extension OfferList.Offer {
     fileprivate init(_ answer: OfferAnswer) {
         self.init(
-            productID: answer.product.rawValue, kind: RedeemedOffer.word(of: answer.kind),
+            productID: answer.product.rawValue, kind: answer.kind.word,
             offerID: answer.id, eligible: answer.why.isEligible, why: answer.why.rawValue,
             reason: answer.why.sentence)
     }

@@ -12,6 +12,18 @@ package struct Offer: Hashable, Sendable {
         case retention
         /// A kind that the store has and we do not know yet.
         case unknown
+
+        /// As people and other programs read it.
+        package var word: String {
+            switch self {
+            case .introductory: "introductory"
+            case .promotional: "promotional"
+            case .code: "code"
+            case .winBack: "win_back"
+            case .retention: "retention"
+            case .unknown: "unknown"
+            }
+        }
     }
 
     package init(_ kind: Kind, id: String? = nil) {

@@ -26,6 +26,7 @@ import Testing
         Row(command: "--host no.such.invalid", says: "no.such.invalid is no address of this"),
         Row(command: "--population 0", says: "The population is 0."),
         Row(command: "--population 5 --months 0", says: "The months are 0."),
+        Row(command: "--out books", says: "--out is of a population."),
         Row(command: "--data /proc/here", says: "The folder /proc/here cannot be written to."),
         Row(command: "--notification-url localhost:8080", says: "“localhost:8080” is no address"),
         Row(command: "--now yesterday", says: "“yesterday” is no time."),

@@ -7,19 +7,35 @@ import Simulator
 struct PopulationOptions: ParsableArguments {
     @Option(help: "Play so many random customers, write their books, and end.")
     var population: Int?
-    @Option(help: "How many months the customers live.") var months = 12
+    @Option(help: "How many months the customers live (default: 12).") var months: Int?
     @Option(help: "The file for the books: one account a line, and a line of sums at the end.")
     var out: String?
     @Flag(help: "Sign every document of the customers' notifications, too.") var sign = false
     @Option(help: "The file for the signed notifications, one a line.")
     var notifications: String?
 
+    private static let monthsDefault = 12
+
+    /// Throws where something is asked of a population and there is to be none.
+    func check() throws(StartFailure) {
+        guard population == nil else { return }
+        let flags = [
+            ("--months", months != nil), ("--out", out != nil), ("--sign", sign),
+            ("--notifications", notifications != nil),
+        ]
+        guard let (flag, _) = flags.first(where: \.1) else { return }
+        throw StartFailure(
+            "\(flag) is of a population.",
+            remedy: "Add --population with a number, or leave it out.")
+    }
+
     /// Plays so many customers. Says on standard error how far it has come. The keys of a seed are
     /// anybody's, so that their signatures may be hasty.
     func play(
         _ accounts: Int, _ settings: SimulatorSettings, signedBy authority: SigningAuthority
     ) throws {
-        let run = try PopulationRun(accounts: accounts, months: months, settings)
+        let run = try PopulationRun(
+            accounts: accounts, months: months ?? Self.monthsDefault, settings)
         let books = try out.map { try LineFile(path: $0) }
         let letters = try notifications.map { try LineFile(path: $0) }
         let signs = sign || letters != nil

@@ -37,6 +37,7 @@ struct SimulateCommand: AsyncParsableCommand {
     func run() async throws {
         try await Outcome.reported {
             if let lint { return try report(on: lint) }
+            try people.check()
             try Settings.port(String(port), for: "--port")
             var settings = SimulatorSettings(
                 seed: seed, now: try beginning(), shop: try products(), bundleID: bundleID,
