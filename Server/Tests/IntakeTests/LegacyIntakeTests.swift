@@ -262,27 +262,31 @@ private func renewals(of facts: LegacyFacts) -> [Renewal] {
         #expect(found.facts.allSatisfy { $0.attestedAt.milliseconds == start - day })
     }
 
-    @Test(arguments: [
-        ("DID_CHANGE_RENEWAL_STATUS", start - 5 * day), ("DID_RENEW", start - 9 * day),
-        ("INITIAL_BUY", start - 9 * day), ("DID_CHANGE_RENEWAL_PREF", start - 5 * day + 1),
-        ("PRICE_INCREASE_CONSENT", start - 5 * day + 1),
-        ("DID_FAIL_TO_RENEW", asked.milliseconds), ("A_TYPE_OF_TOMORROW", start - 5 * day + 1),
-    ])
+    private static let switched = start - 5 * day
+    private static let renewed = start - 9 * day
+
+    @Test(
+        arguments: [
+            ("DID_CHANGE_RENEWAL_STATUS", switched), ("DID_RENEW", renewed),
+            ("INITIAL_BUY", renewed), ("DID_CHANGE_RENEWAL_PREF", switched + 1),
+            ("PRICE_INCREASE_CONSENT", switched + 1), ("DID_FAIL_TO_RENEW", asked.milliseconds),
+            ("A_TYPE_OF_TOMORROW", switched + 1),
+        ] as [(String, Int64)])
     func `what is told was so when its event was, or after all that it shows where none is named`(
         type: String, expected: Int64
     ) throws {
         let found = try facts([
             "notification_type": .string(type), "auto_renew_status": "false",
-            "auto_renew_status_change_date_ms": .string("\(start - 5 * day)"),
-            "unified_receipt": ["latest_receipt_info": [row("2", from: start - 9 * day)]],
+            "auto_renew_status_change_date_ms": .string("\(Self.switched)"),
+            "unified_receipt": ["latest_receipt_info": [row("2", from: Self.renewed)]],
         ])
         for fact in found.facts {
             // What an attempt of days later shows of transactions is no younger than they are.
-            let isRow = fact.isPayment && expected > start - 5 * day
-            #expect(fact.attestedAt.milliseconds == (isRow ? start - 5 * day : expected))
+            let isRow = fact.isPayment && expected > Self.switched
+            #expect(fact.attestedAt.milliseconds == (isRow ? Self.switched : expected))
         }
         #expect(Set(found.facts.map(\.isPayment)) == [true, false])
-        let isUndated = expected == start - 5 * day + 1
+        let isUndated = expected == Self.switched + 1
         let heard = isUndated ? Instant(milliseconds: asked.milliseconds) : nil
         #expect(renewals(of: found).map(\.heardAt) == [heard])
     }
