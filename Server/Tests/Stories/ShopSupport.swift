@@ -20,3 +20,18 @@ extension Shop {
         return try await server.send("POST", "/v1/purchases", body: body.bytes).status
     }
 }
+
+extension Shop {
+    /// Lets a purchase name another account in all that the store says of it from now on, as an
+    /// app's server may ask the store to. By itself that tells nobody anything.
+    func name(_ token: String, in original: String) async throws {
+        let key = try await simulator.get("/_sim/api-token").text("token")
+        let body: JSON = ["appAccountToken": .string(token)]
+        let path = "/inApps/v1/transactions/\(original)/appAccountToken"
+        let answer = try await simulator.send(
+            "PUT", path, body: body.bytes, headers: ["Authorization": "Bearer \(key)"])
+        guard answer.status == 200 else {
+            throw Wire.Unexpected(description: "PUT \(path) answered \(answer.status)")
+        }
+    }
+}
