@@ -10,16 +10,16 @@ import Testing
 /// Apple asks how a purchase was used, when its customer wants the money back. What it is told is
 /// compared with the simulator's own books.
 @Suite(.serialized) struct ConsumptionStories {
-    private static func app(_ rules: ConsumptionRules) -> AppConfiguration {
+    static func app(_ rules: ConsumptionRules) -> AppConfiguration {
         var app = birds
         app.settings.consumption = rules
         return app
     }
 
-    private static let consenting = ConsumptionRules(
+    static let consenting = ConsumptionRules(
         policy: .withConsent, hasSample: true, preference: .grantProrated)
 
-    private static func buy(
+    static func buy(
         _ product: String, _ account: String, in shop: Shop
     ) async throws -> String {
         let bought = try await shop.simulator.post(
@@ -33,22 +33,22 @@ import Testing
         return try bought.text("transaction_id")
     }
 
-    private static func spend(_ amount: Int64, _ account: String, in shop: Shop) async throws {
+    static func spend(_ amount: Int64, _ account: String, in shop: Shop) async throws {
         _ = try await shop.engine.debit(
             DebitOrder(currency: "seeds", amount: amount, reason: "trees", key: nil),
             of: CustomerID(rawValue: account), app: "birds", environment: .production)
     }
 
-    private static func askRefund(of id: String, in shop: Shop) async throws {
+    static func askRefund(of id: String, in shop: Shop) async throws {
         try await shop.simulator.post("/_sim/transactions/\(id)/request-refund")
         try await pass("PT1M", in: shop)
     }
 
-    private static func pass(_ duration: String, in shop: Shop) async throws {
+    static func pass(_ duration: String, in shop: Shop) async throws {
         try await shop.simulator.post("/_sim/clock", ["advance": .string(duration)])
     }
 
-    private static func consent(
+    static func consent(
         _ account: String, _ isGiven: Bool = true, uses: [PurchaseUse] = [], in shop: Shop
     ) async throws {
         _ = try await shop.engine.put(
@@ -58,11 +58,11 @@ import Testing
     }
 
     /// The simulator's books: what came in, in its order.
-    private static func received(in shop: Shop) async throws -> [JSON] {
+    static func received(in shop: Shop) async throws -> [JSON] {
         try await shop.simulator.get("/_sim/consumption")["received"]?.array ?? []
     }
 
-    private static func asked(
+    static func asked(
         _ account: String, in shop: Shop
     ) async throws -> [StoredQuestion] {
         try await shop.engine.consumption(
@@ -70,12 +70,12 @@ import Testing
         ).questions
     }
 
-    private static func events(in shop: Shop) async throws -> [String] {
+    static func events(in shop: Shop) async throws -> [String] {
         try await shop.engine.events(of: "birds", after: 0, limit: 500)
             .map(\.entry.change.kind.rawValue).filter { $0.hasPrefix("consumption") }
     }
 
-    private static func expectSound(_ shop: Shop) async throws {
+    static func expectSound(_ shop: Shop) async throws {
         let wrong = try await Store(shop.database).reading { try $0.logDifferences() }
         #expect(wrong.first == [])
     }
@@ -328,83 +328,6 @@ import Testing
             let state = try await shop.engine.consumption(
                 of: "anna", app: "birds", environment: .production)
             #expect(state.consent == nil && state.uses == [])
-        }
-    }
-
-    private static let token = "0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
-
-    @Test(arguments: StoryDatabase.allCases)
-    func `of whoever was forgotten nothing is told, also when they come again and agree`(
-        database: StoryDatabase
-    ) async throws {
-        try await withShop(on: database, app: Self.app(Self.consenting), questions: .due) { shop in
-            try await shop.addDevice("anna", ["app_account_token": .string(Self.token)])
-            let bought = try await shop.simulator.post(
-                "/_sim/devices/anna-1/purchases", ["product_id": "seeds.100"])
-            try await shop.server.post(
-                "/v1/purchases",
-                [
-                    "customer_id": .string(Self.token),
-                    "signed_transactions": [.string(try bought.text("signed_transaction"))],
-                ])
-            try await Self.askRefund(of: try bought.text("transaction_id"), in: shop)
-            #expect(try await Self.asked(Self.token, in: shop).map(\.state) == [.waiting])
-            let support = Wire(base: shop.server.base, bearer: Shop.secretKey)
-            _ = try await support.send("DELETE", "/v1/customers/\(Self.token)")
-            try await Self.consent(Self.token, in: shop)
-            #expect(try await Self.asked(Self.token, in: shop) == [])
-            try await Self.pass("PT13H", in: shop)
-            #expect(try await Self.received(in: shop) == [])
-            #expect(
-                try await Self.events(in: shop)
-                    == ["consumption_asked", "consumption_unanswered"])
-            try await Self.expectSound(shop)
-        }
-    }
-
-    private static let otherToken = "5b1e0d7a-92c4-4f0e-8a31-0123456789ab"
-
-    @Test(arguments: StoryDatabase.allCases)
-    func `who had agreed before a purchase came to name them, has agreed`(
-        database: StoryDatabase
-    ) async throws {
-        try await withShop(on: database, app: Self.app(Self.consenting), questions: .due) { shop in
-            try await Self.consent(Self.token, false, in: shop)
-            try await Self.consent(Self.otherToken, in: shop)
-            let bought = try await shop.buyMonth("anna", token: Self.token)
-            try await Self.askRefund(of: try bought.text("transaction_id"), in: shop)
-            #expect(try await Self.received(in: shop) == [])
-            #expect(try await Self.asked(Self.token, in: shop).map(\.state) == [.waiting])
-            // The store says it with what it tells next.
-            let original = try bought.text("original_transaction_id")
-            try await shop.name(Self.otherToken, in: original)
-            try await shop.simulator.post("/_sim/subscriptions/\(original)/resume")
-            try await Self.pass("PT1M", in: shop)
-            #expect(try await Self.received(in: shop).map { $0["counts"] } == [true])
-            #expect(try await Self.asked(Self.otherToken, in: shop).map(\.state) == [.answered])
-            try await Self.expectSound(shop)
-        }
-    }
-
-    @Test func `who is named by a purchase that is nobody's again, and had agreed, has agreed`()
-        async throws
-    {
-        try await withShop(on: .sqlite, app: Self.app(Self.consenting), questions: .due) { shop in
-            let bought = try await shop.buyMonth("anna", token: Self.token)
-            let moved = try await shop.support.post(
-                "/v1/customers/ben/transfers",
-                [
-                    "original_transaction_id": .string(try bought.text("original_transaction_id")),
-                    "reason": "ticket 7",
-                ])
-            try await Self.askRefund(of: try bought.text("transaction_id"), in: shop)
-            try await Self.consent(Self.token, in: shop)
-            #expect(try await Self.received(in: shop) == [])
-            let path = "/v1/customers/ben/transfers/\(try moved.text("transfer_id"))"
-            #expect(try await shop.support.send("DELETE", path).status == 200)
-            try await Self.pass("PT1M", in: shop)
-            #expect(try await Self.received(in: shop).map { $0["counts"] } == [true])
-            #expect(try await Self.asked(Self.token, in: shop).map(\.state) == [.answered])
         }
     }
 }
