@@ -3,8 +3,8 @@
 /// ones a third longer again. Packed, each header is kept once, apart, and referred to; payloads
 /// and signatures are kept as the bytes they stand for.
 ///
-/// Packing never loses a byte: `unpacked` returns exactly what came. Only what ``Base64`` decodes is
-/// taken apart, and that has one text for one value; all else is kept as it is.
+/// Packing never loses a byte: `unpacked` returns exactly what came. Only what ``Base64`` decodes
+/// is taken apart, and that has one text for one value; all else is kept as it is.
 ///
 /// Format: a list of parts, each a tag byte and its content. 0: a length and as many literal bytes.
 /// 1: the number of a header in `headers`. 2: a length and as many bytes that are a list of parts
