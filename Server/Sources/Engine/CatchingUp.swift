@@ -48,25 +48,25 @@ extension Engine {
         let pause = CatchUpPauses.Key(app: app, environment: environment)
         guard catchUpPauses.isOver(pause, at: now) else { return 0 }
         let worker = asking.worker
-        let (claim, isDone) = try await transaction { tx in
+        let (lease, isDone) = try await transaction { tx in
             let done = try tx.standing(of: app, in: environment).caughtUpTo
-            let claim = try tx.claimCatchUp(
+            let lease = try tx.leaseCatchUp(
                 of: app, in: environment, at: now, every: Self.catchUpPause, for: worker)
-            return (claim, done.map { $0 + Self.catchUpPause > now } ?? false)
+            return (lease, done.map { $0 + Self.catchUpPause > now } ?? false)
         }
-        guard let claim else {
+        guard let lease else {
             // Another server may have succeeded meanwhile.
             if isDone { catchUpPauses.end(pause) }
             return 0
         }
-        let wished = claim.from.map { $0 - Self.catchUpOverlap } ?? now - Self.catchUpFirst
+        let wished = lease.from.map { $0 - Self.catchUpOverlap } ?? now - Self.catchUpFirst
         // Further back the store refuses the question, and would for ever.
         let from = max(wished, now - Self.historyKept(in: environment))
         do {
             let count = try await keepLost(from: from, to: now, app, environment, client)
             try await transaction { tx in
                 try tx.storeAnswered(app, in: environment, at: now)
-                try tx.endCatchUp(claim, of: app, in: environment, upTo: now)
+                try tx.endCatchUp(lease, of: app, in: environment, upTo: now)
             }
             catchUpPauses.end(pause)
             return count
@@ -86,7 +86,7 @@ extension Engine {
                 if !isStopping, failure?.concernsAllQuestions == true {
                     try tx.noteFailure(of: app, in: environment, at: failedAt)
                 }
-                try tx.endCatchUp(claim, of: app, in: environment, upTo: nil)
+                try tx.endCatchUp(lease, of: app, in: environment, upTo: nil)
             }
             guard !isStopping, failure == nil else { return 0 }
             throw EngineFailure(error)

@@ -35,23 +35,23 @@ extension Engine {
     /// before we heard of it. Later the state of its chain of renewals is enough, which comes with
     /// its latest transaction; what is no subscription, and what has ended, is asked about by what
     /// changed in the history since.
-    func carryOut(_ claim: CheckClaim) async throws(EngineFailure) -> CheckOutcome {
-        guard let client = asking.appStore(claim.app) else {
-            return try await carryOutByReceipt(claim)
+    func carryOut(_ lease: CheckLease) async throws(EngineFailure) -> CheckOutcome {
+        guard let client = asking.appStore(lease.app) else {
+            return try await carryOutByReceipt(lease)
         }
         let asked = now()
         do {
             var findings = Findings()
-            if claim.needsHistory(at: asked, rules: asking.rules) {
-                try await readHistory(of: claim, from: client, into: &findings)
+            if lease.needsHistory(at: asked, rules: asking.rules) {
+                try await readHistory(of: lease, from: client, into: &findings)
             }
-            if claim.isSubscription {
-                try await askState(of: claim.purchase, for: claim, from: client, into: &findings)
+            if lease.isSubscription {
+                try await askState(of: lease.purchase, for: lease, from: client, into: &findings)
             }
-            return try await end(claim, findings, asked: asked)
+            return try await end(lease, findings, asked: asked)
         } catch let failure as AppStoreFailure {
             counters.checksFailed.add()
-            try await note(failure, claim)
+            try await note(failure, lease)
             return .noAnswer("\(failure) \(failure.remedy)")
         } catch { throw EngineFailure(error) }
     }
@@ -60,21 +60,21 @@ extension Engine {
     /// read at once is read on from there the next time. To be called before anything else is
     /// found.
     func readHistory(
-        of claim: CheckClaim, from client: AppStoreClient, into findings: inout Findings
+        of lease: CheckLease, from client: AppStoreClient, into findings: inout Findings
     ) async throws {
         var pages = client.historyPages(
-            of: claim.purchase.original.rawValue, in: claim.purchase.storeEnvironment,
-            after: claim.revision)
+            of: lease.purchase.original.rawValue, in: lease.purchase.storeEnvironment,
+            after: lease.revision)
         while let page = try await pages.next() {
             var found = Findings()
-            for jws in page.signedTransactions { await take(transaction: jws, of: claim, &found) }
+            for jws in page.signedTransactions { await take(transaction: jws, of: lease, &found) }
             let kept = found.attestations
             let isWhole = found.refused == nil && findings.refused == nil
             try await transaction { tx in
                 var purses = Purses()
                 for attestation in kept { _ = try tx.keep(attestation.kept, &purses) }
                 if isWhole {
-                    try tx.put(revision: page.revision, of: claim.purchase, in: claim.app)
+                    try tx.put(revision: page.revision, of: lease.purchase, in: lease.app)
                 }
             }
             findings.attestations += kept
@@ -86,29 +86,29 @@ extension Engine {
 
     /// The state of a subscription's whole group.
     func askState(
-        of purchase: PurchaseID, for claim: CheckClaim, from client: AppStoreClient,
+        of purchase: PurchaseID, for lease: CheckLease, from client: AppStoreClient,
         into findings: inout Findings
     ) async throws(AppStoreFailure) {
         let statuses = try await client.statuses(
             of: purchase.original.rawValue, in: purchase.storeEnvironment)
         for status in statuses {
-            await take(transaction: status.signedTransactionInfo, of: claim, &findings)
-            await take(renewal: status.signedRenewalInfo, of: claim, &findings)
+            await take(transaction: status.signedTransactionInfo, of: lease, &findings)
+            await take(renewal: status.signedRenewalInfo, of: lease, &findings)
         }
     }
 
     func take(
-        transaction jws: String, of claim: CheckClaim, _ findings: inout Findings
+        transaction jws: String, of lease: CheckLease, _ findings: inout Findings
     ) async {
-        await take(of: claim, &findings) { verifier, origin throws(EngineFailure) in
+        await take(of: lease, &findings) { verifier, origin throws(EngineFailure) in
             try await attest(transaction: Array(jws.utf8), verifier, origin)
         }
     }
 
     func take(
-        renewal jws: String, of claim: CheckClaim, _ findings: inout Findings
+        renewal jws: String, of lease: CheckLease, _ findings: inout Findings
     ) async {
-        await take(of: claim, &findings) { verifier, origin throws(EngineFailure) in
+        await take(of: lease, &findings) { verifier, origin throws(EngineFailure) in
             try await attest(renewal: Array(jws.utf8), verifier, origin)
         }
     }
@@ -116,11 +116,11 @@ extension Engine {
     /// An answer counts by its signatures, as everything else does: what is not believed is left
     /// out, and told.
     private func take(
-        of claim: CheckClaim, _ findings: inout Findings,
+        of lease: CheckLease, _ findings: inout Findings,
         _ attest: (Verifier, Attestation.Origin) async throws(EngineFailure) -> Attestation
     ) async {
         do {
-            let (app, verifier) = try app(claim.app)
+            let (app, verifier) = try app(lease.app)
             let origin = Attestation.Origin(
                 app: app, source: .reconciliation, receivedAt: now(), digests: digests)
             findings.attestations.append(try await attest(verifier, origin))
@@ -130,26 +130,26 @@ extension Engine {
     }
 
     func end(
-        _ claim: CheckClaim, _ findings: Findings, asked: Instant
+        _ lease: CheckLease, _ findings: Findings, asked: Instant
     ) async throws(EngineFailure) -> CheckOutcome {
         if let refused = findings.refused {
             logger.error(
                 "A document of the App Store's answer is not trusted.",
-                metadata: ["purchase": "\(claim.purchase)", "reason": "\(refused)"])
+                metadata: ["purchase": "\(lease.purchase)", "reason": "\(refused)"])
         }
         let told = Set(findings.attestations.flatMap { $0.facts.map(\.purchase) }).sorted()
-        let isWhole = claim.history.askedAt == nil
+        let isWhole = lease.history.askedAt == nil
         let rest = findings.attestations.dropFirst(findings.keptCount)
         try await transaction { tx in
             var purses = Purses()
             for attestation in rest { _ = try tx.keep(attestation.kept, &purses) }
-            try tx.storeAnswered(claim.app, in: claim.purchase.environment, at: asked)
+            try tx.storeAnswered(lease.app, in: lease.purchase.environment, at: asked)
             if findings.refused == nil {
                 try tx.answered(
-                    claim.purchase, alsoTold: told, of: claim.app, asked: asked, isWhole: isWhole,
+                    lease.purchase, alsoTold: told, of: lease.app, asked: asked, isWhole: isWhole,
                     isListRead: findings.isListRead)
             } else {
-                try tx.failed(claim, at: asked)
+                try tx.failed(lease, at: asked)
             }
         }
         counters.checksAnswered.add()
@@ -163,26 +163,26 @@ extension Engine {
     private static let failuresWithoutPause = 2
     private static let storePauses = DoublingPauses(first: .seconds(15), longest: .seconds(600))
 
-    func note(_ failure: AppStoreFailure, _ claim: CheckClaim) async throws(EngineFailure) {
+    func note(_ failure: AppStoreFailure, _ lease: CheckLease) async throws(EngineFailure) {
         let now = now()
         let isStopping = Task.isCancelled
-        let environment = claim.purchase.environment
+        let environment = lease.purchase.environment
         logger.warning(
             "The App Store did not answer a question.",
-            metadata: ["purchase": "\(claim.purchase)", "reason": "\(failure)"])
+            metadata: ["purchase": "\(lease.purchase)", "reason": "\(failure)"])
         try await transaction { tx in
             // A server that stops has not been refused an answer.
-            if isStopping { return try tx.release(claim) }
+            if isStopping { return try tx.release(lease) }
             switch failure {
             case .tooMany(let until):
-                try tx.storePaused(claim.app, in: environment, until: Instant(until))
-                try tx.release(claim)
+                try tx.storePaused(lease.app, in: environment, until: Instant(until))
+                try tx.release(lease)
             case .unknownThere, .refused:
-                try tx.storeAnswered(claim.app, in: environment, at: now)
-                try tx.failed(claim, at: now)
+                try tx.storeAnswered(lease.app, in: environment, at: now)
+                try tx.failed(lease, at: now)
             case .unauthorized, .unavailable, .unreadable:
-                try tx.noteFailure(of: claim.app, in: environment, at: now)
-                try tx.failed(claim, at: now)
+                try tx.noteFailure(of: lease.app, in: environment, at: now)
+                try tx.failed(lease, at: now)
             }
         }
     }
@@ -208,7 +208,7 @@ extension Engine {
     }
 }
 
-extension CheckClaim {
+extension CheckLease {
     var isSubscription: Bool {
         timeline.periods.isEmpty || timeline.periods.contains { $0.payment.kind == .autoRenewable }
     }

@@ -11,28 +11,28 @@ extension Engine {
 
     /// Asks about a purchase by the newest receipt that is known of it, for an app without a key.
     /// The answer is about the whole account, whatever the age of the receipt.
-    func carryOutByReceipt(_ claim: CheckClaim) async throws(EngineFailure) -> CheckOutcome {
-        guard let verification = asking.verification(claim.app) else { return .noStore }
+    func carryOutByReceipt(_ lease: CheckLease) async throws(EngineFailure) -> CheckOutcome {
+        guard let verification = asking.verification(lease.app) else { return .noStore }
         let asked = now()
-        guard let receipt = try await receipt(of: claim.purchase, in: claim.app) else {
-            try await transaction { tx in try tx.failed(claim, at: asked) }
+        guard let receipt = try await receipt(of: lease.purchase, in: lease.app) else {
+            try await transaction { tx in try tx.failed(lease, at: asked) }
             return .noAnswer("No receipt of it is known, and there is no key to ask with.")
         }
         do {
             let answer = try await verification.answer(
-                about: receipt, first: claim.purchase.storeEnvironment)
-            return try await keep(answer, to: claim, asked: asked)
+                about: receipt, first: lease.purchase.storeEnvironment)
+            return try await keep(answer, to: lease, asked: asked)
         } catch let failure as AppStoreFailure {
             counters.checksFailed.add()
-            try await note(failure, claim)
+            try await note(failure, lease)
             return .noAnswer("\(failure) \(failure.remedy)")
         } catch { throw EngineFailure(error) }
     }
 
     private func keep(
-        _ answer: ReceiptVerification.Answer, to claim: CheckClaim, asked: Instant
+        _ answer: ReceiptVerification.Answer, to lease: CheckLease, asked: Instant
     ) async throws(EngineFailure) -> CheckOutcome {
-        let (app, verifier) = try app(claim.app)
+        let (app, verifier) = try app(lease.app)
         let origin = Attestation.Origin(
             app: app, source: .reconciliation, receivedAt: now(), digests: digests)
         var findings = Findings()
@@ -43,7 +43,7 @@ extension Engine {
             findings.attestations = [attestation]
             findings.isListRead = true
         } catch { findings.refused = "\(error)" }
-        return try await end(claim, findings, asked: asked)
+        return try await end(lease, findings, asked: asked)
     }
 
     private func receipt(

@@ -90,18 +90,18 @@ extension Engine {
             guard try await reading({ tx in try tx.hasDueQuestions(of: id, dueBy: now) }) else {
                 continue
             }
-            let claimed = try await transaction { tx in
-                try tx.claimQuestions(
+            let leased = try await transaction { tx in
+                try tx.leaseQuestions(
                     of: id, dueBy: now, limit: Self.questionsMax, for: worker)
             }
-            for question in claimed {
+            for question in leased {
                 let end = try await answer(question, of: app)
                 let ended = self.now()
                 try await transaction { tx in
                     try tx.ended(question, end, in: id, by: worker.holder, at: ended)
                 }
             }
-            count += claimed.count
+            count += leased.count
         }
         return count
     }

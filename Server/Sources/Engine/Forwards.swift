@@ -52,32 +52,32 @@ extension Engine {
     package func forwardDue(to target: ForwardTarget, of app: AppID) async throws -> Int {
         let now = now()
         let holder = forwarding.holder
-        let claims = try await transaction { tx in
-            try tx.claimForwards(
+        let leases = try await transaction { tx in
+            try tx.leaseForwards(
                 to: target.name, of: app, dueBy: now, limit: Forwarding.attemptsAtOnce,
                 for: holder, lease: Forwarding.lease)
         }
-        try await attempt(claims.map { (claim: $0, target: target) }, of: app, nil)
-        return claims.count
+        try await attempt(leases.map { (lease: $0, target: target) }, of: app, nil)
+        return leases.count
     }
 
     /// Tries several at once. What was not finished because this server ends stays due.
     ///
     /// - Parameter arrived: what is sent; nil: what was stored.
     private func attempt(
-        _ claims: [(claim: ForwardClaim, target: ForwardTarget)], of app: AppID,
+        _ leases: [(lease: ForwardLease, target: ForwardTarget)], of app: AppID,
         _ arrived: ArrivedNotification?
     ) async throws {
         try await withThrowingTaskGroup(of: Void.self) { tasks in
-            for (claim, target) in claims {
+            for (lease, target) in leases {
                 tasks.addTask {
                     let answer: ForwardAnswer
-                    if let body = arrived ?? claim.arrived {
+                    if let body = arrived ?? lease.arrived {
                         answer = await forwarding.post(target.url, body)
                     } else {
                         answer = .none("what came is not kept any more")
                     }
-                    try await end(claim, of: app, answer, isStopping: Task.isCancelled)
+                    try await end(lease, of: app, answer, isStopping: Task.isCancelled)
                 }
             }
             try await tasks.waitForAll()
@@ -85,15 +85,15 @@ extension Engine {
     }
 
     private func end(
-        _ claim: ForwardClaim, of app: AppID, _ answer: ForwardAnswer, isStopping: Bool
+        _ lease: ForwardLease, of app: AppID, _ answer: ForwardAnswer, isStopping: Bool
     ) async throws {
         let now = now()
         // Of what is not kept there is nothing to try again.
-        let pause = claim.arrived.flatMap { _ in Forwarding.pause(after: claim.attempts + 1) }
+        let pause = lease.arrived.flatMap { _ in Forwarding.pause(after: lease.attempts + 1) }
         try await transaction { tx in
             // A server that stops has not been refused.
-            if isStopping, !answer.isAccepted { return try tx.release(claim, of: app) }
-            try tx.ended(claim, of: app, answer, at: now, next: pause.map { now + $0 })
+            if isStopping, !answer.isAccepted { return try tx.release(lease, of: app) }
+            try tx.ended(lease, of: app, answer, at: now, next: pause.map { now + $0 })
         }
         if isStopping, !answer.isAccepted { return }
         (answer.isAccepted ? counters.forwardsAccepted : counters.forwardsFailed).add()
@@ -104,8 +104,8 @@ extension Engine {
                 ? "A notification was sent on to an address for the last time."
                 : "An address did not accept a notification.",
             metadata: [
-                "app": "\(app)", "target": "\(claim.target)", "answer": "\(answer)",
-                "document": "\(DocumentID(bytes: claim.document))",
+                "app": "\(app)", "target": "\(lease.target)", "answer": "\(answer)",
+                "document": "\(DocumentID(bytes: lease.document))",
             ])
     }
 
@@ -120,12 +120,12 @@ extension Engine {
         do {
             let targets = apps[document.app]?.forwards.targets ?? []
             let holder = forwarding.holder
-            let claims = try await transaction { tx in
-                try tx.claimForwards(
+            let leases = try await transaction { tx in
+                try tx.leaseForwards(
                     of: document.id, in: document.app, for: holder, lease: Forwarding.lease)
             }
-            let known = claims.compactMap { claim in
-                targets.first { $0.name == claim.target }.map { (claim: claim, target: $0) }
+            let known = leases.compactMap { lease in
+                targets.first { $0.name == lease.target }.map { (lease: lease, target: $0) }
             }
             try await attempt(known, of: document.app, arrived)
             let after = try await reading { tx in

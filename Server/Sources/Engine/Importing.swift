@@ -152,21 +152,21 @@ extension Engine {
                 remedy: "Add it, with an In-App Purchase key.")
         }
         let now = now()
-        let claim = CheckClaim(
+        let lease = CheckLease(
             app: appID, timeline: Timeline(of: asked, []), history: CheckHistory(knownAt: now),
             revision: nil, holder: asking.worker.holder)
         var findings = Findings()
-        try await readHistory(of: claim, from: client, into: &findings)
+        try await readHistory(of: lease, from: client, into: &findings)
         guard let found = findings.purchase(with: asked.original) else {
             if let refused = findings.refused { throw EngineFailure.unreadable(refused) }
             return nil
         }
         if found.isSubscription {
-            try await askState(of: found.purchase, for: claim, from: client, into: &findings)
+            try await askState(of: found.purchase, for: lease, from: client, into: &findings)
         }
-        let whole = CheckClaim(
-            app: appID, timeline: Timeline(of: found.purchase, []), history: claim.history,
-            revision: nil, holder: claim.holder)
+        let whole = CheckLease(
+            app: appID, timeline: Timeline(of: found.purchase, []), history: lease.history,
+            revision: nil, holder: lease.holder)
         if case .noAnswer(let reason) = try await end(whole, findings, asked: now) {
             throw EngineFailure.unreadable(reason)
         }

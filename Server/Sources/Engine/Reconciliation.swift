@@ -20,31 +20,31 @@ extension Engine {
     package func reconcileDue(limit: Int) async throws(EngineFailure) -> Int {
         let wished = try await reconcileWishes()
         let taken = ContinuousClock.now
-        let claims = try await claimChecks(limit: limit - wished)
-        try await carryOut(claims, taken: taken)
-        return wished + claims.count
+        let leases = try await leaseChecks(limit: limit - wished)
+        try await carryOut(leases, taken: taken)
+        return wished + leases.count
     }
 
     /// However much is due of some apps, the others have their share; what they leave goes to
     /// whoever has more.
-    private func claimChecks(limit: Int) async throws(EngineFailure) -> [CheckClaim] {
+    private func leaseChecks(limit: Int) async throws(EngineFailure) -> [CheckLease] {
         let apps = askingTurn.turned(askableApps)
         guard limit > 0, !apps.isEmpty else { return [] }
         let now = now()
         let worker = asking.worker
         return try await transaction { tx in
-            var claims: [CheckClaim] = []
+            var leases: [CheckLease] = []
             var waiting = apps
             for share in [max(1, limit / apps.count), limit] {
-                for app in waiting where claims.count < limit {
-                    let most = min(share, limit - claims.count)
-                    let more = try tx.claimChecks(
+                for app in waiting where leases.count < limit {
+                    let most = min(share, limit - leases.count)
+                    let more = try tx.leaseChecks(
                         of: app, dueBy: now, limit: most, for: worker)
-                    claims += more
+                    leases += more
                     if more.count < most { waiting.removeAll { $0 == app } }
                 }
             }
-            return claims
+            return leases
         }
     }
 
@@ -89,11 +89,11 @@ extension Engine {
     ) async throws(EngineFailure) -> CheckOutcome {
         _ = try self.app(app)
         let worker = asking.worker
-        let claim = try await transaction { tx in
-            try tx.claimCheck(of: purchase, in: app, for: worker)
+        let lease = try await transaction { tx in
+            try tx.leaseCheck(of: purchase, in: app, for: worker)
         }
-        guard let claim else { return .anotherServersOrUnknown }
-        return try await carryOut(claim)
+        guard let lease else { return .anotherServersOrUnknown }
+        return try await carryOut(lease)
     }
 
     /// Asks about one purchase, due or not; where somebody else is asking already, waits for that
@@ -150,30 +150,30 @@ extension Engine {
         let wanted = wishes.take().filter { canAsk($0.app) }
         guard !wanted.isEmpty else { return 0 }
         let taken = ContinuousClock.now
-        let claims = try await transaction { tx in
-            try wanted.compactMap { wish -> CheckClaim? in
+        let leases = try await transaction { tx in
+            try wanted.compactMap { wish -> CheckLease? in
                 guard try tx.isDue(wish, at: now) else { return nil }
-                return try tx.claimCheck(of: wish.purchase, in: wish.app, for: worker)
+                return try tx.leaseCheck(of: wish.purchase, in: wish.app, for: worker)
             }
         }
-        try await carryOut(claims, taken: taken)
-        return claims.count
+        try await carryOut(leases, taken: taken)
+        return leases.count
     }
 
-    /// Asks about claims, some at a time. Where this process stood still meanwhile, so that the
+    /// Asks about leases, some at a time. Where this process stood still meanwhile, so that the
     /// lease may have run out, what was not begun is left to whoever has it now.
     ///
     /// - Parameter taken: a moment before the lease began, by this machine's clock.
     private func carryOut(
-        _ claims: [CheckClaim], taken: ContinuousClock.Instant
+        _ leases: [CheckLease], taken: ContinuousClock.Instant
     ) async throws(EngineFailure) {
         let end = taken + asking.worker.lease
         do {
             try await withThrowingTaskGroup(of: Void.self) { tasks in
-                for (index, claim) in claims.enumerated() {
+                for (index, lease) in leases.enumerated() {
                     if index >= asking.questionsAtOnce { try await tasks.next() }
                     guard ContinuousClock.now < end else { break }
-                    tasks.addTask { _ = try await carryOut(claim) }
+                    tasks.addTask { _ = try await carryOut(lease) }
                 }
                 try await tasks.waitForAll()
             }

@@ -28,7 +28,7 @@ package struct AppStoreStanding: Hashable, Sendable {
 }
 
 /// The task of asking for lost notifications, taken by one server for a while.
-package struct CatchUpClaim: Hashable, Sendable {
+package struct CatchUpLease: Hashable, Sendable {
     /// How far it was done before; nil: never.
     package var from: Instant?
     package var holder: String
@@ -98,10 +98,10 @@ extension StoreTransaction {
     /// Takes the task of asking for lost notifications, where it is due and nobody else has it.
     ///
     /// - Returns: nil where it is not to be done now.
-    package func claimCatchUp(
+    package func leaseCatchUp(
         of app: AppID, in environment: Environment, at now: Instant, every interval: Duration,
         for worker: CheckWorker
-    ) throws(StorageFailure) -> CatchUpClaim? {
+    ) throws(StorageFailure) -> CatchUpLease? {
         let standing = try standing(of: app, in: environment)
         let clock = try clock()
         let leased = try connection.rows(
@@ -113,16 +113,16 @@ extension StoreTransaction {
         try write(
             app, environment, "lease_until_ms = $1, lease_holder = $2",
             [.integer(clock + worker.lease.wholeMilliseconds), .text(worker.holder)])
-        return CatchUpClaim(from: standing.caughtUpTo, holder: worker.holder)
+        return CatchUpLease(from: standing.caughtUpTo, holder: worker.holder)
     }
 
     /// Lost notifications have been asked for up to a moment; nil: it could not be done. Where the
     /// lease has passed to another nothing is written: that one asks for the same again.
     package func endCatchUp(
-        _ claim: CatchUpClaim, of app: AppID, in environment: Environment, upTo moment: Instant?
+        _ lease: CatchUpLease, of app: AppID, in environment: Environment, upTo moment: Instant?
     ) throws(StorageFailure) {
         let key: [Value] = [
-            .text(app.rawValue), .text(environment.rawValue), .text(claim.holder),
+            .text(app.rawValue), .text(environment.rawValue), .text(lease.holder),
         ]
         guard let moment else {
             try connection.run(

@@ -1,7 +1,7 @@
 import Ledger
 
 /// A purchase that the store is to be asked about, taken by one server for a while.
-package struct CheckClaim: Hashable, Sendable {
+package struct CheckLease: Hashable, Sendable {
     package var app: AppID
     package var timeline: Timeline
     package var history: CheckHistory
@@ -74,14 +74,14 @@ extension StoreTransaction {
         return try rows[0].optionalInteger(0).map(Instant.init(milliseconds:))
     }
 
-    // MARK: - Claims
+    // MARK: - Leases
 
     /// Takes purchases that are due, the longest due first; none while asking is paused, or the
     /// pace of all servers is used up. Nobody else is given them until the lease runs out.
-    package func claimChecks(
+    package func leaseChecks(
         of app: AppID, in environment: Environment, dueBy now: Instant, limit: Int,
         for worker: CheckWorker
-    ) throws(StorageFailure) -> [CheckClaim] {
+    ) throws(StorageFailure) -> [CheckLease] {
         let standing = try standing(of: app, in: environment)
         guard standing.pausedUntil <= now else { return [] }
         let clock = try clock()
@@ -93,29 +93,29 @@ extension StoreTransaction {
                 .text(app.rawValue), .text(environment.rawValue), .integer(now.milliseconds),
                 .integer(clock), .integer(Int64(min(limit, room))),
             ])
-        var claims: [CheckClaim] = []
+        var leases: [CheckLease] = []
         for row in rows {
             let purchase = PurchaseID(TransactionID(rawValue: try row.text(7)), in: environment)
-            claims.append(try Self.claim(purchase, of: app, row, for: worker))
+            leases.append(try Self.lease(purchase, of: app, row, for: worker))
         }
-        try lease(claims, until: clock + worker.lease.wholeMilliseconds)
-        let spent = Int64(claims.count) * 1000 / Int64(worker.checksPerSecond)
+        try hold(leases, until: clock + worker.lease.wholeMilliseconds)
+        let spent = Int64(leases.count) * 1000 / Int64(worker.checksPerSecond)
         if spent > 0 {
             try put(busyUntil: max(clock, standing.busyUntil) + spent, app, environment)
         }
-        return claims
+        return leases
     }
 
     /// The same of both environments together, production first.
-    package func claimChecks(
+    package func leaseChecks(
         of app: AppID, dueBy now: Instant, limit: Int, for worker: CheckWorker
-    ) throws(StorageFailure) -> [CheckClaim] {
-        var claims: [CheckClaim] = []
-        for environment in Environment.allCases where claims.count < limit {
-            claims += try claimChecks(
-                of: app, in: environment, dueBy: now, limit: limit - claims.count, for: worker)
+    ) throws(StorageFailure) -> [CheckLease] {
+        var leases: [CheckLease] = []
+        for environment in Environment.allCases where leases.count < limit {
+            leases += try leaseChecks(
+                of: app, in: environment, dueBy: now, limit: limit - leases.count, for: worker)
         }
-        return claims
+        return leases
     }
 
     static func selectDue(_ dialect: Dialect) -> String {
@@ -126,9 +126,9 @@ extension StoreTransaction {
     }
 
     /// Takes one purchase, due or not; nil where it is not known, or another server has it.
-    package func claimCheck(
+    package func leaseCheck(
         of purchase: PurchaseID, in app: AppID, for worker: CheckWorker
-    ) throws(StorageFailure) -> CheckClaim? {
+    ) throws(StorageFailure) -> CheckLease? {
         let clock = try clock()
         let rows = try connection.rows(
             "SELECT \(Self.historyColumns), timeline FROM purchases "
@@ -136,24 +136,24 @@ extension StoreTransaction {
                 + "AND lease_until_ms <= $4 \(dialect.takingFreeRows)",
             Self.key(of: purchase, in: app) + [.integer(clock)])
         guard let row = rows.first else { return nil }
-        let claim = try Self.claim(purchase, of: app, row, for: worker)
-        try lease([claim], until: clock + worker.lease.wholeMilliseconds)
-        return claim
+        let lease = try Self.lease(purchase, of: app, row, for: worker)
+        try hold([lease], until: clock + worker.lease.wholeMilliseconds)
+        return lease
     }
 
-    private static func claim(
+    private static func lease(
         _ purchase: PurchaseID, of app: AppID, _ row: Row, for worker: CheckWorker
-    ) throws(StorageFailure) -> CheckClaim {
-        CheckClaim(
+    ) throws(StorageFailure) -> CheckLease {
+        CheckLease(
             app: app, timeline: try Timeline(stored: try row.bytes(6), of: purchase),
             history: try history(row), revision: try row.optionalText(5), holder: worker.holder)
     }
 
-    private func lease(_ claims: [CheckClaim], until end: Int64) throws(StorageFailure) {
+    private func hold(_ leases: [CheckLease], until end: Int64) throws(StorageFailure) {
         try connection.runEach(
             "UPDATE purchases SET lease_until_ms = $1, lease_holder = $2 "
                 + "WHERE app = $3 AND environment = $4 AND purchase = $5",
-            claims.map {
+            leases.map {
                 [.integer(end), .text($0.holder)] + Self.key(of: $0.purchase, in: $0.app)
             })
     }
@@ -186,15 +186,15 @@ extension StoreTransaction {
     }
 
     /// The store did not answer. Nothing is taken back where the lease has passed to another.
-    package func failed(_ claim: CheckClaim, at now: Instant) throws(StorageFailure) {
-        guard try holds(claim) else { return }
-        try end(claim.purchase, of: claim.app, claim.history.failed(at: now))
+    package func failed(_ lease: CheckLease, at now: Instant) throws(StorageFailure) {
+        guard try holds(lease) else { return }
+        try end(lease.purchase, of: lease.app, lease.history.failed(at: now))
     }
 
     /// Gives a purchase back unasked: it stays due.
-    package func release(_ claim: CheckClaim) throws(StorageFailure) {
-        guard try holds(claim) else { return }
-        try end(claim.purchase, of: claim.app, claim.history)
+    package func release(_ lease: CheckLease) throws(StorageFailure) {
+        guard try holds(lease) else { return }
+        try end(lease.purchase, of: lease.app, lease.history)
     }
 
     /// Remembers how far the store's list of transactions has been read.
@@ -207,12 +207,12 @@ extension StoreTransaction {
             [.text(revision)] + Self.key(of: purchase, in: app))
     }
 
-    private func holds(_ claim: CheckClaim) throws(StorageFailure) -> Bool {
+    private func holds(_ lease: CheckLease) throws(StorageFailure) -> Bool {
         let rows = try connection.rows(
             "SELECT lease_holder FROM purchases "
                 + "WHERE app = $1 AND environment = $2 AND purchase = $3",
-            Self.key(of: claim.purchase, in: claim.app))
-        return try rows.first?.optionalText(0) == claim.holder
+            Self.key(of: lease.purchase, in: lease.app))
+        return try rows.first?.optionalText(0) == lease.holder
     }
 
     private func end(

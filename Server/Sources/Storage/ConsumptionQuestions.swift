@@ -102,11 +102,11 @@ extension StoreTransaction {
 
     /// Takes questions that are due, the longest due first. Nobody else is given them until the
     /// lease runs out.
-    package func claimQuestions(
+    package func leaseQuestions(
         of app: AppID, dueBy now: Instant, limit: Int, for worker: CheckWorker
     ) throws(StorageFailure) -> [StoredQuestion] {
         let clock = try clock()
-        let claimed = try questions(
+        let leased = try questions(
             "app = $1 AND due_at_ms <= $2 AND lease_until_ms <= $3 ORDER BY due_at_ms LIMIT $4 "
                 + dialect.takingFreeRows,
             [
@@ -116,11 +116,11 @@ extension StoreTransaction {
         try connection.runEach(
             "UPDATE consumption_questions SET lease_until_ms = $1, lease_holder = $2 "
                 + "WHERE app = $3 AND environment = $4 AND purchase = $5 AND document = $6",
-            claimed.map {
+            leased.map {
                 [.integer(clock + worker.lease.wholeMilliseconds), .text(worker.holder)]
                     + Self.key(of: $0, in: app)
             })
-        return claimed
+        return leased
     }
 
     package func hasDueQuestions(
@@ -132,13 +132,13 @@ extension StoreTransaction {
         ).isEmpty
     }
 
-    /// Writes down what came of one that was claimed, and tells it where it is over. Of whoever has
+    /// Writes down what came of one that was leased, and tells it where it is over. Of whoever has
     /// the lease no more nothing is written, unless it is an answer, which was sent.
     package func ended(
-        _ claimed: StoredQuestion, _ end: ConsumptionEnd, in app: AppID, by holder: String,
+        _ leased: StoredQuestion, _ end: ConsumptionEnd, in app: AppID, by holder: String,
         at now: Instant
     ) throws(StorageFailure) {
-        var after = claimed
+        var after = leased
         var due: Instant?
         switch end {
         case .answered(let answer):
@@ -166,10 +166,10 @@ extension StoreTransaction {
                 .text(answer?.delivery.rawValue), .integer(answer?.used),
                 .integer(answer.map { $0.hadSample ? 1 : 0 }),
                 .text(answer?.preference?.rawValue),
-            ] + Self.key(of: claimed, in: app) + holders)
+            ] + Self.key(of: leased, in: app) + holders)
         guard due == nil, count > 0 else { return }
         try tell(
-            answer == nil ? .consumptionUnanswered : .consumptionAnswered, claimed.question,
+            answer == nil ? .consumptionUnanswered : .consumptionAnswered, leased.question,
             in: app, by: .time, at: now)
     }
 

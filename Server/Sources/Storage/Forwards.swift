@@ -67,7 +67,7 @@ package struct StoredForward: Hashable, Sendable {
 }
 
 /// One that a server has taken for a while, to try it.
-package struct ForwardClaim: Hashable, Sendable {
+package struct ForwardLease: Hashable, Sendable {
     package var document: [UInt8]
     package var target: String
     package var attempts: Int
@@ -138,14 +138,14 @@ extension StoreTransaction {
         ]
     }
 
-    // MARK: - Claims
+    // MARK: - Leases
 
     /// Takes what is due for one address, the longest due first. Nobody else is given it until the
     /// lease runs out.
-    package func claimForwards(
+    package func leaseForwards(
         to target: String, of app: AppID, dueBy now: Instant, limit: Int, for holder: String,
         lease: Duration
-    ) throws(StorageFailure) -> [ForwardClaim] {
+    ) throws(StorageFailure) -> [ForwardLease] {
         let clock = try clock()
         let rows = try connection.rows(
             Self.selectDueForwards(dialect),
@@ -153,7 +153,7 @@ extension StoreTransaction {
                 .text(app.rawValue), .text(target), .integer(now.milliseconds), .integer(clock),
                 .integer(Int64(limit)),
             ])
-        return try claims(rows, of: app, for: holder, until: clock + lease.wholeMilliseconds)
+        return try leases(rows, of: app, for: holder, until: clock + lease.wholeMilliseconds)
     }
 
     static func selectDueForwards(_ dialect: Dialect) -> String {
@@ -163,45 +163,45 @@ extension StoreTransaction {
     }
 
     /// Takes what nobody has accepted yet of one document, due or not.
-    package func claimForwards(
+    package func leaseForwards(
         of document: [UInt8], in app: AppID, for holder: String, lease: Duration
-    ) throws(StorageFailure) -> [ForwardClaim] {
+    ) throws(StorageFailure) -> [ForwardLease] {
         let clock = try clock()
         let rows = try connection.rows(
             "SELECT document, target, attempts FROM forwards WHERE app = $1 AND document = $2 "
                 + "AND accepted_at_ms IS NULL AND lease_until_ms <= $3 ORDER BY target "
                 + dialect.takingFreeRows,
             [.text(app.rawValue), .bytes(document), .integer(clock)])
-        return try claims(rows, of: app, for: holder, until: clock + lease.wholeMilliseconds)
+        return try leases(rows, of: app, for: holder, until: clock + lease.wholeMilliseconds)
     }
 
-    private func claims(
+    private func leases(
         _ rows: [Row], of app: AppID, for holder: String, until end: Int64
-    ) throws(StorageFailure) -> [ForwardClaim] {
-        var claims: [ForwardClaim] = []
+    ) throws(StorageFailure) -> [ForwardLease] {
+        var leases: [ForwardLease] = []
         for row in rows {
-            claims.append(
-                ForwardClaim(
+            leases.append(
+                ForwardLease(
                     document: try row.bytes(0), target: try row.text(1),
                     attempts: Int(try row.integer(2)), holder: holder))
         }
         try connection.runEach(
             "UPDATE forwards SET lease_until_ms = $1, lease_holder = $2 "
                 + "WHERE app = $3 AND document = $4 AND target = $5",
-            claims.map { [.integer(end), .text(holder)] + Self.key($0, in: app) })
+            leases.map { [.integer(end), .text(holder)] + Self.key($0, in: app) })
         let bodies = try connection.rowsEach(
             "SELECT content_type, body FROM forward_bodies WHERE app = $1 AND document = $2",
-            claims.map { [.text(app.rawValue), .bytes($0.document)] })
+            leases.map { [.text(app.rawValue), .bytes($0.document)] })
         for (index, found) in bodies.enumerated() {
             guard let row = found.first else { continue }
-            claims[index].arrived = ArrivedNotification(
+            leases[index].arrived = ArrivedNotification(
                 contentType: try row.optionalText(0), body: try row.bytes(1))
         }
-        return claims
+        return leases
     }
 
-    private static func key(_ claim: ForwardClaim, in app: AppID) -> [Value] {
-        [.text(app.rawValue), .bytes(claim.document), .text(claim.target)]
+    private static func key(_ lease: ForwardLease, in app: AppID) -> [Value] {
+        [.text(app.rawValue), .bytes(lease.document), .text(lease.target)]
     }
 
     // MARK: - By hand
@@ -230,7 +230,7 @@ extension StoreTransaction {
     ///
     /// - Parameter next: when it is tried again; nil: never.
     package func ended(
-        _ claim: ForwardClaim, of app: AppID, _ answer: ForwardAnswer, at now: Instant,
+        _ lease: ForwardLease, of app: AppID, _ answer: ForwardAnswer, at now: Instant,
         next: Instant?
     ) throws(StorageFailure) {
         var status: Int?
@@ -250,16 +250,16 @@ extension StoreTransaction {
                 .integer(now.milliseconds), .integer(status.map(Int64.init)), .text(trouble),
                 .integer(isAccepted ? now.milliseconds : nil),
                 .integer(isAccepted ? nil : next?.milliseconds),
-            ] + Self.key(claim, in: app) + (isAccepted ? [] : [.text(claim.holder)]))
-        try removeBodyIfOver(of: claim.document, in: app)
+            ] + Self.key(lease, in: app) + (isAccepted ? [] : [.text(lease.holder)]))
+        try removeBodyIfOver(of: lease.document, in: app)
     }
 
     /// Gives one back untried: it stays due.
-    package func release(_ claim: ForwardClaim, of app: AppID) throws(StorageFailure) {
+    package func release(_ lease: ForwardLease, of app: AppID) throws(StorageFailure) {
         try connection.run(
             "UPDATE forwards SET lease_until_ms = 0, lease_holder = NULL "
                 + "WHERE app = $1 AND document = $2 AND target = $3 AND lease_holder = $4",
-            Self.key(claim, in: app) + [.text(claim.holder)])
+            Self.key(lease, in: app) + [.text(lease.holder)])
     }
 
     /// What was given up can be asked for again by hand, and so is kept; what was left out is not.

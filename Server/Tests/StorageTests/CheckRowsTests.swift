@@ -7,35 +7,35 @@ import Testing
 private let worker = CheckWorker(holder: "a", lease: .seconds(60), checksPerSecond: 100_000)
 
 extension Store {
-    fileprivate func claims(
+    fileprivate func leases(
         _ limit: Int = 100, by holder: String = "a", at moment: Instant = now,
         lease: Duration = .seconds(60), perSecond: Int = 100_000
-    ) async throws -> [CheckClaim] {
+    ) async throws -> [CheckLease] {
         let worker = CheckWorker(holder: holder, lease: lease, checksPerSecond: perSecond)
         return try await transaction {
-            try $0.claimChecks(
+            try $0.leaseChecks(
                 of: app, in: .production, dueBy: moment, limit: limit, for: worker)
         }
     }
 
-    fileprivate func claimsOfBoth(_ limit: Int) async throws -> [PurchaseID] {
+    fileprivate func leasesOfBoth(_ limit: Int) async throws -> [PurchaseID] {
         try await transaction {
-            try $0.claimChecks(of: app, dueBy: now, limit: limit, for: worker)
+            try $0.leaseChecks(of: app, dueBy: now, limit: limit, for: worker)
         }.map(\.purchase)
     }
 
-    fileprivate func claimCatchUp(
+    fileprivate func leaseCatchUp(
         at moment: Instant, for taker: CheckWorker = worker
-    ) async throws -> CatchUpClaim? {
+    ) async throws -> CatchUpLease? {
         try await transaction {
-            try $0.claimCatchUp(
+            try $0.leaseCatchUp(
                 of: app, in: .production, at: moment, every: .hours(1), for: taker)
         }
     }
 
-    fileprivate func endCatchUp(_ claim: CatchUpClaim, upTo moment: Instant?) async throws {
+    fileprivate func endCatchUp(_ lease: CatchUpLease, upTo moment: Instant?) async throws {
         try await transaction {
-            try $0.endCatchUp(claim, of: app, in: .production, upTo: moment)
+            try $0.endCatchUp(lease, of: app, in: .production, upTo: moment)
         }
     }
 
@@ -63,12 +63,12 @@ extension Store {
     func `a purchase is due as soon as it is known, and taken once`(driver: Driver) async throws {
         try await driver.withStore { store in
             try await store.keep(1)
-            #expect(try await store.claims(at: now - .milliseconds(1)).isEmpty)
-            let claims = try await store.claims()
-            #expect(claims.map(\.purchase) == [purchase])
-            #expect(claims.map(\.history) == [CheckHistory(knownAt: now)])
-            #expect(claims.first?.timeline.periods.count == 1)
-            #expect(try await store.claims(by: "b").isEmpty)
+            #expect(try await store.leases(at: now - .milliseconds(1)).isEmpty)
+            let leases = try await store.leases()
+            #expect(leases.map(\.purchase) == [purchase])
+            #expect(leases.map(\.history) == [CheckHistory(knownAt: now)])
+            #expect(leases.first?.timeline.periods.count == 1)
+            #expect(try await store.leases(by: "b").isEmpty)
         }
     }
 
@@ -79,11 +79,11 @@ extension Store {
         try await driver.withStore { store in
             try await store.fill(2, in: .sandbox)
             try await store.fill(2)
-            let first = try await store.claimsOfBoth(3)
+            let first = try await store.leasesOfBoth(3)
             #expect(first.map(\.environment) == [.production, .production, .sandbox])
-            let second = try await store.claimsOfBoth(3)
+            let second = try await store.leasesOfBoth(3)
             #expect(second.map(\.environment) == [.sandbox] && !first.contains(second[0]))
-            #expect(try await store.claimsOfBoth(3).isEmpty)
+            #expect(try await store.leasesOfBoth(3).isEmpty)
         }
     }
 
@@ -91,11 +91,11 @@ extension Store {
     func `many workers at once take every purchase, and none twice`(driver: Driver) async throws {
         try await driver.withStore { store in
             try await store.fill(60)
-            let taken = try await withThrowingTaskGroup(of: [CheckClaim].self) { tasks in
+            let taken = try await withThrowingTaskGroup(of: [CheckLease].self) { tasks in
                 for number in 0..<8 {
                     tasks.addTask {
-                        var mine: [CheckClaim] = []
-                        for _ in 0..<20 { mine += try await store.claims(3, by: "\(number)") }
+                        var mine: [CheckLease] = []
+                        for _ in 0..<20 { mine += try await store.leases(3, by: "\(number)") }
                         return mine
                     }
                 }
@@ -112,15 +112,15 @@ extension Store {
     ) async throws {
         try await driver.withStore { store in
             try await store.keep(1)
-            let slow = try await store.claims(by: "slow", lease: .zero)
-            let quick = try await store.claims(by: "quick")
+            let slow = try await store.leases(by: "slow", lease: .zero)
+            let quick = try await store.leases(by: "quick")
             #expect(slow.count == 1 && quick.count == 1)
             try await store.transaction { try $0.failed(slow[0], at: now) }
             let history = try await store.reading {
                 try $0.checkHistory(of: purchase, in: app)?.history
             }
             #expect(history?.failures == 0)
-            #expect(try await store.claims(by: "third").isEmpty)
+            #expect(try await store.leases(by: "third").isEmpty)
             try await store.transaction {
                 try $0.answered(purchase, of: app, asked: now, isWhole: true)
             }
@@ -134,10 +134,10 @@ extension Store {
     ) async throws {
         try await driver.withStore { store in
             try await store.keep(1)
-            let claims = try await store.claims()
-            try await store.transaction { try $0.failed(claims[0], at: now) }
+            let leases = try await store.leases()
+            try await store.transaction { try $0.failed(leases[0], at: now) }
             #expect(try await store.due() == now + .seconds(60))
-            let again = try await store.claims(at: now + .seconds(60))
+            let again = try await store.leases(at: now + .seconds(60))
             #expect(again.map(\.history.failures) == [1])
             try await store.transaction {
                 try $0.put(revision: "r7", of: purchase, in: app)
@@ -146,7 +146,7 @@ extension Store {
             let timeline = try #require(try await store.timeline())
             let asked = CheckHistory(knownAt: now, askedAt: now + .seconds(60))
             #expect(try await store.due() == timeline.nextCheck(asked))
-            let later = try await store.claims(at: now + .days(2000))
+            let later = try await store.leases(at: now + .days(2000))
             #expect(later.map(\.revision) == ["r7"])
         }
     }
@@ -196,7 +196,7 @@ extension Store {
                 try tx.swapRebuilt(at: now)
             }
             #expect(try await store.timeline() == Timeline(of: purchase, [fact("t3")]))
-            #expect(try await store.claims().map(\.purchase) == [purchase])
+            #expect(try await store.leases().map(\.purchase) == [purchase])
         }
     }
 
@@ -209,8 +209,8 @@ extension Store {
             try await store.transaction {
                 try $0.storeFailed(app, in: .production, pausedUntil: now + .seconds(15))
             }
-            #expect(try await store.claims(at: now + .seconds(14)).isEmpty)
-            #expect(try await store.claims(at: now + .seconds(15)).count == 1)
+            #expect(try await store.leases(at: now + .seconds(14)).isEmpty)
+            #expect(try await store.leases(at: now + .seconds(15)).count == 1)
             let standing = try await store.transaction { tx in
                 try tx.storeAnswered(app, in: .production, at: now)
                 return try tx.standing(of: app, in: .production)
@@ -224,8 +224,8 @@ extension Store {
         try await driver.withStore { store in
             try await store.fill(30)
             let began = ContinuousClock.now
-            let first = try await store.claims(by: "a", perSecond: 5)
-            let second = try await store.claims(by: "b", perSecond: 5)
+            let first = try await store.leases(by: "a", perSecond: 5)
+            let second = try await store.leases(by: "b", perSecond: 5)
             // What the pace has allowed since: on a quick machine nothing, or one.
             let allowed = Int(5 * ((ContinuousClock.now - began) / .seconds(1))) + 1
             #expect(first.count == 5)
@@ -238,12 +238,12 @@ extension Store {
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
-            let first = try #require(try await store.claimCatchUp(at: now))
-            #expect(first == CatchUpClaim(from: nil, holder: "a"))
-            #expect(try await store.claimCatchUp(at: now) == nil)
+            let first = try #require(try await store.leaseCatchUp(at: now))
+            #expect(first == CatchUpLease(from: nil, holder: "a"))
+            #expect(try await store.leaseCatchUp(at: now) == nil)
             try await store.endCatchUp(first, upTo: now)
-            #expect(try await store.claimCatchUp(at: now + .hours(1) - .seconds(1)) == nil)
-            let next = try #require(try await store.claimCatchUp(at: now + .hours(1)))
+            #expect(try await store.leaseCatchUp(at: now + .hours(1) - .seconds(1)) == nil)
+            let next = try #require(try await store.leaseCatchUp(at: now + .hours(1)))
             #expect(next.from == now)
         }
     }
@@ -254,14 +254,14 @@ extension Store {
     ) async throws {
         try await driver.withStore { store in
             let slow = CheckWorker(holder: "slow", lease: .zero, checksPerSecond: 1)
-            let late = try #require(try await store.claimCatchUp(at: now, for: slow))
-            let held = try #require(try await store.claimCatchUp(at: now))
+            let late = try #require(try await store.leaseCatchUp(at: now, for: slow))
+            let held = try #require(try await store.leaseCatchUp(at: now))
             let ends: [Instant?] = [nil, now]
             for end in ends {
                 try await store.endCatchUp(late, upTo: end)
                 let standing = try await store.reading { try $0.standing(of: app, in: .production) }
                 #expect(standing.caughtUpTo == nil)
-                #expect(try await store.claimCatchUp(at: now, for: slow) == nil)
+                #expect(try await store.leaseCatchUp(at: now, for: slow) == nil)
             }
             try await store.endCatchUp(held, upTo: now)
             let standing = try await store.reading { try $0.standing(of: app, in: .production) }

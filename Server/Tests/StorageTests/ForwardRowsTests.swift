@@ -22,21 +22,21 @@ private func attested(
 }
 
 extension Store {
-    fileprivate func claims(
+    fileprivate func leases(
         to target: String = old, at moment: Instant = now, by holder: String = "a",
         limit: Int = 10, lease: Duration = .seconds(60)
-    ) async throws -> [ForwardClaim] {
+    ) async throws -> [ForwardLease] {
         try await transaction {
-            try $0.claimForwards(
+            try $0.leaseForwards(
                 to: target, of: app, dueBy: moment, limit: limit, for: holder, lease: lease)
         }
     }
 
     fileprivate func end(
-        _ claim: ForwardClaim, _ answer: ForwardAnswer, at moment: Instant = now,
+        _ lease: ForwardLease, _ answer: ForwardAnswer, at moment: Instant = now,
         next: Instant? = now + .seconds(15)
     ) async throws {
-        try await transaction { try $0.ended(claim, of: app, answer, at: moment, next: next) }
+        try await transaction { try $0.ended(lease, of: app, answer, at: moment, next: next) }
     }
 
     fileprivate func forwards(
@@ -60,10 +60,10 @@ extension Store {
             #expect(try await store.keep(attested(1)))
             #expect(try await !store.keep(attested(1)))
             for target in [old, staging] {
-                let claims = try await store.claims(to: target)
-                #expect(claims.map(\.target) == [target])
-                #expect(claims.map(\.document) == [document(1).id])
-                #expect(claims.map(\.arrived) == [body])
+                let leases = try await store.leases(to: target)
+                #expect(leases.map(\.target) == [target])
+                #expect(leases.map(\.document) == [document(1).id])
+                #expect(leases.map(\.arrived) == [body])
             }
             #expect(try await store.forwards().count == 2)
         }
@@ -87,12 +87,12 @@ extension Store {
     func `many servers at once take each forward once`(driver: Driver) async throws {
         try await driver.withStore { store in
             for number in 0..<60 { _ = try await store.keep(attested(UInt8(number))) }
-            let taken = try await withThrowingTaskGroup(of: [ForwardClaim].self) { tasks in
+            let taken = try await withThrowingTaskGroup(of: [ForwardLease].self) { tasks in
                 for number in 0..<6 {
                     tasks.addTask {
-                        var mine: [ForwardClaim] = []
+                        var mine: [ForwardLease] = []
                         for _ in 0..<25 {
-                            mine += try await store.claims(by: "\(number)", limit: 3)
+                            mine += try await store.leases(by: "\(number)", limit: 3)
                         }
                         return mine
                     }
@@ -111,9 +111,9 @@ extension Store {
                 _ = try await store.keep(
                     attested(UInt8(number), to: [old], dueAt: now + .seconds(seconds)))
             }
-            #expect(try await store.claims(at: now + .seconds(9)).isEmpty)
-            let claims = try await store.claims(at: now + .seconds(20))
-            #expect(claims.map(\.document[0]) == [2, 3])
+            #expect(try await store.leases(at: now + .seconds(9)).isEmpty)
+            let leases = try await store.leases(at: now + .seconds(20))
+            #expect(leases.map(\.document[0]) == [2, 3])
         }
     }
 
@@ -121,13 +121,13 @@ extension Store {
     func `a failure is tried again, and an acceptance is the end`(driver: Driver) async throws {
         try await driver.withStore { store in
             _ = try await store.keep(attested(1, to: [old]))
-            let first = try #require(try await store.claims().first)
+            let first = try #require(try await store.leases().first)
             try await store.end(first, .status(500))
-            #expect(try await store.claims().isEmpty)
+            #expect(try await store.leases().isEmpty)
             let waiting = try #require(try await store.forwards(.waiting).first)
             #expect(waiting.attempts == 1 && waiting.status == 500 && waiting.trouble == nil)
             #expect(waiting.dueAt == now + .seconds(15) && waiting.attemptedAt == now)
-            let second = try #require(try await store.claims(at: now + .seconds(15)).first)
+            let second = try #require(try await store.leases(at: now + .seconds(15)).first)
             #expect(second.attempts == 1 && second.arrived == body)
             try await store.end(second, .status(204))
             let accepted = try #require(try await store.forwards(.accepted).first)
@@ -137,7 +137,7 @@ extension Store {
             // Nobody waits for what came any more.
             #expect(try await store.bodies() == 0)
             _ = try await store.keep(attested(1, to: [old]))
-            #expect(try await store.claims(at: now + .days(1)).isEmpty)
+            #expect(try await store.leases(at: now + .days(1)).isEmpty)
             #expect(try await store.bodies() == 0)
         }
     }
@@ -146,9 +146,9 @@ extension Store {
     func `what came stays until the last address has accepted it`(driver: Driver) async throws {
         try await driver.withStore { store in
             _ = try await store.keep(attested(1))
-            try await store.end(try #require(try await store.claims().first), .status(200))
+            try await store.end(try #require(try await store.leases().first), .status(200))
             #expect(try await store.bodies() == 1)
-            let last = try #require(try await store.claims(to: staging).first)
+            let last = try #require(try await store.leases(to: staging).first)
             try await store.end(last, .none("no route to host"), next: nil)
             // It is given up, and may be asked for by hand.
             #expect(try await store.bodies() == 1)
@@ -157,8 +157,8 @@ extension Store {
             #expect(lost.status == nil)
             _ = try await store.keep(attested(2))
             for target in [old, staging] {
-                let claim = try #require(try await store.claims(to: target).first)
-                try await store.end(claim, .status(200))
+                let lease = try #require(try await store.leases(to: target).first)
+                try await store.end(lease, .status(200))
             }
             #expect(try await store.bodies() == 1)
         }
@@ -170,11 +170,11 @@ extension Store {
     ) async throws {
         try await driver.withStore { store in
             _ = try await store.keep(attested(1, to: [old]))
-            let slow = try #require(try await store.claims(by: "slow", lease: .zero).first)
-            let quick = try #require(try await store.claims(by: "quick").first)
+            let slow = try #require(try await store.leases(by: "slow", lease: .zero).first)
+            let quick = try #require(try await store.leases(by: "quick").first)
             try await store.end(slow, .none("timeout"))
             #expect(try await store.forwards(.waiting).first?.attempts == 0)
-            #expect(try await store.claims(by: "third").isEmpty)
+            #expect(try await store.leases(by: "third").isEmpty)
             try await store.end(slow, .status(200))
             try await store.end(quick, .status(500))
             let forward = try #require(try await store.forwards().first)
@@ -186,14 +186,14 @@ extension Store {
     func `one that a server gives back is due as before`(driver: Driver) async throws {
         try await driver.withStore { store in
             _ = try await store.keep(attested(1, to: [old]))
-            let claim = try #require(try await store.claims().first)
-            var others = claim
+            let lease = try #require(try await store.leases().first)
+            var others = lease
             others.holder = "b"
             let notTheirs = others
             try await store.transaction { try $0.release(notTheirs, of: app) }
-            #expect(try await store.claims(by: "b").isEmpty)
-            try await store.transaction { try $0.release(claim, of: app) }
-            let again = try #require(try await store.claims(by: "b").first)
+            #expect(try await store.leases(by: "b").isEmpty)
+            try await store.transaction { try $0.release(lease, of: app) }
+            let again = try #require(try await store.leases(by: "b").first)
             #expect(again.attempts == 0)
         }
     }
@@ -206,11 +206,11 @@ extension Store {
             _ = try await store.keep(attested(1, leftOut: ["third"], dueAt: now + .days(1)))
             func takeAll() async throws -> [String] {
                 try await store.transaction { tx in
-                    try tx.claimForwards(
+                    try tx.leaseForwards(
                         of: document(1).id, in: app, for: "b", lease: .seconds(60))
                 }.map(\.target)
             }
-            #expect(try await store.claims(to: staging, at: now + .days(1)).count == 1)
+            #expect(try await store.leases(to: staging, at: now + .days(1)).count == 1)
             #expect(try await takeAll() == [old, "third"])
             #expect(try await takeAll().isEmpty)
         }
@@ -222,7 +222,7 @@ extension Store {
             _ = try await store.keep(attested(1, to: [], leftOut: [old]))
             let forward = try #require(try await store.forwards(.leftOut).first)
             #expect(forward.attempts == 0 && forward.dueAt == nil && forward.target == old)
-            #expect(try await store.claims(at: now + .days(1)).isEmpty)
+            #expect(try await store.leases(at: now + .days(1)).isEmpty)
             #expect(try await store.bodies() == 0)
         }
     }
@@ -253,7 +253,7 @@ extension Store {
     ) async throws {
         try await driver.withStore { store in
             for number in 1...3 { _ = try await store.keep(attested(UInt8(number), to: [old])) }
-            let done = try #require(try await store.claims(limit: 1).first)
+            let done = try #require(try await store.leases(limit: 1).first)
             try await store.end(done, .status(200))
             func forget(over: Instant, all: Instant) async throws -> Int {
                 try await store.transaction {
@@ -277,8 +277,8 @@ extension Store {
     ) async throws {
         try await driver.withStore { store in
             for number in 1...3 { _ = try await store.keep(attested(UInt8(number), to: [old])) }
-            let claims = try await store.claims(limit: 2)
-            let (done, lost) = (claims[0], claims[1])
+            let leases = try await store.leases(limit: 2)
+            let (done, lost) = (leases[0], leases[1])
             try await store.end(done, .status(200))
             try await store.end(lost, .status(500), next: nil)
             let waiting = try await store.forwards(.waiting)
@@ -308,8 +308,8 @@ extension Store {
     ) async throws {
         try await driver.withStore { store in
             _ = try await store.keep(attested(1, to: [old]))
-            let claim = try #require(try await store.claims().first)
-            try await store.end(claim, .status(500), next: nil)
+            let lease = try #require(try await store.leases().first)
+            try await store.end(lease, .status(500), next: nil)
             func forget(all: Instant) async throws -> Int {
                 try await store.transaction {
                     try $0.forgetForwards(
@@ -329,8 +329,8 @@ extension Store {
     ) async throws {
         try await driver.withStore { store in
             _ = try await store.keep(attested(1, to: [old]))
-            let claim = try #require(try await store.claims().first)
-            try await store.end(claim, .status(200), at: now + .days(9))
+            let lease = try #require(try await store.leases().first)
+            try await store.end(lease, .status(200), at: now + .days(9))
             for (days, count) in [(9, 0), (10, 1)] {
                 let forgotten = try await store.transaction {
                     try $0.forgetForwards(
