@@ -1,7 +1,7 @@
 import Ledger
 import Storage
 
-package typealias KeptGrant = Storage.KeptGrant
+package typealias StoredGrant = Storage.StoredGrant
 
 /// What support gives a customer.
 package struct GrantOrder: Hashable, Sendable {
@@ -29,7 +29,7 @@ extension Engine {
     /// given again.
     package func grant(
         _ order: GrantOrder, to id: CustomerID, app appID: AppID, environment: Environment
-    ) async throws(EngineFailure) -> KeptGrant {
+    ) async throws(EngineFailure) -> StoredGrant {
         let (app, _) = try app(appID)
         try id.requireMeaning()
         guard app.entitlements[order.entitlement] != nil else {
@@ -48,7 +48,7 @@ extension Engine {
             }
             if let until = order.until, until <= now { return .failure(.grantWithoutTime(until)) }
             let customer = try tx.customer(id, in: appID, at: now).customer
-            let kept = KeptGrant(
+            let kept = StoredGrant(
                 Grant(
                     id: name, entitlement: order.entitlement, from: now, until: order.until,
                     reason: order.reason),
@@ -61,7 +61,7 @@ extension Engine {
     /// Takes back what was given by hand. Harmless to repeat; what has ended stays as it ended.
     package func withdraw(
         _ grantID: GrantID, of id: CustomerID, app appID: AppID
-    ) async throws(EngineFailure) -> KeptGrant {
+    ) async throws(EngineFailure) -> StoredGrant {
         _ = try app(appID)
         let now = now()
         return try await deciding { tx in

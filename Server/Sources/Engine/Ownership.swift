@@ -1,7 +1,7 @@
 import Ledger
 import Storage
 
-package typealias KeptTransfer = Storage.Transfer
+package typealias StoredTransfer = Storage.Transfer
 
 /// A purchase that support moves, or keeps where it is.
 package struct OwnershipOrder: Hashable, Sendable {
@@ -21,7 +21,7 @@ extension Engine {
     /// theirs. Harmless to repeat: what was done for the same reason and stands is answered.
     package func transfer(
         _ order: OwnershipOrder, to id: CustomerID, app appID: AppID
-    ) async throws(EngineFailure) -> KeptTransfer {
+    ) async throws(EngineFailure) -> StoredTransfer {
         _ = try app(appID)
         try id.requireMeaning()
         let now = now()
@@ -46,7 +46,7 @@ extension Engine {
     /// word, in their order.
     package func transfers(
         of id: CustomerID, app appID: AppID
-    ) async throws(EngineFailure) -> [KeptTransfer] {
+    ) async throws(EngineFailure) -> [StoredTransfer] {
         _ = try app(appID)
         return try await reading { tx in
             guard let customer = try tx.customer(known: id, in: appID)?.customer else { return [] }
@@ -59,7 +59,7 @@ extension Engine {
     /// the policy says so. Harmless to repeat.
     package func undoTransfer(
         _ number: Int64, of id: CustomerID, app appID: AppID
-    ) async throws(EngineFailure) -> KeptTransfer {
+    ) async throws(EngineFailure) -> StoredTransfer {
         let (app, _) = try app(appID)
         let now = now()
         return try await deciding { tx in
@@ -134,7 +134,7 @@ extension Engine {
 
 extension StoreTransaction {
     /// Whether nothing has happened to the purchase since: also not that it came back.
-    fileprivate func stands(_ transfer: KeptTransfer, in app: AppID) throws -> Bool {
+    fileprivate func stands(_ transfer: StoredTransfer, in app: AppID) throws -> Bool {
         switch transfer.kind {
         case .moved:
             try link(of: transfer.purchase, in: app)?.customer == transfer.customer

@@ -1,7 +1,7 @@
 import Ledger
 import Storage
 
-package typealias KeptDebit = Storage.KeptDebit
+package typealias StoredDebit = Storage.StoredDebit
 
 /// What an app's server asks to be taken out of a wallet.
 package struct DebitOrder: Hashable, Sendable {
@@ -30,7 +30,7 @@ extension Engine {
     /// debit: of two that come at once, one sees the other.
     package func debit(
         _ order: DebitOrder, of id: CustomerID, app appID: AppID, environment: Environment
-    ) async throws(EngineFailure) -> KeptDebit {
+    ) async throws(EngineFailure) -> StoredDebit {
         let (app, _) = try app(appID)
         try id.requireMeaning()
         guard app.wallets.all.contains(order.currency) else {
@@ -113,7 +113,7 @@ extension StoreTransaction {
     fileprivate func debit(
         _ order: DebitOrder, named name: DebitID, of id: CustomerID, in app: AppSettings,
         environment: Environment, at now: Instant
-    ) throws -> Result<KeptDebit, EngineFailure> {
+    ) throws -> Result<StoredDebit, EngineFailure> {
         let known = try customer(known: id, in: app.id)
         if let kept = try debit(name, in: app.id) {
             let isSame =
@@ -137,7 +137,7 @@ extension StoreTransaction {
         let at = (moments + [lastSpent?.lastAt ?? now]).reduce(now, max)
         let debit = Debit(
             id: name, currency: currency, amount: order.amount, reason: order.reason, at: at)
-        let kept = KeptDebit(debit, of: owner, in: environment, balance: balance - order.amount)
+        let kept = StoredDebit(debit, of: owner, in: environment, balance: balance - order.amount)
         try spend(kept, key: order.key, in: app.id, at: now)
         return .success(kept)
     }

@@ -171,7 +171,7 @@ extension PurchasePreview.Shown {
 }
 
 extension PerennialContract.Transfer {
-    fileprivate init(_ kept: KeptTransfer) {
+    fileprivate init(_ kept: StoredTransfer) {
         self.init(
             transferID: kept.stays ? nil : "trf_\(kept.number)",
             originalTransactionID: kept.purchase.original.rawValue,

@@ -70,7 +70,7 @@ extension PerennialServer {
 }
 
 extension PerennialContract.Debit {
-    fileprivate init(_ kept: KeptDebit) {
+    fileprivate init(_ kept: StoredDebit) {
         self.init(
             debitID: kept.debit.id.rawValue, currency: kept.debit.currency.rawValue,
             amount: kept.debit.amount, reason: kept.debit.reason, at: Timestamp(kept.debit.at),

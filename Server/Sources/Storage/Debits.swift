@@ -1,7 +1,7 @@
 import Ledger
 
 /// A debit as it was answered.
-package struct KeptDebit: Hashable, Sendable {
+package struct StoredDebit: Hashable, Sendable {
     package var debit: Debit
     package var customer: CustomerID
     package var environment: Environment
@@ -59,18 +59,18 @@ extension StoreTransaction {
     }
 
     /// One that was kept before; nil where there is none.
-    package func debit(_ id: DebitID, in app: AppID) throws(StorageFailure) -> KeptDebit? {
+    package func debit(_ id: DebitID, in app: AppID) throws(StorageFailure) -> StoredDebit? {
         let rows = try connection.rows(
             "SELECT \(Self.debitColumns), customer, environment, balance FROM debits "
                 + "WHERE app = $1 AND debit = $2",
             [.text(app.rawValue), .text(id.rawValue)])
         guard let row = rows.first else { return nil }
-        return KeptDebit(
+        return StoredDebit(
             try Self.debit(row), of: CustomerID(rawValue: try row.text(5)),
             in: try Environment.stored(try row.text(6)), balance: try row.integer(7))
     }
 
-    func add(_ kept: KeptDebit, in app: AppID) throws(StorageFailure) {
+    func add(_ kept: StoredDebit, in app: AppID) throws(StorageFailure) {
         try connection.run(
             "INSERT INTO debits (app, debit, environment, customer, currency, amount, reason, "
                 + "at_ms, balance) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",

@@ -1,7 +1,7 @@
 import Ledger
 
 /// Something that was given by hand, and to whom.
-package struct KeptGrant: Hashable, Sendable {
+package struct StoredGrant: Hashable, Sendable {
     package var grant: Grant
     package var customer: CustomerID
     package var environment: Environment
@@ -24,14 +24,14 @@ extension StoreTransaction {
         ).map(\.grant).sorted { ($0.from, $0.id) < ($1.from, $1.id) }
     }
 
-    package func grant(_ id: GrantID, in app: AppID) throws(StorageFailure) -> KeptGrant? {
+    package func grant(_ id: GrantID, in app: AppID) throws(StorageFailure) -> StoredGrant? {
         try keptGrants(
             "app = $1 AND grant_id = $2", [.text(app.rawValue), .text(id.rawValue)]
         ).first
     }
 
     /// Gives a known customer something, and tells it. Not to be repeated: look for it before.
-    package func add(_ kept: KeptGrant, in app: AppID) throws(StorageFailure) {
+    package func add(_ kept: StoredGrant, in app: AppID) throws(StorageFailure) {
         let grant = kept.grant
         try connection.run(
             "INSERT INTO grants (app, grant_id, environment, customer, entitlement, from_ms, "
@@ -47,7 +47,7 @@ extension StoreTransaction {
 
     /// Takes back what was given, and tells it. Not to be repeated.
     package func withdraw(
-        _ kept: KeptGrant, in app: AppID, at now: Instant
+        _ kept: StoredGrant, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
         try connection.run(
             "UPDATE grants SET withdrawn_at_ms = $1, turns_at_ms = NULL "
@@ -88,7 +88,7 @@ extension StoreTransaction {
     }
 
     private func tell(
-        _ kind: Change.Kind, _ kept: KeptGrant, in app: AppID, at moment: Instant,
+        _ kind: Change.Kind, _ kept: StoredGrant, in app: AppID, at moment: Instant,
         by cause: EventEntry.Cause, toldAt: Instant
     ) throws(StorageFailure) {
         var change = Change(kind, at: moment)
@@ -102,11 +102,11 @@ extension StoreTransaction {
 
     private func keptGrants(
         _ condition: String, _ values: [Value]
-    ) throws(StorageFailure) -> [KeptGrant] {
+    ) throws(StorageFailure) -> [StoredGrant] {
         let rows = try connection.rows(
             "SELECT grant_id, entitlement, from_ms, until_ms, reason, withdrawn_at_ms, customer, "
                 + "environment FROM grants WHERE \(condition)", values)
-        var grants: [KeptGrant] = []
+        var grants: [StoredGrant] = []
         for row in rows {
             let grant = Grant(
                 id: GrantID(rawValue: try row.text(0)),
@@ -116,7 +116,7 @@ extension StoreTransaction {
                 reason: try row.text(4),
                 withdrawnAt: try row.optionalInteger(5).map(Instant.init(milliseconds:)))
             grants.append(
-                KeptGrant(
+                StoredGrant(
                     grant, to: CustomerID(rawValue: try row.text(6)),
                     in: try Environment.stored(try row.text(7))))
         }

@@ -5,7 +5,7 @@ extension StoreTransaction {
     ///
     /// - Parameter key: by which the asker names it.
     package func spend(
-        _ kept: KeptDebit, key: String?, in app: AppID, at now: Instant
+        _ kept: StoredDebit, key: String?, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
         try add(kept, in: app)
         let debit = kept.debit

@@ -47,7 +47,7 @@ private struct Way: CustomTestStringConvertible, Sendable {
                 try tx.share(own, with: "Ö", in: app, at: now)
                 try tx.block(own, of: "ä", reason: "x", in: app, at: now)
                 try tx.add(
-                    KeptGrant(
+                    StoredGrant(
                         Grant(
                             id: GrantID(rawValue: name), entitlement: "pro", from: now, until: nil,
                             reason: "x"), to: "ä", in: .production), in: app)
@@ -66,7 +66,7 @@ private struct Way: CustomTestStringConvertible, Sendable {
     private func fillWithPeople(_ tx: StoreTransaction) throws {
         let debit = Debit(id: "d", currency: "gems", amount: 3, reason: "x", at: now)
         try tx.spend(
-            KeptDebit(debit, of: "ä", in: .production, balance: -3), key: "k", in: app, at: now)
+            StoredDebit(debit, of: "ä", in: .production, balance: -3), key: "k", in: app, at: now)
         try tx.put(Consent(isGiven: true, hadSample: nil, at: now), of: "ä", in: app)
         try tx.put(
             [

@@ -44,7 +44,7 @@ import Testing
                     let debit = Debit(
                         id: DebitID(rawValue: "d\(amount)"), currency: "gems", amount: amount,
                         reason: "", at: now + .days(days))
-                    let kept = KeptDebit(debit, of: "anna", in: .production, balance: 0)
+                    let kept = StoredDebit(debit, of: "anna", in: .production, balance: 0)
                     try tx.spend(kept, key: nil, in: app, at: now)
                 }
             }

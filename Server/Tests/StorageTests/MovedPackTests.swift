@@ -140,7 +140,7 @@ private let moved = now + .days(2)
             try await store.transaction { tx in
                 let at = now + .seconds(1)
                 let debit = Debit(id: "d", currency: "gems", amount: 150, reason: "", at: at)
-                let kept = KeptDebit(debit, of: "anna", in: .production, balance: 50)
+                let kept = StoredDebit(debit, of: "anna", in: .production, balance: 50)
                 try tx.spend(kept, key: nil, in: app, at: at)
             }
             try await store.hear(3, pack(2, refundedAt: now + .days(1)))

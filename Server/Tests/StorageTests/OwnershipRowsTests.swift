@@ -137,7 +137,7 @@ import Testing
                 let grant = Grant(
                     id: "g", entitlement: "pro", from: now, until: now + .days(1),
                     reason: "a secret")
-                try tx.add(KeptGrant(grant, to: "anna", in: .production), in: app)
+                try tx.add(StoredGrant(grant, to: "anna", in: .production), in: app)
                 let anna = StoredCustomer(customer: "anna", ids: ["anna", "phone"])
                 try tx.erase(
                     anna, names: ["anna": "erased_1", "phone": "erased_2"],
@@ -270,7 +270,7 @@ import Testing
                     let grant = Grant(
                         id: GrantID(rawValue: name), entitlement: "pro", from: now,
                         until: now + .days(days), reason: "")
-                    try tx.add(KeptGrant(grant, to: "anna", in: .production), in: app)
+                    try tx.add(StoredGrant(grant, to: "anna", in: .production), in: app)
                 }
             }
             for (count, isDue) in [(1, true), (0, false)] {

@@ -67,7 +67,7 @@ extension Store {
             let debit = Debit(
                 id: DebitID(rawValue: "d\(amount)"), currency: "gems", amount: amount,
                 reason: "an oak", at: now + .seconds(1))
-            let kept = KeptDebit(debit, of: customer, in: .production, balance: balance)
+            let kept = StoredDebit(debit, of: customer, in: .production, balance: balance)
             try tx.spend(kept, key: key, in: app, at: now + .seconds(1))
         }
     }
