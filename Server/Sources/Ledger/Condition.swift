@@ -43,7 +43,8 @@ extension Timeline {
         guard case .unconfirmed(let since, _)? = access?.reason, let period = period(at: now),
             now < since + period.patience, period.from < since
         else { return access }
-        return self.access(at: since - .milliseconds(1), rules: rules)
+        // Patience may have held then as well: the store can put an end off by less than that.
+        return patientAccess(at: since - .milliseconds(1), rules: rules)
     }
 }
 
