@@ -23,7 +23,7 @@ package func httpSender(
             return AppStoreResponse(
                 status: Int(answer.status.code),
                 retryAfter: answer.headers.first(name: "retry-after"),
-                date: answer.headers.first(name: "date").flatMap { HTTPDate.moment($0) },
+                date: answer.headers.first(name: "date").flatMap { AnswerDate.moment($0) },
                 body: bytes)
         }
     }

@@ -3,17 +3,17 @@ extension Payment {
     /// nothing was paid for it here, as for what a family member paid, or the store does not say.
     package var amount: Money? {
         guard let price = paid else { return nil }
-        guard let revocation, revocation.kind == .refund, isShareTold(revocation) else {
-            return price
-        }
+        guard let revocation, revocation.kind == .refund, !isShareUntold else { return price }
         let back = Percentage.part(revocation.percentage, of: price.milliunits)
         return Money(milliunits: price.milliunits - back, currency: price.currency)
     }
 
-    /// Whether it is known how much was given back. Where no share is told it was all; but an
-    /// upgrade gives back what is left of a period, and how much that is only the store can say.
-    private func isShareTold(_ revocation: Revocation) -> Bool {
-        revocation.percentage != nil || !isUpgraded || revocation.at <= from
+    /// Whether something was given back, and how much is not known. Where no share is told it was
+    /// all; but an upgrade gives back what is left of a period, and only the store can say how much
+    /// that is.
+    var isShareUntold: Bool {
+        guard let revocation, revocation.kind == .refund, isUpgraded else { return false }
+        return revocation.percentage == nil && revocation.at > from
     }
 
     /// What was paid for it, whatever was given back later.

@@ -204,8 +204,8 @@ extension Timeline {
     /// was not read since: it alone says what that gave back. Nil where there is nothing to read.
     package func unreadUpgrade(after asked: Instant) -> Instant? {
         let replaced = periods.last {
-            $0.isReplaced && !$0.payment.isUpgraded && $0.payment.kind == .autoRenewable
-                && $0.payment.ownership != .familyShared
+            $0.isReplaced && (!$0.payment.isUpgraded || $0.payment.isShareUntold)
+                && $0.payment.kind == .autoRenewable && $0.payment.ownership != .familyShared
         }
         guard let end = replaced?.end else { return nil }
         return asked < end + Self.clockSkewMax ? end : nil

@@ -30,10 +30,10 @@ extension StoreTransaction {
     /// Lets no document in until this transaction ends, so that it cannot be overtaken again and
     /// again. To be called before anything else in it.
     package func holdWriters() throws(StorageFailure) {
-        for statement in dialect.holding(["documents", "facts", Self.rebuilt, "purchases", "logs"])
-        {
-            try connection.run(statement, [])
-        }
+        let held = [
+            "documents", "facts", Self.rebuilt, "consumption_questions", "purchases", "logs",
+        ]
+        for statement in dialect.holding(held) { try connection.run(statement, []) }
     }
 
     /// Begins with an empty table, also where an earlier rebuild was interrupted.

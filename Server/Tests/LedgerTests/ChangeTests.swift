@@ -235,32 +235,6 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         #expect(kind(Renewal(willRenew: false), paid: paid, "pro.monthly") == .resubscribed)
     }
 
-    @Test func `a renewal that the store has put off, and charged then, is a renewal`() {
-        var anna = anna()
-        let later = end + .days(7)
-        let putOff = Renewal(willRenew: true, renewsTo: "pro.monthly", renewsAt: later)
-        anna.hear([renewal(putOff, at: start + .days(3))], at: start + .days(3))
-        anna.hear([payment(2, from: later, isRenewal: true)], at: later)
-        #expect(kinds(anna).last == .renewed)
-        anna.check("put off")
-    }
-
-    @Test func `a renewal that was put off is waited for at its date, before anything is told`() {
-        var anna = anna()
-        let later = end + .days(7)
-        let putOff = Renewal(willRenew: true, renewsTo: "pro.monthly", renewsAt: later)
-        anna.hear([renewal(putOff, at: start + .days(3))], at: start + .days(3))
-        anna.pass(until: later + .seconds(59))
-        #expect(kinds(anna) == [.accessUnconfirmed])
-        #expect(anna.changes.last?.after?.until == later)
-        let next = anna.timeline.nextTurn(after: anna.told.until)
-        #expect(next == later + .seconds(60))
-        anna.pass(until: later + .hours(24))
-        #expect(kinds(anna) == [.accessUnconfirmed, .accessUnconfirmed, .expired])
-        #expect(anna.changes.last?.at == later + .hours(24))
-        anna.check("waited for")
-    }
-
     @Test func `what a family shares is told, and moves no money`() {
         var ben = Chronicle()
         ben.hear([payment(1, ownership: .familyShared)], at: start)
@@ -371,7 +345,10 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
     @Test func `an upgrade that a receipt tells of takes no money until the store says how much`() {
         var anna = Chronicle()
         anna.hear([payment(1), payment(2, "max.monthly", from: start + .days(9))], at: start)
-        guard case .payment(var first) = payment(1).statement else { return }
+        guard case .payment(var first) = payment(1).statement else {
+            Issue.record("no payment")
+            return
+        }
         (first.isUpgraded, first.price) = (true, nil)
         first.revocation = Revocation(at: start + .days(9), kind: .refund)
         let receipt = Fact(
@@ -379,11 +356,16 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
             .payment(first))
         anna.hear([receipt], at: start + .days(10))
         #expect(anna.timeline.money == ["USD": 2 * 9_990])
+        // So it is asked, once.
+        let replaced = start + .days(9)
+        #expect(anna.timeline.unreadUpgrade(after: replaced) == replaced)
+        #expect(anna.timeline.unreadUpgrade(after: start + .days(10)) == nil)
         let share = Revocation(at: start + .days(9), kind: .refund, percentage: 70_000)
         anna.hear(
             [payment(1, isUpgraded: true, revocation: share, at: start + .days(11))],
             at: start + .days(11))
         #expect(anna.timeline.money == ["USD": 2 * 9_990 - 6_993])
+        #expect(anna.timeline.unreadUpgrade(after: replaced) == nil)
         anna.check("receipt")
     }
 

@@ -6,11 +6,18 @@ private let end = start + .days(30)
 
 /// What is told where the store has put the end of a paid month off.
 @Suite struct PutOffTests {
-    private static let month = Fact(
-        about: RandomLife.purchase, attestedAt: start,
-        .payment(
-            Payment(
-                transaction: "1000", line: "l1", product: "pro.monthly", from: start, until: end)))
+    private static let month = payment("1000", line: "l1", from: start)
+
+    private static func payment(
+        _ transaction: TransactionID, line: String, from: Instant, isRenewal: Bool = false
+    ) -> Fact {
+        Fact(
+            about: RandomLife.purchase, attestedAt: from,
+            .payment(
+                Payment(
+                    transaction: transaction, line: line, product: "pro.monthly", from: from,
+                    until: from + .days(30), isRenewal: isRenewal)))
+    }
 
     private static func due(at date: Instant) -> Fact {
         Fact(
@@ -18,13 +25,42 @@ private let end = start + .days(30)
             .renewal(Renewal(willRenew: true, renewsTo: "pro.monthly", renewsAt: date)))
     }
 
+    /// Anna has paid a month, and on its third day the store has put its end off.
+    private static func anna(until date: Instant) -> Chronicle {
+        var anna = Chronicle()
+        anna.hear([month, due(at: date)], at: start + .days(3))
+        return anna
+    }
+
+    @Test func `by days, and charged then: it is a renewal`() {
+        let later = end + .days(7)
+        var anna = Self.anna(until: later)
+        let renewed = Self.payment("1001", line: "l2", from: later, isRenewal: true)
+        anna.hear([renewed], at: later)
+        #expect(anna.changes.last?.kind == .renewed)
+        anna.check("put off")
+    }
+
+    @Test func `by days: it is waited for at its date, before anything is told`() {
+        let later = end + .days(7)
+        var anna = Self.anna(until: later)
+        let count = anna.changes.count
+        anna.pass(until: later + .seconds(59))
+        #expect(anna.changes.count == count)
+        #expect(anna.changes.last?.after?.until == later)
+        #expect(anna.timeline.nextTurn(after: anna.told.until) == later + .seconds(60))
+        anna.pass(until: later + .hours(24))
+        #expect(anna.changes.dropFirst(count).map(\.kind) == [.accessUnconfirmed, .expired])
+        #expect(anna.changes.last?.at == later + .hours(24))
+        anna.check("waited for")
+    }
+
     @Test(arguments: [.milliseconds(300), .seconds(30), .seconds(59)] as [Duration])
     func `by less than a minute: it is doubted a minute after the later end, and no sooner`(
         delay: Duration
     ) {
         let later = end + delay
-        var anna = Chronicle()
-        anna.hear([Self.month, Self.due(at: later)], at: start + .days(3))
+        var anna = Self.anna(until: later)
         let count = anna.changes.count
         anna.pass(until: later + .seconds(59))
         #expect(anna.changes.count == count)

@@ -9,15 +9,8 @@ import Testing
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, notifies: false) { shop in
-            try await shop.addDevice("anna")
-            let bought = try await shop.simulator.post(
-                "/_sim/devices/anna-1/purchases", ["product_id": "pro.monthly"])
-            try await shop.server.post(
-                "/v1/purchases",
-                [
-                    "customer_id": "anna",
-                    "signed_transactions": [.string(try bought.text("signed_transaction"))],
-                ])
+            let bought = try await shop.buyMonth("anna")
+            #expect(try await shop.post(bought, as: "anna") == 200)
             let chain = try bought.text("original_transaction_id")
             try await shop.simulator.post("/_sim/subscriptions/\(chain)/fail-billing")
             try await shop.simulator.post("/_sim/clock", ["advance": "P32D"])

@@ -13,15 +13,7 @@ import Testing
         try await withShop(
             on: .sqlite, notifies: false, questions: questions, announcements: .v1
         ) { shop in
-            try await shop.addDevice("anna")
-            let bought = try await shop.simulator.post(
-                "/_sim/devices/anna-1/purchases", ["product_id": "pro.monthly"])
-            try await shop.server.post(
-                "/v1/purchases",
-                [
-                    "customer_id": "anna",
-                    "app_receipt": .string(try bought.text("app_receipt")),
-                ])
+            _ = try await shop.subscribeByReceipt()
             try await story(shop)
         }
     }
@@ -32,9 +24,7 @@ import Testing
     ) async throws {
         try await Self.withBuyer { shop in
             try await shop.pass("P3D")
-            let down = try await shop.change(
-                "change-product", ["product_id": "plus.monthly"],
-                told: ["DID_CHANGE_RENEWAL_PREF"])
+            let down = try await shop.choose("plus.monthly")
             if !isLate {
                 try await shop.deliver(down)
                 #expect(try await shop.subscription()["renews_to"] == "plus.monthly")
@@ -58,9 +48,7 @@ import Testing
     ) async throws {
         try await Self.withBuyer { shop in
             try await shop.pass("P3D")
-            let down = try await shop.change(
-                "change-product", ["product_id": "plus.monthly"],
-                told: ["DID_CHANGE_RENEWAL_PREF"])
+            let down = try await shop.choose("plus.monthly")
             if !isLate { try await shop.deliver(down) }
             try await shop.pass("PT2H")
             let off = try await shop.change("cancel", told: ["DID_CHANGE_RENEWAL_STATUS"])
@@ -107,9 +95,7 @@ import Testing
                 try await shop.deliver(switched)
             }
             try await shop.pass("P1D")
-            let down = try await shop.change(
-                "change-product", ["product_id": "plus.monthly"],
-                told: ["DID_CHANGE_RENEWAL_PREF"])
+            let down = try await shop.choose("plus.monthly")
             try await shop.deliver(down)
             // It may be older than the switch, so the store is asked.
             #expect(try await shop.subscription()["renews_to"] == "pro.monthly")
@@ -121,13 +107,9 @@ import Testing
     @Test func `of two switches of product the one told late does not count`() async throws {
         try await Self.withBuyer(questions: .receipts) { shop in
             try await shop.pass("P3D")
-            let first = try await shop.change(
-                "change-product", ["product_id": "plus.monthly"],
-                told: ["DID_CHANGE_RENEWAL_PREF"])
+            let first = try await shop.choose("plus.monthly")
             try await shop.pass("PT2H")
-            let second = try await shop.change(
-                "change-product", ["product_id": "pro.yearly"],
-                told: ["DID_CHANGE_RENEWAL_PREF"])
+            let second = try await shop.choose("pro.yearly")
             try await shop.deliver(second)
             try await shop.pass("PT2M")
             #expect(try await shop.subscription()["renews_to"] == "pro.yearly")
@@ -158,6 +140,12 @@ extension Shop {
         let found = try bodies.map { try JSON(parsing: $0).text("notification_type") }
         #expect(Set(found) == types)
         return bodies
+    }
+
+    /// Chooses a product for the next period. Returns the notification of it.
+    fileprivate func choose(_ product: String) async throws -> [[UInt8]] {
+        try await change(
+            "change-product", ["product_id": .string(product)], told: ["DID_CHANGE_RENEWAL_PREF"])
     }
 
     fileprivate func deliver(_ bodies: [[UInt8]]) async throws {

@@ -254,18 +254,6 @@ extension JSON {
 }
 
 extension Shop {
-    /// Anna's device subscribes, and the app posts its receipt as old apps do; the path of the
-    /// subscription in the simulator.
-    fileprivate func subscribeByReceipt() async throws -> String {
-        try await addDevice(Stage.account)
-        let bought = try await simulator.post(
-            "/_sim/devices/anna-1/purchases", ["product_id": "pro.monthly"])
-        let receipt = try bought.text("app_receipt")
-        try await server.post(
-            "/v1/purchases", ["customer_id": "anna", "app_receipt": .string(receipt)])
-        return "/_sim/subscriptions/anna:pro.monthly"
-    }
-
     /// What is kept of each document.
     fileprivate func documents() async throws -> [[UInt8]] {
         let store = Store(database)

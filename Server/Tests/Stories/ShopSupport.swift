@@ -19,6 +19,18 @@ extension Shop {
         ]
         return try await server.send("POST", "/v1/purchases", body: body.bytes).status
     }
+
+    /// Anna's device subscribes, and the app posts its receipt as old apps do; the path of the
+    /// subscription in the simulator.
+    func subscribeByReceipt() async throws -> String {
+        try await addDevice(Stage.account)
+        let bought = try await simulator.post(
+            "/_sim/devices/anna-1/purchases", ["product_id": "pro.monthly"])
+        let receipt = try bought.text("app_receipt")
+        try await server.post(
+            "/v1/purchases", ["customer_id": "anna", "app_receipt": .string(receipt)])
+        return "/_sim/subscriptions/anna:pro.monthly"
+    }
 }
 
 extension Shop {

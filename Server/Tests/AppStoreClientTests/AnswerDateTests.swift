@@ -1,14 +1,16 @@
 import AppStoreFormats
 import Testing
 
-@Suite struct HTTPDateTests {
+@testable import AppStoreClient
+
+@Suite struct AnswerDateTests {
     @Test(arguments: [
         ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777_000 as Int64),
         ("Thu, 29 Feb 2024 23:59:59 GMT", 1_709_251_199_000),
         ("Sat, 31 Dec 2016 23:59:60 GMT", 1_483_228_800_000),
     ])
     func `a date of HTTP is read`(text: String, milliseconds: Int64) {
-        #expect(HTTPDate.moment(text)?.milliseconds == milliseconds)
+        #expect(AnswerDate.moment(text)?.milliseconds == milliseconds)
     }
 
     @Test(arguments: [
@@ -21,6 +23,6 @@ import Testing
         "Sun,  06 Nov 1994 08:49:37 GMT", "Sun, 00 Nov 1994 08:49:37 GMT",
     ])
     func `what is no date of HTTP is none`(text: String) {
-        #expect(HTTPDate.moment(text) == nil)
+        #expect(AnswerDate.moment(text) == nil)
     }
 }

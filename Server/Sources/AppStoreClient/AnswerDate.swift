@@ -1,5 +1,7 @@
+import AppStoreFormats
+
 /// How HTTP writes moments in `Date` (RFC 9110 §5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`.
-package enum HTTPDate {
+enum AnswerDate {
     private static let months = [
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
@@ -7,7 +9,7 @@ package enum HTTPDate {
 
     /// Nil for anything else, also for the two old spellings, which nobody writes any more. The day
     /// of the week is not looked at.
-    package static func moment(_ text: String) -> AppStoreDate? {
+    static func moment(_ text: String) -> AppStoreDate? {
         let parts = text.split(separator: " ", omittingEmptySubsequences: false)
         guard parts.count == 6, parts[0].utf8.count == 4, parts[0].hasSuffix(","),
             parts[5] == "GMT", let day = number(parts[1], digits: 2),
