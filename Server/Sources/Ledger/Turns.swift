@@ -1,12 +1,12 @@
 // What time alone does to a purchase.
 
 extension Timeline {
-    /// The first moment after another at which the condition changes without any news; nil: never.
-    package func nextTurn(after moment: Instant, rules: AccessRules = AccessRules()) -> Instant? {
-        let candidates = edges(after: moment, rules)
-        guard !candidates.isEmpty else { return nil }
-        let condition = condition(at: moment, rules: rules)
-        return candidates.first { self.condition(at: $0, rules: rules) != condition }
+    /// The first moment at which the condition changes, without any news, from what was told last;
+    /// nil: never.
+    package func nextTurn(after told: Told, rules: AccessRules = AccessRules()) -> Instant? {
+        edges(after: told.until, rules).first {
+            condition(at: $0, rules: rules) != told.condition
+        }
     }
 
     /// All moments after one at which the condition may change, in their order: where a period

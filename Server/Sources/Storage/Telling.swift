@@ -43,7 +43,7 @@ extension ToldPurchase {
 
     /// When time alone will change what is told.
     func turnsAt(_ rules: AccessRules) -> Instant? {
-        told.flatMap { timeline.nextTurn(after: $0.until, rules: rules) }
+        told.flatMap { timeline.nextTurn(after: $0, rules: rules) }
     }
 }
 

@@ -103,7 +103,7 @@ struct Chronicle {
         #expect(once.changes == often.changes, "seed \(seed)")
         var wakened = Chronicle()
         wakened.hear(facts, at: start)
-        while let next = wakened.timeline.nextTurn(after: wakened.told.until) {
+        while let next = wakened.timeline.nextTurn(after: wakened.told) {
             guard next <= start + .days(500) else { break }
             let count = wakened.changes.count
             wakened.pass(until: next)
