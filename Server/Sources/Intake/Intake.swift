@@ -6,11 +6,15 @@ import Ledger
 /// Pure. Whoever calls it has verified the document first. What a notification says beside the
 /// transaction and the renewal information within it (its type, its status) follows from those two
 /// and makes no fact of its own: a fact must not depend on which of several notifications happened
-/// to arrive. With one exception, see ``leastGrace``.
+/// to arrive. With one exception, see ``graceLengths``.
 package enum Intake {
     /// Now and then a notification tells of grace whose end the renewal information within it does
-    /// not name. Then so much is sure: the store offers none that is shorter.
-    static let leastGrace = Duration.days(3)
+    /// not name. Then so much is sure: it lasts as long as one of those that the store offers
+    /// ("Set up billing grace period"), from when payment was due, and was not over when that was
+    /// signed. Of these the shortest holds: to repeat the same news makes it no longer, later ones
+    /// may, up to the longest. In the sandbox, where grace has minutes, the word that it is over
+    /// ends it.
+    static let graceLengths: [Duration] = [.days(3), .days(6), .days(16), .days(28)]
 
     /// The payment that a signed transaction attests.
     ///
@@ -57,7 +61,7 @@ package enum Intake {
             willRenew: status != .off,
             renewsTo: renewal.autoRenewProductId.map(ProductID.init(rawValue:)),
             isRetrying: renewal.isInBillingRetryPeriod ?? false,
-            graceUntil: graceEnd(of: renewal, in: notification),
+            graceUntil: graceEnd(of: renewal, in: notification, signedAt: signedAt),
             ending: renewal.expirationIntent.map(ending),
             renewsAt: renewal.renewalDate.map(instant),
             price: money(renewal.renewalPrice, renewal.currency),
@@ -108,11 +112,13 @@ extension Intake {
     }
 
     private static func graceEnd(
-        of renewal: RenewalPayload, in notification: NotificationPayload?
+        of renewal: RenewalPayload, in notification: NotificationPayload?, signedAt: AppStoreDate
     ) -> Instant? {
         if let named = renewal.gracePeriodExpiresDate { return instant(named) }
-        guard notification?.tellsOfGrace == true else { return nil }
-        return renewal.renewalDate.map { instant($0) + leastGrace }
+        guard notification?.tellsOfGrace == true, let due = renewal.renewalDate.map(instant)
+        else { return nil }
+        let ends = graceLengths.map { due + $0 }
+        return ends.first { instant(signedAt) < $0 } ?? ends.last
     }
 
     private static func money(_ milliunits: Int64?, _ currency: String?) -> Money? {
@@ -206,5 +212,8 @@ extension Intake {
 
 extension NotificationPayload {
     /// That access goes on although nothing was paid.
-    fileprivate var tellsOfGrace: Bool { subtype == .gracePeriod || data?.status == .gracePeriod }
+    fileprivate var tellsOfGrace: Bool {
+        guard notificationType != .gracePeriodExpired else { return false }
+        return subtype == .gracePeriod || data?.status == .gracePeriod
+    }
 }

@@ -133,6 +133,7 @@ private func renewal(_ fields: JSON) throws -> Renewal {
         arguments: [
             (["subtype": "GRACE_PERIOD"], true), (["data": ["status": 4]], true),
             (["data": ["status": 3]], false), ([:], false),
+            (["notificationType": "GRACE_PERIOD_EXPIRED", "data": ["status": 4]], false),
         ] as [(JSON, Bool)])
     func `grace whose end is not named lasts as long as the shortest`(
         notification: JSON, isGrace: Bool
@@ -153,6 +154,28 @@ private func renewal(_ fields: JSON) throws -> Renewal {
         let least = Instant(milliseconds: due) + .days(3)
         #expect(try grace(.null) == (isGrace ? least : nil))
         #expect(try grace(.integer(due + 1)) == Instant(milliseconds: due + 1))
+    }
+
+    @Test(arguments: [(0, 3), (2, 3), (3, 6), (10, 16), (16, 28), (27, 28), (40, 28)])
+    func `grace told of later, without its end, is one of those that were not over then`(
+        toldDay: Int, days: Int
+    ) throws {
+        let due = Instant(milliseconds: 1_702_592_000_000)
+        let payload = try #require(RenewalPayload(json: Self.grace(due, until: nil)))
+        let within = try #require(NotificationPayload(json: ["data": ["status": 4]]))
+        let told = AppStoreDate(milliseconds: (due + .days(toldDay)).milliseconds)
+        let fact = try Intake.fact(of: payload, in: within, signedAt: told)
+        guard case .renewal(let renewal) = fact.statement else { throw Unexpected() }
+        #expect(renewal.graceUntil == due + .days(days))
+    }
+
+    /// Renewal information of who could not be charged.
+    private static func grace(_ due: Instant, until end: Instant?) -> JSON {
+        [
+            "originalTransactionId": "1", "environment": "Production", "autoRenewStatus": 1,
+            "isInBillingRetryPeriod": true, "renewalDate": .integer(due.milliseconds),
+            "gracePeriodExpiresDate": end.map { JSON.integer($0.milliseconds) } ?? .null,
+        ]
     }
 
     @Test(arguments: [
