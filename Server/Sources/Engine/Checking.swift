@@ -1,6 +1,7 @@
 import AppStoreClient
 import AppStoreFormats
 import AppStoreTrust
+import Intake
 import Ledger
 import Storage
 
@@ -85,6 +86,11 @@ extension Engine {
     }
 
     /// The state of a subscription's whole group.
+    ///
+    /// Only what is signed in the answer is kept, and counts: the status beside it does not. Where
+    /// the two are at odds, as with grace whose end is not named, what is signed about renewal is
+    /// left out: whatever was said before goes on to hold, for as long as it would have without the
+    /// answer, and the store is asked again as where it is silent.
     func askState(
         of purchase: PurchaseID, for lease: CheckLease, from client: AppStoreClient,
         into findings: inout Findings
@@ -93,7 +99,7 @@ extension Engine {
             of: purchase.original.rawValue, in: purchase.storeEnvironment)
         for status in statuses {
             await take(transaction: status.signedTransactionInfo, of: lease, &findings)
-            await take(renewal: status.signedRenewalInfo, of: lease, &findings)
+            await take(renewalIn: status, of: lease, &findings)
         }
     }
 
@@ -106,24 +112,36 @@ extension Engine {
     }
 
     func take(
-        renewal jws: String, of lease: CheckLease, _ findings: inout Findings
+        renewalIn answer: StatusAnswer, of lease: CheckLease, _ findings: inout Findings
     ) async {
         await take(of: lease, &findings) { verifier, origin throws(EngineFailure) in
-            try await attest(renewal: Array(jws.utf8), verifier, origin)
+            let jws = Array(answer.signedRenewalInfo.utf8)
+            let attestation = try await attest(renewal: jws, verifier, origin)
+            let isWhole = attestation.facts.allSatisfy { fact in
+                Intake.isWhole(fact, beside: answer.status)
+            }
+            guard !isWhole else { return attestation }
+            logger.notice(
+                "The App Store says grace, and not until when. What was known before holds.",
+                metadata: ["purchase": "\(lease.purchase)"])
+            return nil
         }
     }
 
     /// An answer counts by its signatures, as everything else does: what is not believed is left
     /// out, and told.
+    ///
+    /// - Parameter attest: nil for what is not to be kept.
     private func take(
         of lease: CheckLease, _ findings: inout Findings,
-        _ attest: (Verifier, Attestation.Origin) async throws(EngineFailure) -> Attestation
+        _ attest: (Verifier, Attestation.Origin) async throws(EngineFailure) -> Attestation?
     ) async {
         do {
             let (app, verifier) = try app(lease.app)
             let origin = Attestation.Origin(
                 app: app, source: .reconciliation, receivedAt: now(), digests: digests)
-            findings.attestations.append(try await attest(verifier, origin))
+            guard let attestation = try await attest(verifier, origin) else { return }
+            findings.attestations.append(attestation)
         } catch {
             findings.refused = findings.refused ?? "\(error)"
         }

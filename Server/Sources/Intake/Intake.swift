@@ -121,6 +121,16 @@ extension Intake {
         return ends.first { instant(signedAt) < $0 } ?? ends.last
     }
 
+    /// Whether a fact says all that the store has said with the status beside it, which is signed
+    /// by nobody: not where that is grace, and renewal information names no end of it. By itself
+    /// such a fact says that the store tries to collect, without grace.
+    package static func isWhole(_ fact: Fact, beside status: SubscriptionStatus) -> Bool {
+        guard status == .gracePeriod, case .renewal(let renewal) = fact.statement else {
+            return true
+        }
+        return renewal.graceUntil != nil
+    }
+
     private static func money(_ milliunits: Int64?, _ currency: String?) -> Money? {
         guard let milliunits, let currency else { return nil }
         return Money(milliunits: milliunits, currency: currency)

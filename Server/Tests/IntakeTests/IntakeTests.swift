@@ -169,6 +169,22 @@ private func renewal(_ fields: JSON) throws -> Renewal {
         #expect(renewal.graceUntil == due + .days(days))
     }
 
+    @Test(arguments: [
+        (Int64(4), false, false), (4, true, true), (3, false, true), (1, false, true),
+        (99, false, true),
+    ])
+    func `renewal information says less than a status of grace where it names no end`(
+        status: Int64, namesEnd: Bool, isWhole: Bool
+    ) throws {
+        let due = Instant(milliseconds: 1_702_592_000_000)
+        let fields = Self.grace(due, until: namesEnd ? due + .days(16) : nil)
+        let payload = try #require(RenewalPayload(json: fields))
+        let fact = try Intake.fact(of: payload, signedAt: signed)
+        #expect(Intake.isWhole(fact, beside: SubscriptionStatus(rawValue: status)) == isWhole)
+        let paid = try Intake.fact(of: try transaction(), signedAt: signed)
+        #expect(Intake.isWhole(paid, beside: SubscriptionStatus(rawValue: status)))
+    }
+
     /// Renewal information of who could not be charged.
     private static func grace(_ due: Instant, until end: Instant?) -> JSON {
         [
