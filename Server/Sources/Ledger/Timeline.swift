@@ -25,7 +25,8 @@ package struct Timeline: Hashable, Sendable {
 
     /// One stretch of time, by the payment that was attested last.
     package struct Period: Hashable, Sendable {
-        package var payment: Payment
+        /// A period is copied far more often than it is made, and a payment has many parts.
+        private var told: Boxed<Payment>
         package var attestedAt: Instant
         package var sources: Sources<Payment>
         /// Where it ends: its own end, or the beginning of the period that took its place. Nil:
@@ -37,12 +38,16 @@ package struct Timeline: Hashable, Sendable {
         package var isVoid = false
 
         fileprivate init(_ told: Sourced<Payment>) {
-            payment = told.value.value
+            self.told = Boxed(told.value.value)
             attestedAt = told.value.at
             sources = told.sources
             isReplaced = false
         }
 
+        package var payment: Payment {
+            get { told.value }
+            set { told = Boxed(newValue) }
+        }
         package var from: Instant { payment.from }
         package var product: ProductID { payment.product }
 
