@@ -170,8 +170,11 @@ extension StoreTransaction {
             let owner = try holder(of: question, in: app),
             let known = try customer(known: owner, in: app.id),
             let consent = try consent(of: known.customer, in: app.id), consent.isGiven,
-            let payment = try payment(askedAbout: question, in: own, of: app.id)
+            let asked = own.payment(
+                askedAboutBy: question.transaction,
+                among: try facts(about: question.purchase, in: app.id).map(\.fact))
         else { return nil }
+        let payment = asked.payment
         let timelines = try timelines(
             of: known, known.ids, in: app, environment: environment)
         let payments = timelines.flatMap { $0.periods.map(\.payment) }
@@ -183,26 +186,8 @@ extension StoreTransaction {
         return app.consumption.answer(
             about: payment,
             used: spent ?? app.terms.used(of: payment.transaction, among: timelines, at: now),
-            told: told.first { $0.transaction == payment.transaction },
+            told: asked.told(among: told),
             hadSample: consent.hadSample)
-    }
-
-    /// The payment whose refund is asked for. A payment may be told under two numbers, of which its
-    /// timeline keeps one.
-    private func payment(
-        askedAbout question: ConsumptionQuestion, in timeline: Timeline, of app: AppID
-    ) throws -> Payment? {
-        for period in timeline.periods where period.payment.transaction == question.transaction {
-            return period.payment
-        }
-        for fact in try facts(about: question.purchase, in: app).map(\.fact) {
-            if case .payment(let payment) = fact.statement,
-                payment.transaction == question.transaction
-            {
-                return payment
-            }
-        }
-        return nil
     }
 
     /// Who is known to have bought what is asked about.

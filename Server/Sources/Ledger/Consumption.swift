@@ -95,6 +95,51 @@ package struct ConsumptionRules: Hashable, Sendable {
     }
 }
 
+// MARK: - Numbers
+
+/// A payment whose refund is asked for, as its timeline has it, and every number that it was told
+/// under.
+package struct AskedPayment: Hashable, Sendable {
+    package var payment: Payment
+    /// First the one that it is asked about by, then the timeline's, then the others, the smallest
+    /// first. None stands here twice.
+    package var numbers: [TransactionID]
+
+    /// What the app's server has said of it, under whichever number: of several the first.
+    package func told(among uses: [PurchaseUse]) -> PurchaseUse? {
+        for number in numbers {
+            if let use = uses.first(where: { $0.transaction == number }) { return use }
+        }
+        return nil
+    }
+}
+
+extension Timeline {
+    /// The payment that was told under a number; nil where no fact names it. A payment may be told
+    /// under several numbers, of which its period keeps one.
+    ///
+    /// - Parameter facts: those that this timeline is made of.
+    package func payment(
+        askedAboutBy number: TransactionID, among facts: [Fact]
+    ) -> AskedPayment? {
+        var told: [(number: TransactionID, period: Period)] = []
+        for fact in facts where fact.purchase == purchase {
+            guard case .payment(let payment) = fact.statement,
+                let period = period(toldBy: payment, fact.grade)
+            else { continue }
+            told.append((payment.transaction, period))
+        }
+        let own = told.filter { $0.number == number }.map(\.period)
+        // One that never counts tells least of it.
+        guard let period = own.last(where: { !$0.isVoid }) ?? own.last else { return nil }
+        let kept = period.payment.transaction
+        let others = Set(told.filter { $0.period.id == period.id }.map(\.number))
+            .subtracting([number, kept]).sorted()
+        let numbers = kept == number ? [number] : [number, kept]
+        return AskedPayment(payment: period.payment, numbers: numbers + others)
+    }
+}
+
 // MARK: - Use
 
 extension Wallet {

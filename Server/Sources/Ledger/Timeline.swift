@@ -138,7 +138,7 @@ package struct Timeline: Hashable, Sendable {
             periods[index].isReplaced = false
             periods[index].isVoid =
                 last.map { isVoid(periods[index].payment, after: $0) } ?? false
-                || isToldBetter(periods[index])
+                || toldBetter(periods[index]) != nil
             guard !periods[index].isVoid else { continue }
             let from = periods[index].from
             if let last, periods[last].end.map({ from < $0 }) ?? true,
@@ -151,15 +151,22 @@ package struct Timeline: Hashable, Sendable {
         }
     }
 
-    /// Whether an older document tells of a period without its line, and another has the line: then
-    /// both are the same period.
-    private func isToldBetter(_ period: Period) -> Bool {
+    /// Where an older document tells of a period without its line, and another has the line: then
+    /// both are the same period, and it is that one.
+    private func toldBetter(_ period: Period) -> Period? {
         guard period.sources == .legacy, period.payment.line == nil,
             let until = period.payment.until
-        else { return false }
-        return periods.contains {
+        else { return nil }
+        return periods.first {
             $0.payment.line != nil && $0.payment.until == until && $0.product == period.product
         }
+    }
+
+    /// The period that a payment tells of, by whichever number; nil where its fact is not here.
+    package func period(toldBy payment: Payment, _ grade: Grade) -> Period? {
+        let id = payment.id(grade)
+        let own = periods.first { $0.id == id }
+        return own.map { toldBetter($0) ?? $0 }
     }
 
     /// Whether a renewal, charged ahead of its time, was given back because the customer bought

@@ -131,4 +131,48 @@ import Testing
             about: payment, used: row.used, told: row.told, hadSample: false)
         #expect(!without.hadSample)
     }
+
+    private static func month(_ id: TransactionID, _ line: String?, day: Int = 0) -> Payment {
+        Payment(
+            transaction: id, line: line, product: "pro.monthly", from: now + .days(day),
+            until: now + .days(day + 30))
+    }
+
+    @Test func `a payment is found by each of its numbers, and by each what was said of it`() {
+        let purchase = PurchaseID("1", in: .production)
+        let told: [(payment: Payment, hour: Int, grade: Grade)] = [
+            (Self.month("1", "l1"), 0, .signed), (Self.month("2", "l1"), 1, .signed),
+            // A receipt knows another number.
+            (Self.month("3", nil), 2, .legacy), (Self.month("9", "l2", day: 30), 3, .signed),
+        ]
+        let facts = told.map { told in
+            Fact(
+                about: purchase, attestedAt: Self.now + .hours(told.hour), grade: told.grade,
+                .payment(told.payment))
+        }
+        let timeline = Timeline(of: purchase, facts)
+        for (number, numbers) in [
+            ("1", ["1", "2", "3"]), ("2", ["2", "1", "3"]), ("3", ["3", "2", "1"]), ("9", ["9"]),
+        ] as [(TransactionID, [TransactionID])] {
+            let asked = timeline.payment(askedAboutBy: number, among: facts)
+            #expect(asked?.numbers == numbers)
+            #expect(asked?.payment.transaction == (number == "9" ? "9" : "2"), "by \(number)")
+            for each in ["1", "2", "3", "9"] as [TransactionID] {
+                let use = PurchaseUse(transaction: each, delivery: .other, used: nil)
+                let isOfIt = numbers.contains(each)
+                #expect(asked?.told(among: [use]) == (isOfIt ? use : nil), "\(number), \(each)")
+            }
+        }
+        #expect(timeline.payment(askedAboutBy: "7", among: facts) == nil)
+    }
+
+    @Test func `where it was said under several numbers, the one that is asked by goes first`() {
+        let asked = AskedPayment(payment: Self.month("2", "l1"), numbers: ["3", "2", "1"])
+        let uses = ["1", "2", "3"].map {
+            PurchaseUse(transaction: TransactionID(rawValue: $0), delivery: .other, used: nil)
+        }
+        #expect(asked.told(among: uses) == uses[2])
+        #expect(asked.told(among: Array(uses.prefix(2))) == uses[1])
+        #expect(asked.told(among: []) == nil)
+    }
 }

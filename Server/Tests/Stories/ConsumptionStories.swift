@@ -274,6 +274,33 @@ import Testing
         }
     }
 
+    /// Of two snapshots of one moment the timeline keeps the number that is last in order of text:
+    /// of these the one is not kept, the other is.
+    @Test(arguments: ["1", "99"])
+    func `what is said under one number of a period is told where another is asked about`(
+        other: String
+    ) async throws {
+        try await withShop(on: .sqlite, app: Self.app(Self.consenting), questions: .due) { shop in
+            let bought = try await shop.buyMonth("anna")
+            let signed = try bought.text("signed_transaction")
+            let payload = try JSON(parsing: CompactJWS(signed)?.payload ?? [])
+            let restored = try shop.authority.sign(
+                payload.setting("transactionId", .string(other)))
+            try await shop.server.post(
+                "/v1/purchases",
+                ["customer_id": "anna", "signed_transactions": [.string(restored)]])
+            let use = PurchaseUse(
+                transaction: TransactionID(rawValue: other), delivery: .qualityIssue, used: nil)
+            try await Self.consent("anna", uses: [use], in: shop)
+            let id = try bought.text("transaction_id")
+            try await Self.askRefund(of: id, in: shop)
+            let told = try await Self.received(in: shop)
+            #expect(told.map { $0["transaction_id"]?.string } == [id])
+            #expect(
+                told.first?["body"]?["deliveryStatus"]?.string == "UNDELIVERED_QUALITY_ISSUE")
+        }
+    }
+
     @Test func `consent goes over HTTP, and what was asked comes back`() async throws {
         try await withShop(on: .sqlite, app: Self.app(Self.consenting), questions: .due) { shop in
             try await shop.addDevice("anna")
