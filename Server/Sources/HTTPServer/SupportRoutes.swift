@@ -53,14 +53,23 @@ extension PerennialServer {
         let environment = try Self.environment(in: request)
         let limit = try Self.limit(
             in: request, usual: Self.historyLinesUsual, most: Self.historyLinesMax)
-        let skipped = try Self.numberedCursor(in: request)
+        let position = try Self.historyPosition(in: request)
         let lines = try await engine.history(
             of: id, app: holder.app, environment: environment)
-        let rest = lines.dropFirst(skipped)
+        let rest = lines.rest(after: position)
+        let page = rest.prefix(limit)
+        let last = page.count < rest.count ? page.last : nil
         return try Answers.ok(
             History(
-                items: rest.prefix(limit).map(History.Line.init),
-                nextCursor: rest.count > limit ? String(skipped + limit) : nil))
+                items: page.map(History.Line.init),
+                nextCursor: last.map { HistoryPosition(after: $0).text }))
+    }
+
+    /// Nil where no cursor was sent.
+    private static func historyPosition(in request: Request) throws -> HistoryPosition? {
+        guard let text = request.uri.queryParameters["after"], !text.isEmpty else { return nil }
+        guard let position = HistoryPosition(String(text)) else { throw Refused.unknownCursor }
+        return position
     }
 
     @Sendable func customers(

@@ -244,8 +244,19 @@ import Testing
                 sentences.contains(
                     "Purchase \(original) moved from ben to anna, by support: ticket 9.")
             )
-            let page = try await support.get("/v1/customers/anna/history?limit=2")
-            #expect(page["items"]?.array?.count == 2 && page["next_cursor"] == "2")
+            var paged: [JSON] = []
+            var cursor = ""
+            repeat {
+                let page = try await support.get(
+                    "/v1/customers/anna/history?limit=2&after=\(cursor)")
+                let lines = page["items"]?.array ?? []
+                paged += lines
+                cursor = page["next_cursor"]?.string ?? ""
+                #expect(lines.count == 2 || cursor.isEmpty)
+            } while !cursor.isEmpty && paged.count < items.count
+            #expect(paged == items && cursor.isEmpty)
+            let unknown = try await support.send("GET", "/v1/customers/anna/history?after=2")
+            #expect(unknown.status == 400)
             let text = try await shop.engine.explain("anna", app: "birds", environment: .production)
             #expect(text.contains("moved from ben to anna") && text.contains("given by hand"))
         }

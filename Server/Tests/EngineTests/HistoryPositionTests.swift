@@ -1,0 +1,75 @@
+import Ledger
+import Testing
+
+@testable import Engine
+
+/// A history in pieces, while lines of it come and go.
+@Suite struct HistoryPositionTests {
+    private func line(
+        _ second: Int, _ sentence: String, _ kind: HistoryLine.Kind = .event
+    ) -> HistoryLine {
+        HistoryLine(
+            at: Instant(milliseconds: 1_700_000_000_000) + .seconds(second), kind: kind,
+            sentence: sentence)
+    }
+
+    private func lines(_ seconds: ClosedRange<Int>) -> [HistoryLine] {
+        seconds.map { line($0, "\($0)") }
+    }
+
+    /// What is told by two pages of three lines and a last one of all the rest, each of the history
+    /// as it is by then.
+    private func told(_ pages: [[HistoryLine]]) throws -> [String] {
+        var told: [HistoryLine] = []
+        for (number, lines) in pages.enumerated() {
+            let text = told.last.map { HistoryPosition(after: $0).text }
+            let position = try text.map { try #require(HistoryPosition($0)) }
+            told += lines.rest(after: position).prefix(number < 2 ? 3 : .max)
+        }
+        return told.map(\.sentence)
+    }
+
+    private static let all = (1...9).map { "\($0)" }
+
+    @Test func `of what stays as it is each line is told once`() throws {
+        #expect(try told([lines(1...9), lines(1...9), lines(1...9)]) == Self.all)
+    }
+
+    @Test func `what comes late, and is of earlier, repeats no line`() throws {
+        let late = [line(0, "late")]
+        let pages = [lines(1...9), late + lines(1...9), late + late + lines(1...9)]
+        #expect(try told(pages) == Self.all)
+    }
+
+    @Test func `what is not told any more leaves out no line that is`() throws {
+        #expect(try told([lines(1...9), lines(3...9), lines(6...9)]) == Self.all)
+    }
+
+    @Test func `of lines of one moment each is told once, whatever comes between them`() throws {
+        let moment = (1...9).map { line(0, "\($0)") }
+        var more = moment
+        more.insert(line(0, "late", .fact), at: 2)
+        #expect(try told([moment, more, moment]) == Self.all)
+    }
+
+    @Test func `where the last line is gone its moment is told again, and no earlier one`() throws {
+        let pages = [lines(1...2) + [line(3, "3"), line(3, "4")] + lines(5...9)]
+        let without = lines(1...2) + [line(3, "4")] + lines(5...9)
+        #expect(try told(pages + [without, without]) == Self.all)
+    }
+
+    @Test func `a line that is said otherwise since is the same one`() {
+        let waiting = line(1, "Not answered yet", .consumption)
+        let answered = [line(1, "It was told", .consumption), line(2, "2")]
+        #expect(answered.rest(after: HistoryPosition(after: waiting)).map(\.sentence) == ["2"])
+    }
+
+    @Test(arguments: [
+        "", "2", "_", "5_", "5_0123456789abcde", "5_0123456789abcdeg", "+5_0123456789abcdef",
+        "x_0123456789abcdef", "1_2_3",
+    ])
+    func `what no answer has contained is no place`(text: String) {
+        #expect(HistoryPosition(text) == nil)
+        #expect(HistoryPosition("5_0123456789abcdef")?.text == "5_0123456789abcdef")
+    }
+}
