@@ -43,17 +43,22 @@ extension AppStoreSimulator {
         if let id = query.transactionID {
             account = try world.account(ofAny: id, in: call.environment)
         }
-        var found = notifications.filter { sent in
-            sent.notice.environment == call.environment && query.includes(sent, account: account)
-        }
-        if let token = call.value("paginationToken") {
-            let uuid = try query.uuid(in: token)
-            guard let last = found.firstIndex(where: { $0.notice.uuid == uuid }) else {
-                throw APIError.invalidPaginationToken
-            }
-            found.removeFirst(last + 1)
-        }
+        let found = try unread(by: call, query).filter { query.includes($0, account: account) }
         return .ok(page(of: found, query))
+    }
+
+    /// What comes after the notification that a token names; all where none was sent. That one need
+    /// not be in the list any more: where failures are asked for, it may have arrived since.
+    private func unread(
+        by call: APICall, _ query: NotificationHistoryQuery
+    ) throws(APIError) -> ArraySlice<SentNotification> {
+        let all = notifications.filter { $0.notice.environment == call.environment }
+        guard let token = call.value("paginationToken") else { return all[...] }
+        let uuid = try query.uuid(in: token)
+        guard let last = all.firstIndex(where: { $0.notice.uuid == uuid }) else {
+            throw .invalidPaginationToken
+        }
+        return all[(last + 1)...]
     }
 
     private func page(

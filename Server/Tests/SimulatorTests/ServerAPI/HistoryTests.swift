@@ -4,9 +4,10 @@ import Testing
 @testable import Simulator
 
 @Suite struct HistoryTests {
-    /// All pages of a list, each as the products or ids of its transactions.
+    /// All pages of a list, each as the ids of its transactions.
     private func pages(
-        _ stage: Stage, _ line: String, _ query: [(String, String)] = []
+        _ stage: Stage, _ line: String, _ query: [(String, String)] = [],
+        between: () async throws -> Void = {}
     ) async throws -> (ids: [[String]], last: String) {
         var ids: [[String]] = []
         var revision: String?
@@ -16,6 +17,7 @@ import Testing
             ids.append(try stage.transactions(json).compactMap(\.transactionId))
             revision = json["revision"]?.string
             guard json["hasMore"] == true, ids.count < 10 else { break }
+            try await between()
         }
         return (ids, try require(revision, "no revision"))
     }
@@ -34,6 +36,31 @@ import Testing
         #expect(up.ids.flatMap(\.self) == ids)
         let down = try await pages(stage, line, [("sort", "DESCENDING")])
         #expect(down.ids.flatMap(\.self) == ids.reversed())
+    }
+
+    @Test func `what is bought between two pages moves nothing, in both directions`() async throws {
+        let (stage, line, ids) = try await stage(gems: 45)
+        var bought: [String] = []
+        let up = try await pages(stage, line) {
+            bought.append(try await stage.buy("gem").transactionID)
+        }
+        #expect(bought.count == 2)
+        #expect(up.ids.flatMap(\.self) == ids + bought)
+        let down = try await pages(stage, line, [("sort", "DESCENDING")]) {
+            try await stage.buy("gem")
+        }
+        // What is newer than the first page is no part of those that follow.
+        #expect(down.ids.flatMap(\.self) == (ids + bought).reversed())
+    }
+
+    @Test func `what is refunded between two pages leaves none of the others out`() async throws {
+        let (stage, line, ids) = try await stage(gems: 45)
+        // Told already, and not yet.
+        var waiting = [ids[0], ids[44]]
+        let up = try await pages(stage, line) {
+            try await stage.simulator.change(transaction: waiting.removeFirst(), .refund())
+        }
+        #expect(up.ids.flatMap(\.self) == Array(ids[..<44]) + [ids[0], ids[44]])
     }
 
     @Test func `a full last page says that there is no more`() async throws {

@@ -49,6 +49,28 @@ import Testing
         #expect(refused == Refused(400, 4_000_014))
     }
 
+    @Test func `a list of failures goes on also where what it told has arrived since`()
+        async throws
+    {
+        let stage = try Stage(shop: TableShop.file())
+        stage.letterBox.answer(otherwise: PostAnswer(status: 503))
+        for _ in 0..<21 { try await stage.buy("gem") }
+        let failures = body([.init("onlyFailures", true)])
+        let first = try await stage.json(Ask(Self.line, body: failures))
+        #expect(first["notificationHistory"]?.array?.count == 20)
+        let token = try require(first["paginationToken"]?.string, "no token")
+        stage.letterBox.answer()
+        try await stage.advance("PT1H")
+        stage.letterBox.answer(otherwise: PostAnswer(status: 503))
+        try await stage.buy("gem")
+        let next = try await stage.json(
+            Ask(Self.line, [("paginationToken", token)], body: failures))
+        let told = next["notificationHistory"]?.array ?? []
+        let last = try require(await stage.simulator.notifications.last, "none")
+        #expect(told.map { $0["signedPayload"] } == [.string(last.signedPayload)])
+        #expect(next["hasMore"] == false)
+    }
+
     @Test func `attempts are told with Apple's words, and failures can be asked for`()
         async throws
     {
