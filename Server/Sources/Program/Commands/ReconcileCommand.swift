@@ -14,17 +14,20 @@ struct ReconcileCommand: AsyncParsableCommand {
     @Option(help: "The app, where there are several.") var app: String?
     @Option(help: "production or sandbox.") var environment = Ledger.Environment.production
     @OptionGroup var process: ProcessOptions
+    @OptionGroup var simulator: SimulatorOptions
 
     func run() async throws {
         try await Outcome.reported {
             let file = try Outcome.configuration(at: process.configPath)
             let settings = try process.settings(file)
             let logger = Log.start(settings.logLevel)
+            let time = try await simulator.time(for: file.apps, logger)
             try await HTTPClient.withHTTPClient(configuration: .appStore) { http in
-                let stores = AppStores(file.apps, http: http, now: { .machine })
+                let stores = AppStores(file.apps, http: http, now: time.now)
                 let assembly = try await Assembly(
                     apps: file.apps, databaseAddress: settings.database, for: .changing,
-                    now: { .machine }, asking: stores.asking(), logger: logger)
+                    simulatorRoot: time.root, receiptRoot: time.receiptRoot, now: time.now,
+                    asking: stores.asking(), logger: logger)
                 defer { assembly.database.close() }
                 try await reconcile(assembly, logger)
             }

@@ -3,7 +3,7 @@ import AsyncHTTPClient
 import Ledger
 import Logging
 
-/// Flags of commands that look at what a simulator's time has made.
+/// Flags of commands that work on what a simulator's time has made.
 struct SimulatorOptions: ParsableArguments {
     @Option(help: "Take the time from a simulator; only where every app is simulated.")
     var clockFrom: String?
@@ -14,14 +14,17 @@ struct SimulatorOptions: ParsableArguments {
     ) async throws -> Assembly {
         let logger = Log.start(settings.logLevel)
         let time = try await time(for: apps, logger)
+        // All is looked at as of one moment.
+        let now = time.now()
         return try await Assembly(
             apps: apps, databaseAddress: settings.database, for: purpose,
-            simulatorRoot: time.root, receiptRoot: time.receiptRoot, now: { time.now },
+            simulatorRoot: time.root, receiptRoot: time.receiptRoot, now: { now },
             logger: logger)
     }
 
-    /// What the simulator says now; the machine's time and no roots where none is named.
-    private func time(
+    /// What the simulator says, for which it stands still; the machine's time, which goes on, and
+    /// no roots where none is named.
+    func time(
         for apps: [AppConfiguration], _ logger: Logger
     ) async throws -> SimulatedTime {
         guard let clockFrom else {
@@ -32,21 +35,22 @@ struct SimulatorOptions: ParsableArguments {
                         + "machine's clock. Add --clock-from URL of the simulator that the server "
                         + "follows.")
             }
-            return SimulatedTime(now: .machine)
+            return SimulatedTime(now: { .machine })
         }
         try ServeRules.check(apps, clockFrom: clockFrom)
         return try await HTTPClient.withHTTPClient { client in
             let clock = try await ClockFollower(clockFrom, client: client, logger: logger)
+            let now = clock.now
             return SimulatedTime(
-                now: clock.now, root: try await clock.root(),
+                now: { now }, root: try await clock.root(),
                 receiptRoot: try await clock.receiptRoot())
         }
     }
 }
 
 /// The time by which a database is looked at, and what its documents are signed under.
-private struct SimulatedTime {
-    var now: Instant
+struct SimulatedTime: Sendable {
+    var now: @Sendable () -> Instant
     var root: [UInt8]?
     var receiptRoot: [UInt8]?
 }
