@@ -239,7 +239,9 @@ private struct Row: CustomTestStringConvertible, Sendable {
             asked = next
             count += 1
         }
-        #expect(count <= 110, "seed \(seed)")
+        // Where the store has put an end off, there are two ends behind which it can be silent.
+        let isPutOff = timeline.renewal?.value.renewsAt != nil
+        #expect(count <= (isPutOff ? 140 : 110), "seed \(seed)")
     }
 
     @Test func `in each stretch the first question is told from the others`() {

@@ -1,3 +1,4 @@
+import Dice
 import Ledger
 import Testing
 
@@ -71,5 +72,22 @@ private let end = start + .days(30)
         #expect(anna.changes.dropFirst(count).map(\.kind) == [.accessUnconfirmed])
         #expect(anna.changes.last?.before?.until == end)
         anna.check("\(delay)")
+    }
+
+    /// All else in these lives falls on a whole day from their beginning.
+    @Test func `a few percent of what the random lives say of renewal put an end off`() {
+        var count = 0
+        var delays: [Duration] = []
+        for seed in UInt64(1)...200 {
+            var dice = Dice(seed: seed)
+            for fact in RandomLife.facts(&dice) {
+                guard case .renewal(let renewal) = fact.statement else { continue }
+                count += 1
+                if let date = renewal.renewsAt { delays.append(date - start) }
+            }
+        }
+        #expect((2...10).contains(100 * delays.count / count), "\(delays.count) of \(count)")
+        let day = Duration.days(1).wholeMilliseconds
+        #expect(Set(delays.map { $0.wholeMilliseconds % day == 0 }) == [true, false])
     }
 }

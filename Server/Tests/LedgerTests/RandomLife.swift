@@ -3,8 +3,8 @@ import Foundation
 import Ledger
 
 /// Facts about one purchase as a life might leave them: renewals, some of them charged ahead of an
-/// upgrade, refunds that are reversed, the same period under two numbers, everything attested
-/// several times, some of it in the same millisecond.
+/// upgrade, ends that are put off, refunds that are reversed, the same period under two numbers,
+/// everything attested several times, some of it in the same millisecond.
 enum RandomLife {
     static let purchase = PurchaseID("1000", in: .production)
 
@@ -77,17 +77,30 @@ enum RandomLife {
     }
 
     private static func renewal(at: Instant, end: Instant, _ dice: inout Dice) -> Fact {
+        let later = laterEnd(than: end, dice)
         let isRetrying = Bool.random(using: &dice)
-        return Fact(
-            about: purchase, attestedAt: at,
-            .renewal(
-                Renewal(
-                    willRenew: Bool.random(using: &dice), isRetrying: isRetrying,
-                    graceUntil: isRetrying && Bool.random(using: &dice) ? end + .days(16) : nil,
-                    ending: Renewal.Ending.allCases.randomElement(using: &dice),
-                    offer: Bool.random(using: &dice) ? Offer(.winBack) : nil,
-                    commitmentRenews: Bool.random(using: &dice),
-                    priceRise: Renewal.PriceRise.allCases.randomElement(using: &dice))))
+        var renewal = Renewal(
+            willRenew: Bool.random(using: &dice), isRetrying: isRetrying,
+            graceUntil: isRetrying && Bool.random(using: &dice) ? end + .days(16) : nil,
+            ending: Renewal.Ending.allCases.randomElement(using: &dice),
+            offer: Bool.random(using: &dice) ? Offer(.winBack) : nil,
+            commitmentRenews: Bool.random(using: &dice),
+            priceRise: Renewal.PriceRise.allCases.randomElement(using: &dice))
+        // What has ended for a reason goes by that, whatever date is named.
+        if let later { (renewal.renewsAt, renewal.ending) = (later, nil) }
+        return Fact(about: purchase, attestedAt: at, .renewal(renewal))
+    }
+
+    /// In a few percent: to when the store puts an end off, by minutes or by days. By dice of its
+    /// own, made from what those of the life show next: these fall as they do without it, and a
+    /// seed keeps its life.
+    private static func laterEnd(than end: Instant, _ dice: Dice) -> Instant? {
+        var ahead = dice
+        var own = Dice(seed: ahead.next())
+        guard Int.random(in: 0..<20, using: &own) == 0 else { return nil }
+        return Bool.random(using: &own)
+            ? end + .seconds(60 * Int.random(in: 1...59, using: &own))
+            : end + .days(Int.random(in: 1...9, using: &own))
     }
 
     /// One of few moments, so that several facts are often attested in the same millisecond.
