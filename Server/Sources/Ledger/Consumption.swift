@@ -105,6 +105,11 @@ package struct AskedPayment: Hashable, Sendable {
     /// first. None stands here twice.
     package var numbers: [TransactionID]
 
+    package init(payment: Payment, numbers: [TransactionID]) {
+        self.payment = payment
+        self.numbers = numbers
+    }
+
     /// What the app's server has said of it, under whichever number: of several the first.
     package func told(among uses: [PurchaseUse]) -> PurchaseUse? {
         for number in numbers {
