@@ -1,6 +1,7 @@
 import CSQLite
 import Ledger
 import Storage
+import StorageSQLite
 import Synchronization
 
 /// A query that was asked, with its values.
@@ -72,7 +73,8 @@ final class SQLiteReads {
             throw BenchFailure("\(path) cannot be opened")
         }
         database = opened
-        try run([[AskedQuery(sql: "PRAGMA cache_size = -8192", values: [])]])
+        let cache = "PRAGMA cache_size = -\(SQLiteDatabase.cacheKibibytes)"
+        try run([[AskedQuery(sql: cache, values: [])]])
     }
 
     deinit {

@@ -110,7 +110,7 @@ extension StoreTransaction {
             "INSERT INTO documents (app, signed_at_ms, id, kind, environment, source, "
                 + "received_at_ms, parts, headers) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) "
                 + "ON CONFLICT (app, signed_at_ms, id) DO NOTHING",
-            documents.map(Self.row))
+            documents.mapConcurrently(Self.row))
         return added.map { $0 > 0 }
     }
 
@@ -119,22 +119,29 @@ extension StoreTransaction {
     private func addHeaders(of documents: [StoredDocument]) throws(StorageFailure) {
         let headers = Self.headers(of: documents)
         let known = try connection.rowsEach(
-            "SELECT 1 FROM headers WHERE app = $1 AND digest = $2", headers.map(\.key))
+            "SELECT 1 FROM headers WHERE app = $1 AND digest = $2", headers.map(\.key.values))
         let missing = zip(headers, known).filter { $1.isEmpty }.map(\.0)
         try connection.runEach(
             "INSERT INTO headers (app, digest, segment) VALUES ($1, $2, $3) "
                 + "ON CONFLICT (app, digest) DO NOTHING",
-            missing.map { $0.key + [.bytes($0.segment)] })
+            missing.map { $0.key.values + [.bytes($0.segment)] })
+    }
+
+    private struct HeaderKey: Hashable {
+        var app: AppID
+        var digest: [UInt8]
+
+        var values: [Value] { [.text(app.rawValue), .bytes(digest)] }
     }
 
     /// Each once.
     private static func headers(
         of documents: [StoredDocument]
-    ) -> [(key: [Value], segment: [UInt8])] {
-        var seen: Set<[Value]> = []
+    ) -> [(key: HeaderKey, segment: [UInt8])] {
+        var seen: Set<HeaderKey> = []
         return documents.flatMap { document in
             document.headers.compactMap { header in
-                let key: [Value] = [.text(document.app.rawValue), .bytes(header.digest)]
+                let key = HeaderKey(app: document.app, digest: header.digest)
                 return seen.insert(key).inserted ? (key, header.segment) : nil
             }
         }

@@ -96,8 +96,8 @@ extension StoreTransaction {
         // other.
         var appNumbers = try numbers(ofAppsIn: entries)
         var customerNumbers = try numbers(ofCustomersIn: entries)
-        var rows: [[Value]] = []
-        rows.reserveCapacity(entries.count)
+        var events: [Event] = []
+        events.reserveCapacity(entries.count)
         for entry in entries {
             let sequence = appNumbers[entry.app, default: 0]
             appNumbers[entry.app] = sequence + 1
@@ -106,12 +106,14 @@ extension StoreTransaction {
                 customerSequence = customerNumbers[owner]
                 customerNumbers[owner, default: 0] += 1
             }
-            rows.append(Self.row(of: entry, sequence, customerSequence))
+            events.append(
+                Event(sequence: sequence, customerSequence: customerSequence, entry: entry))
         }
         try connection.runEach(
             "INSERT INTO events (app, sequence, customer, customer_sequence, environment, "
                 + "purchase, kind, told_at_ms, document, body) "
-                + "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)", rows)
+                + "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+            events.mapConcurrently(Self.row))
         return appNumbers.mapValues { $0 - 1 }
     }
 
@@ -174,14 +176,13 @@ extension StoreTransaction {
         return first
     }
 
-    private static func row(
-        of entry: EventEntry, _ sequence: Int64, _ customerSequence: Int64?
-    ) -> [Value] {
+    private static func row(of event: Event) -> [Value] {
+        let entry = event.entry
         var document = Value.null
         if case .document(let id) = entry.cause { document = .bytes(id) }
         return [
-            .text(entry.app.rawValue), .integer(sequence), .text(entry.customer?.rawValue),
-            .integer(customerSequence), .text(entry.purchase?.environment.rawValue),
+            .text(entry.app.rawValue), .integer(event.sequence), .text(entry.customer?.rawValue),
+            .integer(event.customerSequence), .text(entry.purchase?.environment.rawValue),
             .text(entry.purchase?.original.rawValue), .text(entry.change.kind.rawValue),
             .integer(entry.toldAt.milliseconds), document, .bytes(entry.body),
         ]

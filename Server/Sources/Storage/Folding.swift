@@ -16,13 +16,12 @@ struct Fold {
     var dueBefore: Instant?
     /// As its log knows it: at first before all of the documents.
     fileprivate var log: ToldPurchase
+    /// What there is to tell, once it was told.
+    fileprivate var entries: [EventEntry] = []
 
     /// Tells what each document says that is new, and what it does to the wallets of whoever has
     /// the purchase.
-    fileprivate mutating func tell(
-        _ rules: AccessRules, _ purse: inout Purse?
-    ) -> [EventEntry] {
-        var entries: [EventEntry] = []
+    fileprivate mutating func tell(_ rules: AccessRules, _ purse: inout Purse?) {
         for (index, one) in attested.enumerated() {
             let isLast = index == attested.count - 1
             let later = isLast ? after : log.timeline.adding(one.facts)
@@ -33,7 +32,13 @@ struct Fold {
                 cause: cause, at: one.document.receivedAt, condition: log.told?.condition)
             entries += purse?.put(later, of: later.purchase, telling) ?? []
         }
-        return entries
+    }
+
+    /// The same where nobody has wallets.
+    fileprivate func telling(_ rules: AccessRules) -> Fold {
+        var (told, nobodys) = (self, Purse?.none)
+        told.tell(rules, &nobodys)
+        return told
     }
 
     /// Whether it answers for another than before, by the account token in it.
@@ -59,24 +64,28 @@ extension StoreTransaction {
     ) throws(StorageFailure) {
         try insert(attested, into: "facts")
         var folds = try folds(of: attested)
-        var entries: [EventEntry] = []
-        for index in folds.indices {
-            let app = folds[index].app
-            entries += try tellFormer(of: folds[index], &purses)
-            var purse = try purse(for: folds[index], among: &purses)
-            entries += folds[index].tell(rules(of: app), &purse)
-            purses.put(purse, in: app)
+        for index in folds.indices where rules.hasWallets(folds[index].app) {
+            try tell(&folds[index], &purses)
         }
-        try put(folds.compactMap { $0.row(checkRules, rules(of: $0.app)) })
+        try put(
+            folds.mapConcurrently { [rules] in $0.row(rules.checks, rules.access(of: $0.app)) }
+                .compactMap(\.self))
         for fold in folds { try watchTerms(of: fold.log) }
         for fold in folds where fold.namesAnother { try wakeQuestions(about: fold) }
         for (key, purse) in purses.all { try keep(purse, in: key.app) }
-        try append(entries)
+        try append(folds.flatMap(\.entries))
     }
 
     package func add(_ facts: [Fact], from document: StoredDocument) throws(StorageFailure) {
         var purses = Purses()
         try add([AttestedDocument(document, facts)], &purses)
+    }
+
+    private func tell(_ fold: inout Fold, _ purses: inout Purses) throws(StorageFailure) {
+        fold.entries = try tellFormer(of: fold, &purses)
+        var purse = try purse(for: fold, among: &purses)
+        fold.tell(rules(of: fold.app), &purse)
+        purses.put(purse, in: fold.app)
     }
 
     /// Whoever is named now may have agreed to what the one before had not.
@@ -121,16 +130,22 @@ extension StoreTransaction {
         return entries
     }
 
-    /// In the order of their keys, so that two servers never wait for each other.
+    /// Told already, but for those of apps that have wallets. In the order of their keys, so that
+    /// two servers never wait for each other.
     private func folds(of attested: [AttestedDocument]) throws(StorageFailure) -> [Fold] {
         let groups = Self.byPurchase(attested)
         let stored = try connection.rowsEach(
             Self.selectFolded, groups.map { Self.key(of: $0.purchase, in: $0.app) })
-        var folds: [Fold] = []
-        folds.reserveCapacity(groups.count)
-        for (group, rows) in zip(groups, stored) {
-            folds.append(try Self.fold(group, stored: rows.first))
+        let made = Array(zip(groups, stored)).mapConcurrently { [rules] group, rows in
+            Result { () throws(StorageFailure) in
+                let fold = try Self.fold(group, stored: rows.first)
+                guard !rules.hasWallets(group.app) else { return fold }
+                return fold.telling(rules.access(of: group.app))
+            }
         }
+        var folds: [Fold] = []
+        folds.reserveCapacity(made.count)
+        for fold in made { folds.append(try fold.get()) }
         return folds
     }
 

@@ -148,10 +148,13 @@ final class GroupCommit: Sendable {
     private func lead(_ own: Work) async -> Outcome {
         let followers = state.withLock { $0.take(room: Self.groupMax - own.count) }
         let outcomes = await outcomes(of: [own] + followers.map(\.work))
+        // Whoever is told may come again and join the next group; a full one need not wait for it.
+        let isNextFull = state.withLock { $0.waitingCount >= Self.groupMax }
+        if isNextFull { passOn() }
         for (follower, outcome) in zip(followers, outcomes.dropFirst()) {
             follower.turn.resume(returning: .done(outcome))
         }
-        passOn()
+        if !isNextFull { passOn() }
         return outcomes[0]
     }
 

@@ -11,7 +11,9 @@ extension StoreTransaction {
                 + "document_signed_at_ms, statement) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) "
                 + "ON CONFLICT (app, environment, purchase, attested_at_ms, subject, document) "
                 + "DO NOTHING",
-            attested.flatMap { one in one.facts.map { Self.row(of: $0, from: one.document) } }
+            attested.mapConcurrently { one in
+                one.facts.map { Self.row(of: $0, from: one.document) }
+            }.flatMap(\.self)
         ).reduce(0, +)
     }
 

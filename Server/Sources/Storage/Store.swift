@@ -86,6 +86,10 @@ package struct StoreRules: Sendable {
         self.wallets = wallets
         self.erasedHash = erasedHash
     }
+
+    func access(of app: AppID) -> AccessRules { access[app] ?? AccessRules() }
+
+    func hasWallets(_ app: AppID) -> Bool { wallets[app] != nil }
 }
 
 extension Environment {

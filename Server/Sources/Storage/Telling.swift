@@ -48,7 +48,7 @@ extension ToldPurchase {
 }
 
 extension StoreTransaction {
-    func rules(of app: AppID) -> AccessRules { rules.access[app] ?? AccessRules() }
+    func rules(of app: AppID) -> AccessRules { rules.access(of: app) }
 
     // MARK: - Time
 

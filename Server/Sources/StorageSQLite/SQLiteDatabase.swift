@@ -17,7 +17,7 @@ package final class SQLiteDatabase: LocalDatabase {
     /// In memory a page is copied before it is changed, and nothing is written to a disk.
     private static let pageBytesInMemory = 1024
     /// Pages that each connection remembers, in KiB.
-    package static let cacheKibibytes = 8192
+    package static let cacheKibibytes = 16_384
 
     private struct State {
         /// Nil once the database is closed.

@@ -7,7 +7,8 @@ import Testing
 private struct Poisoned: Error {}
 
 @Suite struct GroupCommitTests {
-    private static let writers = 500
+    /// More than two groups take.
+    private static let writers = 800
 
     private static func document(_ number: Int) -> StoredDocument {
         let id = (0..<32).map { UInt8(truncatingIfNeeded: number >> ($0 % 4 * 8)) }

@@ -32,7 +32,8 @@ enum Arrows {
             "AppStoreFormats", "Crypto", "AsyncHTTPClient", "NIOCore",
         ]),
         "Courier": foundation.union(["Crypto", "AsyncHTTPClient", "NIOCore"]),
-        "Storage": foundation.union(locks).union(["Ledger", "Reports"]),
+        // What many documents say is folded by several processors.
+        "Storage": foundation.union(locks).union(["Ledger", "Reports", "Dispatch"]),
         "StorageSQLite": foundation.union(system).union(locks).union(["Storage", "CSQLite"]),
         "StoragePostgres": foundation.union(system).union(locks).union(["Storage", "CLibPQ"]),
         "Engine": foundation.union(locks).union([
