@@ -1,3 +1,4 @@
+import Engine
 import Hummingbird
 
 // Lists in pieces: `limit` of them `after` what an earlier answer named as its `next_cursor`.
@@ -15,16 +16,23 @@ extension PerennialServer {
 
     /// A cursor that is the number of what is known already; 0 where none was sent.
     static func numberedCursor(in request: Request) throws -> Int {
-        try sentCursor(in: request) ?? 0
-    }
-
-    /// A cursor that is a number; nil where none was sent.
-    static func sentCursor(in request: Request) throws -> Int? {
-        guard let text = request.uri.queryParameters["after"], !text.isEmpty else { return nil }
+        guard let text = cursor(in: request) else { return 0 }
         guard let number = Int(text), number >= 0, text.first != "+" else {
             throw Refused.unknownCursor
         }
         return number
+    }
+
+    /// A cursor that is a place in a list; nil where none was sent.
+    static func listPosition(in request: Request) throws -> ListPosition? {
+        guard let text = cursor(in: request) else { return nil }
+        guard let position = ListPosition(text) else { throw Refused.unknownCursor }
+        return position
+    }
+
+    private static func cursor(in request: Request) -> String? {
+        guard let text = request.uri.queryParameters["after"], !text.isEmpty else { return nil }
+        return String(text)
     }
 }
 

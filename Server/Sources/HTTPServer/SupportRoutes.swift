@@ -53,7 +53,7 @@ extension PerennialServer {
         let environment = try Self.environment(in: request)
         let limit = try Self.limit(
             in: request, usual: Self.historyLinesUsual, most: Self.historyLinesMax)
-        let position = try Self.historyPosition(in: request)
+        let position = try Self.listPosition(in: request)
         let lines = try await engine.history(
             of: id, app: holder.app, environment: environment)
         let rest = lines.rest(after: position)
@@ -62,14 +62,7 @@ extension PerennialServer {
         return try Answers.ok(
             History(
                 items: page.map(History.Line.init),
-                nextCursor: last.map { HistoryPosition(after: $0).text }))
-    }
-
-    /// Nil where no cursor was sent.
-    private static func historyPosition(in request: Request) throws -> HistoryPosition? {
-        guard let text = request.uri.queryParameters["after"], !text.isEmpty else { return nil }
-        guard let position = HistoryPosition(String(text)) else { throw Refused.unknownCursor }
-        return position
+                nextCursor: last?.position.text))
     }
 
     @Sendable func customers(

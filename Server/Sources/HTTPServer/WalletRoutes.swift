@@ -24,12 +24,12 @@ extension PerennialServer {
         let environment = try Self.environment(in: request)
         let limit = try Self.limit(
             in: request, usual: Self.statementItemsUsual, most: Self.statementItemsMax)
-        let end = try Self.sentCursor(in: request)
+        let position = try Self.listPosition(in: request)
         let currency = try Self.currency(in: context)
         let wallet = try await engine.wallet(
             currency, of: id, app: holder.app, environment: environment)
         return try Answers.ok(
-            WalletStatement(wallet, of: currency, before: end, limit: limit))
+            WalletStatement(wallet, of: currency, before: position, limit: limit))
     }
 
     @Sendable func debit(
@@ -79,15 +79,17 @@ extension PerennialContract.Debit {
 }
 
 extension WalletStatement {
-    /// - Parameter end: the number of lines, from the eldest on, of which the newest are told; nil:
-    ///   of all. Counted from that end, since new lines come at the other.
-    init(_ wallet: Ledger.Wallet, of currency: CurrencyID, before end: Int?, limit: Int) {
-        let end = min(end ?? wallet.entries.count, wallet.entries.count)
-        let page = wallet.entries[..<end].suffix(limit)
+    /// The newest lines before a place, or of all.
+    init(
+        _ wallet: Ledger.Wallet, of currency: CurrencyID, before position: ListPosition?, limit: Int
+    ) {
+        let entries = wallet.entries(before: position)
+        let page = entries.suffix(limit)
+        let last = page.count < entries.count ? page.first : nil
         self.init(
             currency: currency.rawValue, balance: wallet.balance,
             items: page.reversed().map(Line.init),
-            nextCursor: page.startIndex > 0 ? String(page.startIndex) : nil)
+            nextCursor: last?.position.text)
     }
 }
 

@@ -1,3 +1,4 @@
+import Engine
 import Ledger
 import PerennialContract
 import Testing
@@ -6,24 +7,28 @@ import Testing
 
 /// A wallet's statement in pieces.
 @Suite struct StatementTests {
-    private func wallet(spending amounts: ClosedRange<Int64>) -> Ledger.Wallet {
-        let pack = Ledger.Payment(
-            transaction: "1", product: "gems.100", kind: .consumable, from: TestServer.now,
-            until: nil)
+    private func wallet(
+        spending amounts: ClosedRange<Int64>, packs: ClosedRange<Int> = 1...1
+    ) -> Ledger.Wallet {
+        let packs = packs.map { number in
+            Ledger.Payment(
+                transaction: TransactionID(rawValue: "\(number)"), product: "gems.100",
+                kind: .consumable, from: TestServer.now + .seconds(1 - number), until: nil)
+        }
         let debits = amounts.map { amount in
             Ledger.Debit(
                 id: DebitID(rawValue: "d\(amount)"), currency: "gems", amount: amount, reason: "",
                 at: TestServer.now + .seconds(Int(amount)))
         }
         return Ledger.Wallet(
-            of: "gems", [pack], debits, rules: WalletRules(credits: ["gems.100": ["gems": 100]]))
+            of: "gems", packs, debits, rules: WalletRules(credits: ["gems.100": ["gems": 100]]))
     }
 
     private func page(
         _ wallet: Ledger.Wallet, after cursor: String? = nil, limit: Int = 2
     ) throws -> WalletStatement {
-        let end = try cursor.map { try #require(Int($0)) }
-        return WalletStatement(wallet, of: "gems", before: end, limit: limit)
+        let position = try cursor.map { try #require(ListPosition($0)) }
+        return WalletStatement(wallet, of: "gems", before: position, limit: limit)
     }
 
     @Test func `the newest lines come first, and each once`() throws {
@@ -36,13 +41,24 @@ import Testing
         #expect(last.items.map(\.amount) == [100] && last.nextCursor == nil)
         let whole = try page(wallet, limit: 5)
         #expect(whole.items.count == 5 && whole.nextCursor == nil)
-        #expect(try page(wallet, after: "0").items.isEmpty)
-        #expect(try page(wallet, after: "99").items == first.items)
     }
 
     @Test func `what is spent between two pages repeats no line`() throws {
         let first = try page(wallet(spending: 1...4))
         let second = try page(wallet(spending: 1...7), after: first.nextCursor)
         #expect(second.items.map(\.amount) == [-2, -1])
+    }
+
+    @Test func `an older payment that comes between two pages leaves out no line`() throws {
+        let first = try page(wallet(spending: 1...4))
+        let more = wallet(spending: 1...4, packs: 1...2)
+        let second = try page(more, after: first.nextCursor, limit: 10)
+        #expect(second.items.map(\.amount) == [-2, -1, 100, 100] && second.nextCursor == nil)
+    }
+
+    @Test func `where the last line is gone its moment is told again, and no later one`() throws {
+        let first = try page(wallet(spending: 1...4), limit: 4)
+        let second = try page(wallet(spending: 2...4), after: first.nextCursor)
+        #expect(second.items.map(\.amount) == [100])
     }
 }

@@ -4,7 +4,7 @@ import Testing
 @testable import Engine
 
 /// A history in pieces, while lines of it come and go.
-@Suite struct HistoryPositionTests {
+@Suite struct ListPositionTests {
     private func line(
         _ second: Int, _ sentence: String, _ kind: HistoryLine.Kind = .event
     ) -> HistoryLine {
@@ -22,8 +22,8 @@ import Testing
     private func told(_ pages: [[HistoryLine]]) throws -> [String] {
         var told: [HistoryLine] = []
         for (number, lines) in pages.enumerated() {
-            let text = told.last.map { HistoryPosition(after: $0).text }
-            let position = try text.map { try #require(HistoryPosition($0)) }
+            let text = told.last?.position.text
+            let position = try text.map { try #require(ListPosition($0)) }
             told += lines.rest(after: position).prefix(number < 2 ? 3 : .max)
         }
         return told.map(\.sentence)
@@ -61,7 +61,7 @@ import Testing
     @Test func `a line that is said otherwise since is the same one`() {
         let waiting = line(1, "Not answered yet", .consumption)
         let answered = [line(1, "It was told", .consumption), line(2, "2")]
-        #expect(answered.rest(after: HistoryPosition(after: waiting)).map(\.sentence) == ["2"])
+        #expect(answered.rest(after: waiting.position).map(\.sentence) == ["2"])
     }
 
     @Test(arguments: [
@@ -69,7 +69,7 @@ import Testing
         "x_0123456789abcdef", "1_2_3",
     ])
     func `what no answer has contained is no place`(text: String) {
-        #expect(HistoryPosition(text) == nil)
-        #expect(HistoryPosition("5_0123456789abcdef")?.text == "5_0123456789abcdef")
+        #expect(ListPosition(text) == nil)
+        #expect(ListPosition("5_0123456789abcdef")?.text == "5_0123456789abcdef")
     }
 }
