@@ -22,6 +22,10 @@ struct Agenda: Sendable {
         case skew(server: Int)
         /// The app is updated, and what it speaks.
         case update
+        case buy(account: Int, product: String)
+        /// A stranger posts copies of what an account bought.
+        case copy(account: Int)
+        case erase(account: Int)
     }
 
     private var entries: [(at: Int64, deed: Deed)] = []
@@ -59,6 +63,9 @@ extension Agenda.Deed: CustomStringConvertible {
         case .start(let server): "start: server \(server)"
         case .skew(let server): "skew: server \(server)"
         case .update: "update"
+        case .buy(let account, let product): "buy: account \(account), \(product)"
+        case .copy(let account): "copy: account \(account)"
+        case .erase(let account): "erase: account \(account)"
         }
     }
 }

@@ -283,7 +283,8 @@ package actor Crowd {
             if $0.truth != $0.answer, wrong[$0.name] == $0.truth { still = still ?? $0 }
         }
         guard let still else { return }
-        report.known = try await engine.explanation(of: still.name, in: still.environment)
+        report.known = try await engine.explanation(
+            of: CustomerID(rawValue: still.name), in: still.environment)
         throw Breach(
             oracle: "convergence",
             words: "at \(Instant(milliseconds: now)), for \(minutes) minutes: \(still.name):"

@@ -33,6 +33,10 @@ package enum FaultFamily: String, Hashable, Sendable, Comparable, CaseIterable {
     case skew
     case secondServer = "second-server"
     case races
+    // People.
+    case strangers
+    case bothEnvironments = "both-environments"
+    case erasures
 
     package static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
 
@@ -66,6 +70,10 @@ package enum FaultFamily: String, Hashable, Sendable, Comparable, CaseIterable {
         case .downtime: "Servers are down for up to nine days: longer than Apple's attempts."
         case .skew: "A server's clock is minutes ahead or behind."
         case .secondServer: "Two servers work on one database."
+        case .strangers:
+            "A stranger posts copies of purchases that name a customer, known or not."
+        case .bothEnvironments: "One customer has purchases in production and in the sandbox."
+        case .erasures: "Customers have themselves erased, and come back."
         case .races: "The other server acts between any two steps of a server."
         }
     }

@@ -36,7 +36,8 @@ package enum Reach {
             "history was silent", "post lost", "post refused", "held open",
             "open although over, not heard", "shut although paid, not heard",
             "everything was heard", "documents in another order",
-            "documents beside their rows",
+            "documents beside their rows", "bought by a person of the plan",
+            "stranger's posting refused", "customer erased",
         ]
 
     /// Of these, what was never come to.

@@ -33,6 +33,7 @@ extension Trial {
         }
         if plan.speech == .mixed { agenda.add(.update, at: plan.updatesAt) }
         planOutages(start, length)
+        planPeople(start, length)
     }
 
     private func planOutages(_ start: Int64, _ length: Int64) {
@@ -104,7 +105,7 @@ extension Trial {
         let environment = Ledger.Environment(await books(of: name))
         do {
             _ = try await server.engine.customer(
-                CustomerID(rawValue: name), app: House.app, environment: environment)
+                customer(of: name), app: House.app, environment: environment)
         } catch { try excuse(error, server) }
         await bury()
     }
@@ -169,13 +170,17 @@ extension Trial {
         for booked in await books(of: name) { reach(booked) }
         do {
             let state = try await server.engine.record(
-                posted, of: CustomerID(rawValue: name), app: House.app)
+                posted, of: customer(of: name), app: House.app)
             for letter in letters { evidence.take(letter, at: now) }
             linked.formUnion(state.purchases.map(\.timeline.purchase.original.rawValue))
             report.tally.add("purchase posted")
         } catch {
             guard server.power.isOn else { return await bury() }
             report.tally.add("post refused")
+            guard !isExcused(error, of: name) else {
+                for letter in letters { evidence.take(letter, at: now) }
+                return await bury()
+            }
             let isDevices = plan.has(.oddDevices) || plan.has(.skew)
             guard isDevices || !isStormy || !error.isForever else {
                 throw Breach(oracle: "verbs", words: "a device's posting was refused: \(error)")

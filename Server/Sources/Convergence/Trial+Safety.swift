@@ -9,6 +9,7 @@ extension Trial {
     /// Holds every answer against the books.
     func look() async throws {
         report.figures.looks += 1
+        try await expectNothingOfStranger()
         let sent = await simulator.notifications
         for name in accounts {
             let books = await books(of: name)
@@ -31,7 +32,7 @@ extension Trial {
 
     func answer(to name: String, _ books: [BookedPurchase]) async throws -> CustomerState {
         try await auditor.customer(
-            CustomerID(rawValue: name), app: House.app, environment: Ledger.Environment(books))
+            customer(of: name), app: House.app, environment: Ledger.Environment(books))
     }
 
     func expectSafety(of books: [BookedPurchase], _ state: CustomerState) throws {

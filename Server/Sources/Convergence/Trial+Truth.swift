@@ -110,7 +110,7 @@ extension Trial {
     private func isLeftOut(_ booked: BookedPurchase) -> Bool {
         isAboutToBegin(booked) || isNew(booked) || unasked.contains(booked.originalTransactionID)
             || excused.contains(booked.originalTransactionID) || isUnspeakable(booked)
-            || isWaitedFor(booked)
+            || isWaitedFor(booked) || usedUp.contains(booked.originalTransactionID)
     }
 
     /// A purchase of this very moment, which its app has had no time to post.
@@ -208,7 +208,8 @@ extension Trial {
             let ours = payments.compactMap(Charge.init)
             let upgraded = payments.filter { $0.isUpgraded && $0.revocation == nil }
             let untold = Set(upgraded.compactMap { Charge($0)?.order })
-            let theirs = books.flatMap { $0.charges.map(Charge.init) }.map { charge in
+            let kept = books.filter { !usedUp.contains($0.originalTransactionID) }
+            let theirs = kept.flatMap { $0.charges.map(Charge.init) }.map { charge in
                 untold.contains(charge.order) ? charge.withoutRefund() : charge
             }
             guard Set(ours).count == ours.count else {

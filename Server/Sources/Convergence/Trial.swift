@@ -27,6 +27,12 @@ package actor Trial {
     let auditor: Engine
     var servers: [Server] = []
     var accounts: [String] = []
+    /// For whom the app of an account speaks, where that is not the account's own name.
+    var customers: [String: CustomerID] = [:]
+    /// Customers who were erased.
+    var erased: Set<CustomerID> = []
+    /// What was used up by customers who were erased: it is nobody's for good.
+    var usedUp: Set<String> = []
     var agenda = Agenda()
     var evidence = Evidence()
     var report: TrialReport
@@ -131,6 +137,7 @@ package actor Trial {
             accounts = try await simulator.populate(plan.accounts, within: .days(plan.days))
         }
         try await comeCalled()
+        try await comePeople()
         startServers()
         fillAgenda()
         do {
@@ -153,7 +160,7 @@ package actor Trial {
         var lines: [String] = []
         for name in accounts {
             let environment = Ledger.Environment(await books(of: name))
-            lines += try await auditor.explanation(of: name, in: environment)
+            lines += try await auditor.explanation(of: customer(of: name), in: environment)
         }
         return lines
     }
@@ -198,6 +205,9 @@ package actor Trial {
         case .start(let server): start(server)
         case .skew(let server): skew(server)
         case .update: await update()
+        case .buy(let account, let product): await buy(product, account: account)
+        case .copy(let account): try await postCopies(account: account)
+        case .erase(let account): try await erase(account: account)
         }
     }
 
@@ -208,7 +218,8 @@ package actor Trial {
         agenda.remove { deed in
             switch deed {
             case .look, .step, .resume: false
-            case .open, .post, .act, .catchUp, .stop, .start, .skew, .update: true
+            case .open, .post, .act, .catchUp, .stop, .start, .skew, .update, .buy, .copy, .erase:
+                true
             }
         }
         for number in servers.indices {
@@ -224,9 +235,10 @@ extension Engine {
     private static let explanationMax = 80
 
     /// What it answers about a customer, and by which documents, without the last of many lines.
-    func explanation(of name: String, in environment: Ledger.Environment) async throws -> [String] {
-        let text = try await explain(
-            CustomerID(rawValue: name), app: House.app, environment: environment)
+    func explanation(
+        of id: CustomerID, in environment: Ledger.Environment
+    ) async throws -> [String] {
+        let text = try await explain(id, app: House.app, environment: environment)
         return text.split(separator: "\n").prefix(Self.explanationMax).map(String.init)
     }
 }
