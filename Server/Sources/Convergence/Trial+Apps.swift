@@ -104,7 +104,7 @@ extension Trial {
         let environment = Ledger.Environment(await books(of: name))
         do {
             _ = try await server.engine.customer(
-                CustomerID(rawValue: name), app: House.app, environment: environment)
+                customer(of: name), app: House.app, environment: environment)
         } catch { try excuse(error, server) }
         await bury()
     }
@@ -167,9 +167,10 @@ extension Trial {
         guard let server = anyServer() else { return }
         for letter in letters { evidence.offer(letter, at: now) }
         for booked in await books(of: name) { reach(booked) }
+        try await letThiefTry(posted, saying: letters, at: server)
         do {
             let state = try await server.engine.record(
-                posted, of: CustomerID(rawValue: name), app: House.app)
+                posted, of: await customer(of: name), app: House.app)
             for letter in letters { evidence.take(letter, at: now) }
             linked.formUnion(state.purchases.map(\.timeline.purchase.original.rawValue))
             report.tally.add("purchase posted")

@@ -31,7 +31,7 @@ extension Trial {
 
     func answer(to name: String, _ books: [BookedPurchase]) async throws -> CustomerState {
         try await auditor.customer(
-            CustomerID(rawValue: name), app: House.app, environment: Ledger.Environment(books))
+            customer(of: name), app: House.app, environment: Ledger.Environment(books))
     }
 
     func expectSafety(of books: [BookedPurchase], _ state: CustomerState) throws {

@@ -88,7 +88,7 @@ extension Trial {
         damaged.appReceipt = ReceiptText.text(of: bytes)
         do {
             _ = try await server.engine.record(
-                damaged, of: CustomerID(rawValue: name), app: House.app)
+                damaged, of: customer(of: name), app: House.app)
         } catch {
             if server.power.isOn { report.tally.add("damaged receipt refused") }
             return await bury()

@@ -32,6 +32,8 @@ package actor Trial {
     var report: TrialReport
     /// Purchases that were linked to their customer.
     var linked: Set<String> = []
+    /// The account tokens of the accounts that have come.
+    var tokens: [String: CustomerID] = [:]
     /// Transactions that the app of an account knows of.
     var seen: Set<String> = []
     var isStormy = true
@@ -53,6 +55,7 @@ package actor Trial {
     var lookLots: Lots
     var wireLots: Lots
     var speechLots: Lots
+    var thiefLots: Lots
     /// In a world of receipts: what the books said when an answer was first seen to be otherwise.
     var otherwise: [String: (truth: Holding, at: Int64)] = [:]
     /// Purchases whose answer may be otherwise: the store was not asked since.
@@ -105,6 +108,7 @@ package actor Trial {
         lookLots = plan.lots("looks")
         wireLots = plan.lots("wires")
         speechLots = plan.lots("speeches")
+        thiefLots = plan.lots("thieves")
     }
 
     private static func auditor(
@@ -153,7 +157,7 @@ package actor Trial {
         var lines: [String] = []
         for name in accounts {
             let environment = Ledger.Environment(await books(of: name))
-            lines += try await auditor.explanation(of: name, in: environment)
+            lines += try await auditor.explanation(of: customer(of: name), in: environment)
         }
         return lines
     }
@@ -224,9 +228,10 @@ extension Engine {
     private static let explanationMax = 80
 
     /// What it answers about a customer, and by which documents, without the last of many lines.
-    func explanation(of name: String, in environment: Ledger.Environment) async throws -> [String] {
-        let text = try await explain(
-            CustomerID(rawValue: name), app: House.app, environment: environment)
+    func explanation(
+        of customer: CustomerID, in environment: Ledger.Environment
+    ) async throws -> [String] {
+        let text = try await explain(customer, app: House.app, environment: environment)
         return text.split(separator: "\n").prefix(Self.explanationMax).map(String.init)
     }
 }
