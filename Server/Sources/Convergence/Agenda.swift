@@ -23,8 +23,6 @@ struct Agenda: Sendable {
         /// The app is updated, and what it speaks.
         case update
         case buy(account: Int, product: String)
-        /// A stranger posts copies of what an account bought.
-        case copy(account: Int)
         case erase(account: Int)
     }
 
@@ -64,7 +62,6 @@ extension Agenda.Deed: CustomStringConvertible {
         case .skew(let server): "skew: server \(server)"
         case .update: "update"
         case .buy(let account, let product): "buy: account \(account), \(product)"
-        case .copy(let account): "copy: account \(account)"
         case .erase(let account): "erase: account \(account)"
         }
     }

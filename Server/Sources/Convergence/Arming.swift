@@ -18,7 +18,7 @@ extension FaultFamily {
         case .notificationOutage, .habits, .refusedTokens, .absentIDs, .rateLimits, .brokenAnswers,
             .lateAnswers, .staleAnswers, .spentPages, .apiOutage, .silentHistory, .lostPosts,
             .repeatedPosts, .latePosts, .oddDevices, .crashes, .downtime, .skew, .secondServer,
-            .races, .strangers, .bothEnvironments, .erasures:
+            .races, .bothEnvironments, .erasures:
             []
         }
     }
@@ -35,7 +35,7 @@ extension FaultFamily {
         case .lostNotifications, .repeatedNotifications, .lateNotifications,
             .overtakenNotifications, .otherTransactionIDs, .unknownWords, .brokenBodies, .forgeries,
             .notificationOutage, .habits, .apiOutage, .silentHistory, .lostPosts, .repeatedPosts,
-            .latePosts, .oddDevices, .crashes, .downtime, .skew, .secondServer, .races, .strangers,
+            .latePosts, .oddDevices, .crashes, .downtime, .skew, .secondServer, .races,
             .bothEnvironments, .erasures:
             []
         }

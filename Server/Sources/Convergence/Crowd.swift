@@ -190,10 +190,15 @@ package actor Crowd {
             let texts = try await simulator.transactions(on: name + "-1")
             let letters = texts.compactMap { Letter(transaction: $0) }
             _ = try await engine.record(
-                PurchaseEvidence(signedTransactions: texts), of: CustomerID(rawValue: name),
+                PurchaseEvidence(signedTransactions: texts), of: await customer(of: name),
                 app: House.app)
             for letter in letters { evidence.take(letter, at: now) }
         }
+    }
+
+    /// As in a trial.
+    private func customer(of name: String) async -> CustomerID {
+        CustomerID(rawValue: await simulator.accountToken(on: name + "-1") ?? name)
     }
 
     // MARK: - Between the store and the server
@@ -236,7 +241,7 @@ package actor Crowd {
         let safety = Safety(evidence: evidence, now: now)
         for (name, books) in zip(names, books) where !books.isEmpty {
             let state = try await engine.customer(
-                CustomerID(rawValue: name), app: House.app,
+                await customer(of: name), app: House.app,
                 environment: Ledger.Environment(books))
             report.answers += 1
             for booked in books where posted.contains(booked.originalTransactionID) {
@@ -284,7 +289,7 @@ package actor Crowd {
         }
         guard let still else { return }
         report.known = try await engine.explanation(
-            of: CustomerID(rawValue: still.name), in: still.environment)
+            of: await customer(of: still.name), in: still.environment)
         throw Breach(
             oracle: "convergence",
             words: "at \(Instant(milliseconds: now)), for \(minutes) minutes: \(still.name):"

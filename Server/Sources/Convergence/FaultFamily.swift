@@ -34,7 +34,6 @@ package enum FaultFamily: String, Hashable, Sendable, Comparable, CaseIterable {
     case secondServer = "second-server"
     case races
     // People.
-    case strangers
     case bothEnvironments = "both-environments"
     case erasures
 
@@ -70,8 +69,6 @@ package enum FaultFamily: String, Hashable, Sendable, Comparable, CaseIterable {
         case .downtime: "Servers are down for up to nine days: longer than Apple's attempts."
         case .skew: "A server's clock is minutes ahead or behind."
         case .secondServer: "Two servers work on one database."
-        case .strangers:
-            "A stranger posts copies of purchases that name a customer, known or not."
         case .bothEnvironments: "One customer has purchases in production and in the sandbox."
         case .erasures: "Customers have themselves erased, and come back."
         case .races: "The other server acts between any two steps of a server."

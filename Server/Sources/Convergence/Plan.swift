@@ -35,8 +35,6 @@ package struct Plan: Hashable, Sendable {
             families.insert(family)
         }
         if families.contains(.races) { families.insert(.secondServer) }
-        // Receipts do not carry account tokens.
-        if speech != .modern { families.remove(.strangers) }
         // Of every second seed or so one customer is called, each turn as often as the others.
         let place = Int(seed % UInt64(2 * Calling.rows.count))
         guard place < Calling.rows.count else { return }

@@ -37,7 +37,7 @@ package enum Reach {
             "open although over, not heard", "shut although paid, not heard",
             "everything was heard", "documents in another order",
             "documents beside their rows", "bought by a person of the plan",
-            "stranger's posting refused", "customer erased",
+            "theft refused", "customer erased",
         ]
 
     /// Of these, what was never come to.

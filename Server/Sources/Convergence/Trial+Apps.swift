@@ -168,16 +168,17 @@ extension Trial {
         guard let server = anyServer() else { return }
         for letter in letters { evidence.offer(letter, at: now) }
         for booked in await books(of: name) { reach(booked) }
+        try await letThiefTry(posted, saying: letters, at: server)
         do {
             let state = try await server.engine.record(
-                posted, of: customer(of: name), app: House.app)
+                posted, of: await customer(of: name), app: House.app)
             for letter in letters { evidence.take(letter, at: now) }
             linked.formUnion(state.purchases.map(\.timeline.purchase.original.rawValue))
             report.tally.add("purchase posted")
         } catch {
             guard server.power.isOn else { return await bury() }
             report.tally.add("post refused")
-            guard !isExcused(error, of: name) else {
+            guard await !isExcused(error, of: name) else {
                 for letter in letters { evidence.take(letter, at: now) }
                 return await bury()
             }

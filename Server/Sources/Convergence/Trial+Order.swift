@@ -32,7 +32,7 @@ extension Trial {
         let again = kept.shuffled(using: &lots).prefix(kept.count / 2)
         try await other.take((kept + again).shuffled(using: &lots))
         // Of a customer who was erased the other server knows nothing.
-        for name in accounts where !erased.contains(customer(of: name)) {
+        for name in accounts where await !erased.contains(customer(of: name)) {
             let books = await books(of: name)
             guard !books.isEmpty else { continue }
             let ours = try await answer(to: name, books)

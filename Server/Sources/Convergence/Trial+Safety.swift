@@ -9,7 +9,7 @@ extension Trial {
     /// Holds every answer against the books.
     func look() async throws {
         report.figures.looks += 1
-        try await expectNothingOfStranger()
+        try await expectNothingOfThief()
         let sent = await simulator.notifications
         for name in accounts {
             let books = await books(of: name)

@@ -27,7 +27,7 @@ package actor Trial {
     let auditor: Engine
     var servers: [Server] = []
     var accounts: [String] = []
-    /// For whom the app of an account speaks, where that is not the account's own name.
+    /// For whom the app of an account speaks.
     var customers: [String: CustomerID] = [:]
     /// Customers who were erased.
     var erased: Set<CustomerID> = []
@@ -59,6 +59,7 @@ package actor Trial {
     var lookLots: Lots
     var wireLots: Lots
     var speechLots: Lots
+    var thiefLots: Lots
     /// In a world of receipts: what the books said when an answer was first seen to be otherwise.
     var otherwise: [String: (truth: Holding, at: Int64)] = [:]
     /// Purchases whose answer may be otherwise: the store was not asked since.
@@ -111,6 +112,7 @@ package actor Trial {
         lookLots = plan.lots("looks")
         wireLots = plan.lots("wires")
         speechLots = plan.lots("speeches")
+        thiefLots = plan.lots("thieves")
     }
 
     private static func auditor(
@@ -206,7 +208,6 @@ package actor Trial {
         case .skew(let server): skew(server)
         case .update: await update()
         case .buy(let account, let product): await buy(product, account: account)
-        case .copy(let account): try await postCopies(account: account)
         case .erase(let account): try await erase(account: account)
         }
     }
@@ -218,7 +219,7 @@ package actor Trial {
         agenda.remove { deed in
             switch deed {
             case .look, .step, .resume: false
-            case .open, .post, .act, .catchUp, .stop, .start, .skew, .update, .buy, .copy, .erase:
+            case .open, .post, .act, .catchUp, .stop, .start, .skew, .update, .buy, .erase:
                 true
             }
         }
@@ -236,9 +237,9 @@ extension Engine {
 
     /// What it answers about a customer, and by which documents, without the last of many lines.
     func explanation(
-        of id: CustomerID, in environment: Ledger.Environment
+        of customer: CustomerID, in environment: Ledger.Environment
     ) async throws -> [String] {
-        let text = try await explain(id, app: House.app, environment: environment)
+        let text = try await explain(customer, app: House.app, environment: environment)
         return text.split(separator: "\n").prefix(Self.explanationMax).map(String.init)
     }
 }

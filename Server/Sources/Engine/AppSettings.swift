@@ -26,6 +26,10 @@ package struct AppSettings: Hashable, Sendable {
     package var forwards: ForwardRules
     /// What becomes of another customer's purchase that a device shows, where it is not kept.
     package var restore: [Environment: Claim.Policy]
+    /// To whom such a purchase is shared, where it is not as usual.
+    package var sharing: [Environment: Claim.ShareRules]
+    /// Whom the account tokens of its purchases name.
+    package var accountTokens: AccountTokens
     /// By what an app's request shows that it speaks for a customer; nil: by the id alone.
     package var proof: IdentityProof?
     /// What customers carry to be checked without us; nil: nothing.
@@ -40,6 +44,7 @@ package struct AppSettings: Hashable, Sendable {
         rules: AccessRules = AccessRules(), terms: TermRules = .none,
         wallets: WalletRules = .none, content: ContentSettings = .none,
         forwards: ForwardRules = .none, restore: [Environment: Claim.Policy] = [:],
+        sharing: [Environment: Claim.ShareRules] = [:], accountTokens: AccountTokens = .customers,
         proof: IdentityProof? = nil, tokens: TokenRules? = TokenRules(),
         offers: OfferCatalogue = .none, consumption: ConsumptionRules = ConsumptionRules()
     ) {
@@ -55,6 +60,8 @@ package struct AppSettings: Hashable, Sendable {
         self.content = content
         self.forwards = forwards
         self.restore = restore
+        self.sharing = sharing
+        self.accountTokens = accountTokens
         self.proof = proof
         self.tokens = tokens
         self.offers = offers
@@ -63,6 +70,10 @@ package struct AppSettings: Hashable, Sendable {
 
     package func restore(in environment: Environment) -> Claim.Policy {
         restore[environment] ?? .keep
+    }
+
+    package func sharing(in environment: Environment) -> Claim.ShareRules {
+        sharing[environment] ?? Claim.ShareRules()
     }
 
     /// Whether the configuration says what a product gives.

@@ -51,7 +51,9 @@ package struct Engine: Sendable {
                 reminding: Set(apps.filter(\.terms.hasReminders).map(\.id)),
                 wallets: Dictionary(
                     uniqueKeysWithValues: apps.filter { !$0.wallets.all.isEmpty }
-                        .map { ($0.id, $0.wallets) }), erasedHash: { $0.hash }))
+                        .map { ($0.id, $0.wallets) }),
+                withForeignTokens: Set(apps.filter { $0.accountTokens == .other }.map(\.id)),
+                erasedHash: { $0.hash }))
         self.asking = asking
         self.forwarding = forwarding
         self.signers = signers

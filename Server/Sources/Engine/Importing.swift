@@ -55,7 +55,7 @@ extension Engine {
         return try await transaction { tx in
             _ = try tx.keep(attestation.kept)
             let purchases = Set(attestation.facts.map(\.purchase)).sorted()
-            return try tx.claim(purchases, for: id, in: appID, at: origin.receivedAt)
+            return try tx.claim(purchases, for: id, also: nil, in: appID, at: origin.receivedAt)
         }
     }
 
@@ -124,7 +124,7 @@ extension Engine {
         guard let id else { return .used }
         let now = now()
         let outcome = try await transaction { tx in
-            try tx.claim([purchase], for: id, in: app, at: now)
+            try tx.claim([purchase], for: id, also: other, in: app, at: now)
         }
         guard outcome == .used, let other, other != id else { return outcome }
         do throws(EngineFailure) {
@@ -211,35 +211,47 @@ extension Findings {
 }
 
 extension StoreTransaction {
-    /// Makes purchases a customer's by the operator's word, as far as they are nobody's.
+    /// Makes purchases a customer's by the operator's word, as far as they are nobody's and name
+    /// nobody else.
+    ///
+    /// - Parameter other: one more id of the customer's.
     fileprivate func claim(
-        _ purchases: [PurchaseID], for id: CustomerID?, in app: AppID, at now: Instant
+        _ purchases: [PurchaseID], for id: CustomerID?, also other: CustomerID?, in app: AppID,
+        at now: Instant
     ) throws -> ImportOutcome {
         guard let id else { return .used }
-        var foreign: PurchaseID?
+        var refused: String?
         var purses = Purses()
         for purchase in purchases {
-            let isTheirs = try attribute(purchase, to: id, in: app, at: now, &purses)
-            if !isTheirs { foreign = foreign ?? purchase }
+            let obstacle = try attribute(purchase, to: id, other, in: app, at: now, &purses)
+            refused = refused ?? obstacle
         }
-        guard let foreign else { return .used }
-        return .unusable("\(foreign.original) is another customer's already; it is kept as theirs")
+        return refused.map { .unusable($0) } ?? .used
     }
 
-    /// Links a purchase that is nobody's. False where it is another customer's, or carries another
-    /// customer's token: then nothing is written, and an id never heard of stays so.
+    /// Links a purchase that is nobody's. Returns why not, where it is another customer's or names
+    /// somebody else: then nothing is written, and an id never heard of stays so.
     private func attribute(
-        _ purchase: PurchaseID, to id: CustomerID, in app: AppID, at now: Instant,
-        _ purses: inout Purses
-    ) throws -> Bool {
+        _ purchase: PurchaseID, to id: CustomerID, _ other: CustomerID?, in app: AppID,
+        at now: Instant, _ purses: inout Purses
+    ) throws -> String? {
+        let number = purchase.original.rawValue
         let known = try customer(known: id, in: app)?.customer
-        if let link = try link(of: purchase, in: app) { return link.customer == known }
+        if let link = try link(of: purchase, in: app) {
+            guard link.customer != known else { return nil }
+            return "\(number) is another customer's already; it is kept as theirs"
+        }
         let token = try timeline(of: purchase, in: app)?.accountToken
-        let named = try named(by: token, or: id, in: app)
-        if let named, named != known, named != id { return false }
+        let named = try named(by: token, or: [id] + (other.map { [$0] } ?? []), in: app)
+        let second = try other.flatMap { try customer(known: $0, in: app)?.customer }
+        guard named == nil || [known, id, second, other].contains(named) else {
+            return
+                "\(number) names another person by its account token; it is kept as theirs. Give "
+                + "the token as the customer's alias, or write `account_tokens: other`"
+        }
         let owner = try customer(id, in: app, at: now).customer
         let evidence: Claim.Evidence = named == nil ? .support : .token
         try link(purchase, to: owner, by: evidence, in: app, at: now, &purses)
-        return true
+        return nil
     }
 }

@@ -111,8 +111,9 @@ extension Engine {
         _ body: @escaping @Sendable (StoreTransaction, CustomerID) throws -> Void
     ) async throws(EngineFailure) {
         _ = try app(appID)
+        let now = now()
         try await deciding { tx -> Result<Void, EngineFailure> in
-            guard let owner = try tx.holder(of: purchase, in: appID) else {
+            guard let owner = try tx.holder(of: purchase, or: id, in: appID, at: now) else {
                 return .failure(.unknownPurchase(purchase))
             }
             guard try tx.customer(known: id, in: appID)?.customer == owner else {
@@ -132,6 +133,13 @@ extension Engine {
     }
 }
 
+extension AppSettings {
+    /// What comes of a claim by the app's policy.
+    func verdict(on claim: Claim, in environment: Environment) -> Claim.Verdict {
+        claim.verdict(under: restore(in: environment), sharing: sharing(in: environment))
+    }
+}
+
 extension StoreTransaction {
     /// Whether nothing has happened to the purchase since: also not that it came back.
     fileprivate func stands(_ transfer: StoredTransfer, in app: AppID) throws -> Bool {
@@ -148,40 +156,60 @@ extension StoreTransaction {
         }
     }
 
+    /// For whom a purchase answers; also an id by which nobody is known yet, where the purchase
+    /// names it: that is a customer from then on.
+    fileprivate func holder(
+        of purchase: PurchaseID, or id: CustomerID, in app: AppID, at now: Instant
+    ) throws -> CustomerID? {
+        if let holder = try holder(of: purchase, in: app) { return holder }
+        let token = try timeline(of: purchase, in: app)?.accountToken
+        guard try named(by: token, or: [id], in: app) == id else { return nil }
+        return try customer(id, in: app, at: now).customer
+    }
+
     /// All that decides what comes of a purchase which somebody's device shows.
     ///
-    /// - Parameter timeline: with what the device shows in it.
+    /// - Parameters:
+    ///   - timeline: with what the device shows in it.
+    ///   - signedAt: when the newest document was signed that the device shows of it.
     func claim(
-        _ timeline: Timeline, by id: CustomerID, in app: AppSettings, at now: Instant
+        _ timeline: Timeline, signedAt: Instant?, by id: CustomerID, in app: AppSettings,
+        at now: Instant
     ) throws -> Claim {
         let purchase = timeline.purchase
-        let named = try named(by: timeline.accountToken, or: id, in: app.id)
-        let claimant = try customer(known: id, in: app.id)?.customer ?? (named == id ? id : nil)
-        var claim = Claim(owner: nil, named: named, claimant: claimant)
-        guard let link = try link(of: purchase, in: app.id) else { return claim }
-        claim.owner = Claim.Owner(link.customer, by: link.evidence)
-        guard link.customer != claimant else { return claim }
-        claim.owner?.isBlocked = try block(of: purchase, in: app.id) != nil
-        claim.isUsedUp = timeline.periods.contains { $0.payment.kind == .consumable }
-        if let claimant, app.restore(in: purchase.environment) == .share {
-            claim.isShared = try hasShare(in: purchase, claimant, in: app.id)
-            claim.isShareUndone = try transfers(of: claimant, in: app.id).contains {
-                $0.purchase == purchase && $0.kind == .shared && $0.customer == claimant
-                    && $0.undoneAt != nil
-            }
+        let known = try customer(known: id, in: app.id)?.customer
+        let link = try link(of: purchase, in: app.id)
+        let owner = link.map { Claim.Owner($0.customer, by: $0.evidence) }
+        // Most postings repeat what is theirs: then nothing else is read.
+        if let owner, owner.customer == known {
+            return Claim(owner: owner, named: nil, claimant: known)
         }
-        claim.isInUse = try isInUse(timeline, of: link.customer, in: app, at: now)
+        let named = try named(by: timeline.accountToken, or: [id], in: app.id)
+        let claimant = known ?? (named == id ? id : nil)
+        var claim = Claim(owner: owner, named: named, claimant: claimant)
+        claim.documentAge = signedAt.map { now - $0 }
+        guard let owner else { return claim }
+        claim.owner?.isBlocked = try block(of: purchase, in: app.id) != nil
+        claim.isUsedUp = timeline.hasConsumables
+        if claim.isUsedUp, named != nil, named == claimant {
+            claim.isUnspent = try isUnspent(timeline, of: owner.customer, in: app)
+        }
+        try addShares(to: &claim, of: purchase, in: app)
+        claim.isInUse = try isInUse(timeline, of: owner.customer, in: app, at: now)
         return claim
     }
 
-    /// Whom the account token of a purchase names: a customer; or an id that nobody has had yet,
-    /// where it is that one. Nobody, where somebody who was forgotten had it as an id.
-    func named(
-        by token: String?, or id: CustomerID, in app: AppID
-    ) throws(StorageFailure) -> CustomerID? {
-        guard let token, try !isErased(token: token, in: app) else { return nil }
-        if let named = try customer(named: token, in: app) { return named }
-        return id.accountToken == token.lowercased() ? id : nil
+    private func addShares(
+        to claim: inout Claim, of purchase: PurchaseID, in app: AppSettings
+    ) throws {
+        guard app.restore(in: purchase.environment) == .share else { return }
+        claim.sharers = try sharerCount(of: purchase, in: app.id)
+        guard let claimant = claim.claimant else { return }
+        claim.isShared = try hasShare(in: purchase, claimant, in: app.id)
+        claim.isShareUndone = try transfers(of: claimant, in: app.id).contains {
+            $0.purchase == purchase && $0.kind == .shared && $0.customer == claimant
+                && $0.undoneAt != nil
+        }
     }
 
     private func isInUse(
@@ -204,7 +232,7 @@ extension StoreTransaction {
         _ claim: Claim, on purchase: PurchaseID, for id: CustomerID, in app: AppSettings,
         at now: Instant, _ purses: inout Purses
     ) throws -> Claim.Refusal? {
-        switch claim.verdict(under: app.restore(in: purchase.environment)) {
+        switch app.verdict(on: claim, in: purchase.environment) {
         case .theirs: break
         case .link(let evidence):
             let owner = try customer(id, in: app.id, at: now).customer

@@ -137,7 +137,7 @@ extension StoreTransaction {
     /// account token, today or later.
     fileprivate func person(_ id: CustomerID, in app: AppID) throws -> StoredCustomer? {
         if let known = try customer(known: id, in: app) { return known }
-        guard let token = id.accountToken, try named(by: token, or: id, in: app) == id else {
+        guard let token = id.accountToken, try named(by: token, or: [id], in: app) == id else {
             return nil
         }
         return StoredCustomer(customer: id, ids: [id])
@@ -147,7 +147,7 @@ extension StoreTransaction {
     /// id; and who is known by the same token in the other case.
     fileprivate func customer(sought id: CustomerID, in app: AppID) throws -> StoredCustomer? {
         if let known = try customer(known: id, in: app) { return known }
-        guard let token = id.accountToken, let holder = try named(by: token, or: id, in: app)
+        guard let token = id.accountToken, let holder = try named(by: token, or: [id], in: app)
         else { return nil }
         guard holder == id else { return try customer(known: holder, in: app) }
         for environment in Environment.allCases
@@ -179,7 +179,7 @@ extension StoreTransaction {
     private func customer(having timeline: Timeline, in app: AppID) throws -> StoredCustomer? {
         var holder = try link(of: timeline.purchase, in: app)?.customer
         if holder == nil, let token = timeline.accountToken {
-            holder = try named(by: token, or: CustomerID(rawValue: token), in: app)
+            holder = try named(by: token, or: [], in: app)
         }
         return try holder.map {
             try customer(known: $0, in: app) ?? StoredCustomer(customer: $0, ids: [$0])

@@ -13,7 +13,7 @@ package struct Preview: Hashable, Sendable {
         package var product: ProductID?
         /// It gives something now.
         package var isInUse: Bool
-        /// Whose it is; nil: nobody's.
+        /// Whose it is, or whom it names while it is nobody's; nil: it is nobody's, and names nobody.
         package var owner: CustomerID?
         package var isClaimants: Bool
         package var verdict: Claim.Verdict
@@ -73,19 +73,22 @@ extension StoreTransaction {
     ) throws -> [Preview.Shown] {
         let facts = attestations.flatMap(\.facts)
         let payments = Set(attestations.filter(\.isPayment).flatMap { $0.facts.map(\.purchase) })
-        return try Set(facts.map(\.purchase)).sorted().map { purchase in
+        let signed = attestations.purchasesSigned
+        return try signed.keys.sorted().map { purchase in
             let known = try timeline(of: purchase, in: app.id)
             guard known != nil || payments.contains(purchase) else {
                 throw EngineFailure.renewalWithoutTransaction(purchase.original.rawValue)
             }
             let timeline = (known ?? Timeline(of: purchase, [])).adding(facts)
-            let claim = try claim(timeline, by: id, in: app, at: now)
+            let claim = try claim(
+                timeline, signedAt: signed[purchase], by: id, in: app, at: now)
+            let owner = claim.owner?.customer ?? claim.named
             let access = timeline.access(at: now, rules: app.rules)
             return Preview.Shown(
                 purchase: purchase, product: access?.product ?? timeline.periods.last?.product,
-                isInUse: access?.isOpen ?? claim.isInUse, owner: claim.owner?.customer,
-                isClaimants: claim.owner.map { $0.customer == claim.claimant } ?? false,
-                verdict: claim.verdict(under: app.restore(in: purchase.environment)))
+                isInUse: access?.isOpen ?? claim.isInUse, owner: owner,
+                isClaimants: owner != nil && owner == claim.claimant,
+                verdict: app.verdict(on: claim, in: purchase.environment))
         }
     }
 

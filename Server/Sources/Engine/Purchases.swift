@@ -141,9 +141,10 @@ extension StoreTransaction {
             _ = try keep(attestation.kept, &purses)
         }
         var foreign: ForeignPurchase?
-        for purchase in Set(attestations.flatMap { $0.facts.map(\.purchase) }).sorted() {
+        let signed = attestations.purchasesSigned
+        for (purchase, signedAt) in signed.sorted(by: { $0.key < $1.key }) {
             let timeline = try timeline(of: purchase, in: app.id) ?? Timeline(of: purchase, [])
-            let claim = try claim(timeline, by: id, in: app, at: now)
+            let claim = try claim(timeline, signedAt: signedAt, by: id, in: app, at: now)
             if let why = try settle(claim, on: purchase, for: id, in: app, at: now, &purses) {
                 foreign = foreign ?? ForeignPurchase(purchase: purchase, why: why)
             }
@@ -184,4 +185,18 @@ extension Attestation {
     }
 
     var isPayment: Bool { document.kind != .renewal }
+}
+
+extension [Attestation] {
+    /// The purchases that these are about, and when the newest document of each was signed.
+    var purchasesSigned: [PurchaseID: Instant] {
+        var signed: [PurchaseID: Instant] = [:]
+        for attestation in self {
+            let signedAt = attestation.document.signedAt
+            for fact in attestation.facts {
+                signed[fact.purchase] = Swift.max(signed[fact.purchase] ?? signedAt, signedAt)
+            }
+        }
+        return signed
+    }
 }

@@ -96,15 +96,6 @@ extension Refused {
             remedy: "Use a new key for each debit or grant, and the same only to repeat it.")
     }
 
-    private static func belongsToAnother(_ purchase: PurchaseID, _ why: Claim.Refusal) -> Refused {
-        Refused(
-            .purchaseBelongsToAnotherCustomer, "The purchase belongs to another customer.",
-            detail: "Purchase \(purchase): \(why.rawValue).",
-            remedy: "Ask as the customer who has it. Only where your own log-in has shown that "
-                + "both are one person, say so with POST /v1/customers/{id}/aliases: that is for "
-                + "good.")
-    }
-
     private static func unknownContent(_ publication: PublicationID, isListed: Bool) -> Refused {
         Refused(
             .contentUnknown, isListed ? "This has no file." : "There is no such content.",

@@ -151,6 +151,12 @@ extension Wallet {
     /// How much of what a transaction has put in is spent, in thousandths of a percent: what came
     /// first is spent first. Nil where it has put in nothing.
     package func used(of transaction: TransactionID) -> Int64? {
+        spent(of: transaction).map { Self.share($0.amount, of: $0.credited) }
+    }
+
+    /// How much of what a transaction has put in is spent, and how much that was. Nil where it has
+    /// put in nothing.
+    package func spent(of transaction: TransactionID) -> (amount: Int64, credited: Int64)? {
         var kept: [(transaction: TransactionID, amount: Int64)] = []
         var credited: Int64?
         var spent: Int64 = 0
@@ -170,14 +176,14 @@ extension Wallet {
         guard let credited, credited > 0 else { return nil }
         for (id, amount) in kept {
             let share = min(amount, spent)
-            guard id != transaction else { return Self.share(share, of: credited) }
+            guard id != transaction else { return (max(0, share), credited) }
             spent -= share
         }
         return nil
     }
 
     private static func share(_ part: Int64, of whole: Int64) -> Int64 {
-        max(0, part) * Percentage.whole / whole
+        part * Percentage.whole / whole
     }
 }
 

@@ -44,6 +44,12 @@ extension AppStoreSimulator {
         try? world.book(purchase, at: clock.now)
     }
 
+    /// What a device's purchases name, where they name nothing themselves. Nil also where there is no
+    /// such device yet.
+    package func accountToken(on deviceID: String) -> String? {
+        try? world.device(deviceID).appAccountToken
+    }
+
     /// What a device says of introductory offers, by subscription group: as StoreKit's products do.
     @discardableResult
     package func introductoryOffers(on deviceID: String) throws -> [String: Bool] {

@@ -12,9 +12,15 @@ struct NamedCustomer: Hashable {
 }
 
 extension StoreTransaction {
+    /// Whether the app's account tokens are ids of customers.
+    package func tokensNameCustomers(in app: AppID) -> Bool {
+        !rules.withForeignTokens.contains(app)
+    }
+
     /// Whom an account token names; nil while it is no known id. Where two customers have it, each
     /// in a case of its own, it is the one who had it first.
     func named(by token: String, in app: AppID) throws(StorageFailure) -> NamedCustomer? {
+        guard tokensNameCustomers(in: app) else { return nil }
         let rows = try connection.rows(
             "SELECT id, customer FROM customer_ids WHERE app = $1 AND id IN ($2, $3) "
                 + "ORDER BY since_ms, id LIMIT 1",
@@ -39,6 +45,7 @@ extension StoreTransaction {
     package func namedTimelines(
         _ ids: [CustomerID], in app: AppID, environment: Environment
     ) throws(StorageFailure) -> [Timeline] {
+        guard tokensNameCustomers(in: app) else { return [] }
         var found: [Timeline] = []
         for token in Set(ids.compactMap(\.accountToken)).sorted() {
             let timelines = try unlinkedTimelines(token: token, in: app, environment: environment)
@@ -65,6 +72,7 @@ extension StoreTransaction {
     package func namedEvents(
         _ ids: [CustomerID], in app: AppID, after sequence: Int64
     ) throws(StorageFailure) -> [Event] {
+        guard tokensNameCustomers(in: app) else { return [] }
         var found: [Event] = []
         for token in Set(ids.compactMap(\.accountToken)).sorted() {
             let purchases = try connection.rows(
@@ -91,6 +99,54 @@ extension StoreTransaction {
         if let owner { return owner }
         guard let token, let named = try customer(named: token, in: app) else { return nil }
         return try isErased(token: token, in: app) ? nil : named
+    }
+
+    /// Tells whom a purchase names that it has come to them or gone from them. Of whom nothing is
+    /// kept yet, the event has their token and no customer. It mentions nobody else: who is erased
+    /// later would not be looked for in it.
+    func tellNamed(
+        of purchase: PurchaseID, in app: AppID, _ kind: Change.Kind, at now: Instant
+    ) throws(StorageFailure) {
+        guard let token = try timeline(of: purchase, in: app)?.accountToken,
+            tokensNameCustomers(in: app), try !isErased(token: token, in: app)
+        else { return }
+        if let named = try customer(named: token, in: app) {
+            try tellOwner(of: purchase, is: named, in: app, kind, at: now)
+        } else if CustomerID(accountToken: token) != nil {
+            let product = try toldPurchase(purchase, in: app)?.told?.condition?.product
+            try tellAside(
+                Change(kind, at: now, product: product), of: purchase, in: app, by: .request,
+                at: now)
+        }
+    }
+
+    // MARK: - Tokens of nobody who is known
+
+    /// An account token by which no customer is known, and how many purchases have it.
+    package struct Stranger: Hashable, Sendable {
+        package var token: String
+        package var purchases: Int
+        /// Of these, how many belong to a customer all the same.
+        package var linked: Int
+    }
+
+    /// The account tokens of an app's purchases that are no ids of customers, in their order, from
+    /// behind one on.
+    package func strangersNamed(
+        in app: AppID, after token: String, limit: Int
+    ) throws(StorageFailure) -> [Stranger] {
+        let rows = try connection.rows(
+            "SELECT account_token, count(*), count(\(Self.selectOwner)) FROM purchases "
+                + "WHERE app = $1 AND account_token > $2 AND NOT EXISTS "
+                + "(SELECT 1 FROM customer_ids WHERE customer_ids.app = purchases.app "
+                + "AND id IN (lower(account_token), upper(account_token))) "
+                + "GROUP BY account_token ORDER BY account_token LIMIT $3",
+            [.text(app.rawValue), .text(token), .integer(Int64(limit))])
+        return try rows.map { (row) throws(StorageFailure) in
+            Stranger(
+                token: try row.text(0), purchases: Int(try row.integer(1)),
+                linked: Int(try row.integer(2)))
+        }
     }
 
     /// The same, without account tokens that somebody who was erased had as an id: they mean nobody
@@ -136,6 +192,23 @@ extension StoreTransaction {
 extension CustomerID {
     /// Of a UUID, known by its length: to look for what is none among the tokens does no harm.
     private static let tokenBytes = 36
+    private static let tokenHyphens: Set = [8, 13, 18, 23]
+
+    /// The id that an account token is, in lower case. Nil for what is no UUID, and for the zero
+    /// UUID, which is nobody's id.
+    package init?(accountToken token: String) {
+        let bytes = Array(token.lowercased().utf8)
+        guard bytes.count == Self.tokenBytes else { return nil }
+        let isUUID = bytes.enumerated().allSatisfy { index, byte in
+            Self.tokenHyphens.contains(index)
+                ? byte == UInt8(ascii: "-")
+                : (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+                    || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
+        }
+        let nothing = [UInt8(ascii: "0"), UInt8(ascii: "-")]
+        guard isUUID, !bytes.allSatisfy(nothing.contains) else { return nil }
+        self.init(rawValue: String(decoding: bytes, as: UTF8.self))
+    }
 
     /// The account token that names this id, in lower case; nil for what is no UUID in one case.
     package var accountToken: String? {

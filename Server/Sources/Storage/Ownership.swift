@@ -64,6 +64,7 @@ extension StoreTransaction {
                 try relink(transfer.purchase, to: former, by: .support, in: app, at: now)
             } else {
                 try unlink(transfer.purchase, in: app, at: now)
+                try tellNamed(of: transfer.purchase, in: app, .moved, at: now)
             }
         case .shared:
             // Named is who shared it, and not who has it by now: under whose name it can be found.
@@ -84,10 +85,13 @@ extension StoreTransaction {
         in app: AppID, at now: Instant
     ) throws(StorageFailure) -> Int64 {
         guard let former = try link(of: purchase, in: app)?.customer else {
-            let named = try holder(of: purchase, in: app).flatMap { $0 == customer ? nil : $0 }
+            let holder = try holder(of: purchase, in: app)
+            let named = holder.flatMap { $0 == customer ? nil : $0 }
             if let named {
                 try tellOwner(
                     of: purchase, is: named, in: app, .movedAway, from: customer, at: now)
+            } else if holder == nil {
+                try tellNamed(of: purchase, in: app, .movedAway, at: now)
             }
             var purses = Purses()
             return try link(

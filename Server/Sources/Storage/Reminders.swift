@@ -26,7 +26,7 @@ extension StoreTransaction {
         guard rules.reminding.contains(app), purchase.timeline.hasTerms else { return }
         if let owner = purchase.customer {
             try watchTerms(of: owner, in: app, id.environment)
-        } else if let token = purchase.timeline.accountToken,
+        } else if let token = purchase.timeline.accountToken, tokensNameCustomers(in: app),
             try !isErased(token: token, in: app)
         {
             try watchTerms(of: CustomerID(rawValue: token), in: app, id.environment)

@@ -103,6 +103,13 @@ extension StoreTransaction {
         ).isEmpty
     }
 
+    /// How many customers have a purchase beside its owner.
+    package func sharerCount(
+        of purchase: PurchaseID, in app: AppID
+    ) throws(StorageFailure) -> Int {
+        try sharers(of: purchase, in: app).count
+    }
+
     /// Who has a purchase beside its owner.
     func sharers(
         of purchase: PurchaseID, in app: AppID

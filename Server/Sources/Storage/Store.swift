@@ -70,6 +70,8 @@ package struct StoreRules: Sendable {
     package var reminding: Set<AppID>
     /// Apps whose customers have wallets.
     package var wallets: [AppID: WalletRules]
+    /// Apps whose account tokens are no ids of customers: they name nobody.
+    package var withForeignTokens: Set<AppID>
     /// By what an id is known that was erased: 32 bytes. It does not tell upper from lower case.
     package var erasedHash: @Sendable (CustomerID) -> [UInt8]
 
@@ -78,12 +80,14 @@ package struct StoreRules: Sendable {
     package init(
         checks: CheckRules = CheckRules(), access: [AppID: AccessRules] = [:],
         reminding: Set<AppID> = [], wallets: [AppID: WalletRules] = [:],
+        withForeignTokens: Set<AppID> = [],
         erasedHash: @escaping @Sendable (CustomerID) -> [UInt8] = { Array($0.rawValue.utf8) }
     ) {
         self.checks = checks
         self.access = access
         self.reminding = reminding
         self.wallets = wallets
+        self.withForeignTokens = withForeignTokens
         self.erasedHash = erasedHash
     }
 

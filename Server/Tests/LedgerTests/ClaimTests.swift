@@ -23,7 +23,9 @@ private struct ClaimRow: CustomTestStringConvertible, Sendable {
             },
             named: match.3 == "nobody" ? nil : CustomerID(rawValue: String(match.3)),
             claimant: "ben", isShared: flags.contains("shared"),
-            isInUse: flags.contains("in use"), isUsedUp: flags.contains("used up"))
+            isInUse: flags.contains("in use"), isUsedUp: flags.contains("used up"),
+            isUnspent: flags.contains("unspent"), sharers: flags.contains("full") ? 5 : 4,
+            documentAge: .days(flags.contains("old document") ? 31 : 30))
         verdicts = match.5.components(separatedBy: " | ")
     }
 
@@ -52,10 +54,33 @@ extension Claim.Verdict {
 @Suite struct ClaimTests {
     @Test func `each claim comes out as the table says, under each policy`() throws {
         let rows = try ClaimRow.all()
-        #expect(rows.count == 21)
+        #expect(rows.count == 27)
         for row in rows {
             let found = Claim.Policy.allCases.map { row.claim.verdict(under: $0).text }
             #expect(found == row.verdicts, "\(row.text)")
+        }
+    }
+
+    @Test func `a purchase is shared with as many as the rules say, by what was signed lately`() {
+        var claim = Claim(
+            owner: .init("anna", by: .device), named: nil, claimant: "ben", sharers: 2,
+            documentAge: .days(30))
+        #expect(claim.verdict(under: .share, sharing: .init(most: 3)) == .share)
+        #expect(
+            claim.verdict(under: .share, sharing: .init(most: 2)) == .refuse(.sharedWithMost))
+        claim.documentAge = .days(30) + .milliseconds(1)
+        #expect(claim.verdict(under: .share) == .refuse(.documentTooOld))
+        // One from a clock that is a little ahead of ours is new.
+        claim.documentAge = .seconds(-60)
+        #expect(claim.verdict(under: .share) == .share)
+        claim.documentAge = nil
+        #expect(claim.verdict(under: .share) == .refuse(.documentTooOld))
+    }
+
+    @Test func `somebody of whom nothing is known takes nothing that names another`() {
+        let claim = Claim(owner: nil, named: "cleo", claimant: nil)
+        for policy in Claim.Policy.allCases {
+            #expect(claim.verdict(under: policy) == .refuse(.namesAnother))
         }
     }
 

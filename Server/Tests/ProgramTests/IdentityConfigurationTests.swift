@@ -32,6 +32,27 @@ import Testing
         #expect(one?.restore(in: .sandbox) == .share && one?.restore(in: .production) == .keep)
     }
 
+    @Test func `a share goes to five others, or to as many as is said`() throws {
+        #expect(try settings("restore: share")?.sharing(in: .production).most == 5)
+        let both = try settings("restore: {share: {most: 3}}")
+        for environment in Ledger.Environment.allCases {
+            #expect(both?.restore(in: environment) == .share)
+            #expect(both?.sharing(in: environment).most == 3)
+        }
+        let one = try settings("restore: {production: keep, sandbox: {share: {most: 2}}}")
+        #expect(one?.restore(in: .production) == .keep && one?.restore(in: .sandbox) == .share)
+        #expect(one?.sharing(in: .sandbox).most == 2)
+    }
+
+    @Test func `account tokens are ids of customers, unless it is said that they are not`() throws {
+        #expect(try settings("restore: keep")?.accountTokens == .customers)
+        let other = try settings("identity: {account_tokens: other}")
+        #expect(other?.accountTokens == .other && other?.proof == nil)
+        let both = try settings(
+            "identity: {proof: hmac, secret_env: SECRET, account_tokens: customers}")
+        #expect(both?.accountTokens == .customers && both?.proof != nil)
+    }
+
     @Test(arguments: [
         "identity: {proof: hmac, secret_env: SECRET}",
         "identity: {proof: hmac, secret_file: secret.txt}",
@@ -51,6 +72,12 @@ import Testing
         ("tokens: {minute: 1}", "Did you mean minutes?"),
         ("restore: move", "Write one of keep, transfer, transfer_if_inactive, share."),
         ("restore: {prodution: keep}", "Did you mean production?"),
+        ("restore: {share: {most: 0}}", "Choose 1 to 1000."),
+        ("restore: {share: {mots: 3}}", "Did you mean most?"),
+        ("restore: {sandbox: {}}", "This is no restore policy."),
+        ("restore: {production: keep, share: {most: 3}}", "There is no “production” in restore."),
+        ("identity: {account_tokens: none}", "Write one of customers, other."),
+        ("identity: {account_tokens: other, secret_env: SECRET}", "identity has no proof."),
         ("identity: {proof: magic}", "is no proof of identity"),
         ("identity: {secret_env: SECRET}", "identity has no proof."),
         ("identity: {proof: hmac, secret_env: SHORT}", "at least 32 characters"),

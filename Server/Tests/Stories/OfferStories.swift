@@ -59,6 +59,8 @@ import Testing
 
     private static func subscribe(in shop: Shop) async throws -> JSON {
         try await shop.addDevice("anna", ["app_account_token": .string(token)])
+        try await shop.server.post(
+            "/v1/customers/anna/aliases", ["customer_id": .string(token)])
         let bought = try await buy(["product_id": "pro.monthly", "offer": "none"], in: shop).json
         try await shop.server.post(
             "/v1/purchases",

@@ -1,5 +1,8 @@
 import AppStoreFormats
+import AppStoreTrust
+import Engine
 import Ledger
+import Logging
 import Testing
 
 /// The people of one row, each by a name of the row's own; and what they do.
@@ -20,10 +23,20 @@ private struct RestoreStage: Sendable {
         return "0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f".dropLast(digits.count) + digits
     }
 
-    private var product: String { row.path == .usedUp ? "seeds.100" : "pro.monthly" }
+    private var product: String {
+        switch row.path {
+        case .usedUp, .usedUpUnknown, .usedUpUnspent, .usedUpSpent: "seeds.100"
+        default: "pro.monthly"
+        }
+    }
 
     private var hasToken: Bool {
-        [.token, .tokenUnheard, .tokenUpper, .tokenDiffers, .tokenLater].contains(row.path)
+        switch row.path {
+        case .token, .tokenUnheard, .tokenUpper, .tokenDiffers, .tokenLater, .tokenUnknown,
+            .tokenUnknownLinked, .usedUpUnknown, .usedUpUnspent, .usedUpSpent:
+            true
+        default: false
+        }
     }
 
     /// Returns the purchase's number, and what ben's device will show.
@@ -47,7 +60,7 @@ private struct RestoreStage: Sendable {
         case .refunded:
             try await anna(posts: signed)
             try await shop.simulator.post("/_sim/subscriptions/\(original)/refund")
-        case .notification: break
+        case .notification, .tokenUnknown, .usedUpUnknown: break
         case .alias:
             _ = try await post(signed, as: id("phone"))
             try await alias(id("phone"), to: "anna")
@@ -57,11 +70,18 @@ private struct RestoreStage: Sendable {
         case .tokenUnheard: try await alias(token, to: "anna")
         case .tokenUpper: try await alias(token.uppercased(), to: "anna")
         case .tokenDiffers:
-            try await anna(posts: signed)
+            try await annaPostsBefore(signed)
             try await alias(token, to: "cleo")
-        case .tokenLater:
-            try await anna(posts: signed)
+        case .tokenLater, .usedUpUnspent:
+            try await annaPostsBefore(signed)
             try await alias(token, to: "ben")
+        case .tokenUnknownLinked: try await annaPostsBefore(signed)
+        case .usedUpSpent:
+            try await annaPostsBefore(signed)
+            try await alias(token, to: "ben")
+            try await support.post(
+                "/v1/customers/\(id("anna"))/wallets/seeds/debits",
+                ["amount": 1, "reason": "one seed"])
         case .support:
             try await order("transfers", of: "anna", original)
         case .blocked:
@@ -73,6 +93,14 @@ private struct RestoreStage: Sendable {
 
     private func anna(posts signed: [String]) async throws {
         #expect(try await post(signed, as: id("anna")).status == 200, "\(row)")
+    }
+
+    /// Anna posts when account tokens name nobody, by another configuration of the same server. So
+    /// are links of earlier programs.
+    private func annaPostsBefore(_ signed: [String]) async throws {
+        _ = try await shop.serverOfForeignTokens().record(
+            PurchaseEvidence(signedTransactions: signed),
+            of: CustomerID(rawValue: id("anna")), app: "birds")
     }
 
     func post(_ signed: [String], as customer: String) async throws -> Wire.Answer {
@@ -106,7 +134,9 @@ private struct RestoreStage: Sendable {
     // MARK: - What came of it
 
     /// The name before the row's number.
-    private func name(_ customer: String) -> String { String(customer.prefix { $0 != "-" }) }
+    private func name(_ customer: String) -> String {
+        customer == token ? "token" : String(customer.prefix { $0 != "-" })
+    }
 
     func owner(of original: String) async throws -> String {
         let found = try await support.get("/v1/customers?query=\(original)")
@@ -141,6 +171,20 @@ private struct RestoreStage: Sendable {
             #expect(try await support.send("DELETE", path).status == 200, "\(row)")
         }
         return true
+    }
+}
+
+extension Shop {
+    /// The same server, configured so that account tokens are no ids of customers.
+    func serverOfForeignTokens() throws -> Engine {
+        var app = birds.settings
+        app.accountTokens = .other
+        let roots = try TrustRoots(der: [authority.rootDER])
+        let clock = engine
+        return Engine(
+            database: database, apps: [app], verifiers: ["birds": Verifier(roots: roots)],
+            now: { clock.moment },
+            logger: Logger(label: "story") { _ in SwiftLogNoOpLogHandler() })
     }
 }
 

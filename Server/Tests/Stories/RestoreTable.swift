@@ -23,9 +23,14 @@ struct RestoreRow: Hashable, CustomStringConvertible, Sendable {
         case tokenUpper = "token upper"
         case tokenDiffers = "token differs"
         case tokenLater = "token later"
+        case tokenUnknown = "token unknown"
+        case tokenUnknownLinked = "token unknown, linked"
         case support
         case blocked
         case usedUp = "used up"
+        case usedUpUnknown = "used up, unknown"
+        case usedUpUnspent = "used up, unspent"
+        case usedUpSpent = "used up, spent"
     }
 
     var description: String { "\(policy.rawValue), \(path.rawValue)" }

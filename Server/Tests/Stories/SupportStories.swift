@@ -62,10 +62,10 @@ import Testing
     ) async throws {
         try await withShop(on: database) { shop in
             let support = Self.support(shop)
-            let bought = try await Self.buy(
-                "anna", as: "anna", in: shop, ["app_account_token": .string(Self.token)])
             try await support.post(
                 "/v1/customers/anna/aliases", ["customer_id": .string(Self.token)])
+            let bought = try await Self.buy(
+                "anna", as: "anna", in: shop, ["app_account_token": .string(Self.token)])
             try await support.post(
                 "/v1/customers/anna/grants", ["entitlement": "plus", "reason": "anna@example.com"])
             let documents = try await shop.engine.rebuild(verifyOnly: true).documents

@@ -121,6 +121,20 @@ struct CheckReport {
         } catch {
             fail("\(error)")
         }
+        for app in file.apps { try await noteStrangers(of: app.settings.id, assembly.engine) }
+    }
+
+    /// Purchases whose account token is no customer's id: nobody but the person with that id can
+    /// have them.
+    private mutating func noteStrangers(of app: AppID, _ engine: Engine) async throws {
+        let named = try await engine.purchasesNamingStrangers(app: app)
+        guard named.purchases > 0 else { return }
+        lines.append(
+            "note  \(app): \(named.purchases) purchases have an account token that is no id of a "
+                + "known customer; \(named.linked) of them are a customer's all the same. No other "
+                + "customer can take one. Use your customers' ids as tokens, or add each token as "
+                + "an alias; if tokens are no ids of customers, write account_tokens: other under "
+                + "identity")
     }
 
     private mutating func note(_ text: String, isOK: Bool) {

@@ -19,8 +19,12 @@ extension AppSettings {
             "forward to \(target.name)" + (target.url == target.name ? "" : " (with a query)")
         }
         if !forwards.targets.isEmpty { lines.append("forward_policy \(forwards.policy.rawValue)") }
-        lines += restore.map { "restore in \($0.rawValue): \($1.rawValue)" }
+        lines += restore.map { environment, policy in
+            let most = policy == .share ? ", at most \(sharing(in: environment).most)" : ""
+            return "restore in \(environment.rawValue): \(policy.rawValue)\(most)"
+        }
         lines += [proofLine, tokenLine]
+        if accountTokens == .other { lines.append("account tokens name nobody") }
         if consumption.policy != .never {
             lines.append(
                 "consumption told \(consumption.policy.rawValue), sample \(consumption.hasSample), "

@@ -7,33 +7,68 @@ import Yams
 /// Whose a purchase becomes that another customer has, and by what an app's request shows for whom
 /// it speaks.
 extension ConfigurationReader {
-    /// One policy for both environments, or one for each: `restore: keep`, or
-    /// `restore: {production: keep, sandbox: transfer}`.
-    mutating func restore(_ node: Node) -> [Ledger.Environment: Claim.Policy] {
+    /// What becomes of another customer's purchase.
+    struct Restoring {
         var policies: [Ledger.Environment: Claim.Policy] = [:]
-        if text(node) != nil {
-            let policy = policy(node)
-            for environment in Ledger.Environment.allCases { policies[environment] = policy }
-            return policies
-        }
-        let known = Ledger.Environment.allCases.map(\.rawValue)
-        for (name, value) in members(of: node, known: known, in: "restore") {
-            guard let environment = Ledger.Environment(rawValue: name) else { continue }
-            policies[environment] = policy(value)
-        }
-        return policies
+        /// Only where the file says it.
+        var sharing: [Ledger.Environment: Claim.ShareRules] = [:]
     }
 
-    private mutating func policy(_ node: Node) -> Claim.Policy? {
-        word(node, Claim.Policy.self, "no restore policy")
+    /// One policy for both environments, or one for each: `restore: keep`, or
+    /// `restore: {production: keep, sandbox: transfer}`. Each may be `share: {most: 3}`.
+    mutating func restore(_ node: Node) -> Restoring {
+        var restoring = Restoring()
+        if text(node) != nil || node.mapping?["share"] != nil {
+            let (policy, rules) = policy(node)
+            for environment in Ledger.Environment.allCases {
+                restoring.policies[environment] = policy
+                restoring.sharing[environment] = rules
+            }
+            return restoring
+        }
+        let known = Ledger.Environment.allCases.map(\.rawValue)
+        for (name, value) in members(of: node, known: known + ["share"], in: "restore") {
+            guard let environment = Ledger.Environment(rawValue: name) else { continue }
+            let (policy, rules) = policy(value)
+            restoring.policies[environment] = policy
+            restoring.sharing[environment] = rules
+        }
+        return restoring
+    }
+
+    static let sharesRange = 1...1000
+
+    /// `keep`, or another word; or `share: {most: 3}`.
+    private mutating func policy(_ node: Node) -> (Claim.Policy?, Claim.ShareRules?) {
+        guard node.mapping != nil else {
+            return (word(node, Claim.Policy.self, "no restore policy"), nil)
+        }
+        guard let share = members(of: node, known: ["share"], in: "restore")["share"] else {
+            complain(
+                node, "This is no restore policy.",
+                "Write a word such as `keep`, or `share: {most: 3}`.")
+            return (nil, nil)
+        }
+        let members = members(of: share, known: ["most"], in: "share")
+        return (
+            .share, number("most", members, in: Self.sharesRange).map { Claim.ShareRules(most: $0) }
+        )
+    }
+
+    /// `identity: {account_tokens: other}`
+    mutating func accountTokens(_ node: Node) -> AccountTokens? {
+        guard let value = node.mapping?["account_tokens"] else { return nil }
+        return word(value, AccountTokens.self, "no meaning of account tokens")
     }
 
     /// `identity: {proof: hmac, secret_env: BIRDS_IDENTITY_SECRET}`
     mutating func proof(_ node: Node) -> IdentityProof? {
         let members = members(
-            of: node, known: ["proof", "secret_file", "secret_env", "public_key_file"],
+            of: node,
+            known: ["proof", "secret_file", "secret_env", "public_key_file", "account_tokens"],
             in: "identity")
         guard let kind = members["proof"] else {
+            if members.count == 1, members["account_tokens"] != nil { return nil }
             complain(node, "identity has no proof.", "Write `proof: hmac` or `proof: jwt`.")
             return nil
         }

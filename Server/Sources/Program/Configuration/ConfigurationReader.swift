@@ -110,6 +110,7 @@ struct ConfigurationReader {
             ], in: "app \(name)")
         let isSimulated = members["simulated"].flatMap { bool($0) } ?? false
         let products = members["products"].map { self.products($0) } ?? []
+        let restoring = members["restore"].map { restore($0) } ?? Restoring()
         var app = AppConfiguration(
             settings: AppSettings(
                 id: AppID(rawValue: name), bundleID: members["bundle_id"].flatMap(text) ?? "",
@@ -119,7 +120,8 @@ struct ConfigurationReader {
                 terms: terms(of: products, members["terms"]),
                 wallets: wallets(of: products, members["wallets"]),
                 forwards: forwards(members),
-                restore: members["restore"].map { restore($0) } ?? [:],
+                restore: restoring.policies, sharing: restoring.sharing,
+                accountTokens: members["identity"].flatMap { accountTokens($0) } ?? .customers,
                 proof: members["identity"].flatMap { proof($0) },
                 tokens: members["tokens"].map { tokens($0) } ?? TokenRules(),
                 consumption: members["consumption"].map { consumption($0) }

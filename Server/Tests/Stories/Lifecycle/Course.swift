@@ -47,6 +47,7 @@ struct CourseRun {
     var allowsHold = false
     var accounts = ["anna"]
     private var posted: Set<String> = []
+    private var introduced: Set<String> = []
     private var bought: PurchaseAnswer?
 
     /// Where the app posts, an account is the customer of the same name.
@@ -172,9 +173,21 @@ struct CourseRun {
             Array(purchases), isAll: posts, at: now, "\(place), at \(now)")
     }
 
+    /// The app says that the account's token, if it has one, is the same customer.
+    private mutating func introduce(_ account: String, _ device: String) async throws {
+        guard !introduced.contains(account),
+            let token = await shop.store.accountToken(on: device)
+        else { return }
+        _ = try await shop.engine.alias(
+            CustomerID(rawValue: token), to: customer(account), app: DirectShop.app,
+            environment: .production)
+        introduced.insert(account)
+    }
+
     /// Posts one document of each purchase that is new on the account's device.
     private mutating func post(_ account: String) async throws {
         let device = account + "-1"
+        try await introduce(account, device)
         for booked in try await shop.store.truth(of: account).purchases
         where !posted.contains(booked.originalTransactionID) {
             let signed = try await shop.store.transactions(on: device).first {
