@@ -25,6 +25,8 @@ package enum Intake {
         let id = try required(transaction.transactionId, "transactionId")
         let environment = try environment(transaction.environment)
         let original = try required(transaction.originalTransactionId, "originalTransactionId")
+        let refunds = ItemRefunds(transaction)
+        let revocation = revocation(of: transaction, refunds)
         let payment = Payment(
             transaction: TransactionID(rawValue: id), line: transaction.webOrderLineItemId,
             product: ProductID(rawValue: try required(transaction.productId, "productId")),
@@ -33,10 +35,11 @@ package enum Intake {
             until: transaction.expiresDate.map(instant), terms: terms(of: transaction),
             offer: offer(transaction.offerType, transaction.offerIdentifier),
             commitment: commitment(of: transaction), quantity: quantity(of: transaction),
-            price: money(transaction.price, transaction.currency),
+            price: money(
+                price(of: transaction, revocation == nil ? refunds : nil), transaction.currency),
             ownership: ownership(of: transaction.inAppOwnershipType),
             isRenewal: transaction.transactionReason == .renewal,
-            isUpgraded: transaction.isUpgraded ?? false, revocation: revocation(of: transaction),
+            isUpgraded: transaction.isUpgraded ?? false, revocation: revocation,
             accountToken: transaction.appAccountToken?.lowercased(),
             group: transaction.subscriptionGroupIdentifier, storefront: transaction.storefront)
         return Fact(
@@ -71,6 +74,23 @@ package enum Intake {
         return Fact(
             about: PurchaseID(TransactionID(rawValue: original), in: environment),
             attestedAt: instant(signedAt), .renewal(meant))
+    }
+}
+
+extension Intake {
+    /// The purchase that a transaction's own has taken the place of; nil where it says of none, or
+    /// of one with the same number.
+    package static func succession(
+        of transaction: TransactionPayload
+    ) -> (from: PurchaseID, to: PurchaseID)? {
+        guard let previous = transaction.previousOriginalTransactionId,
+            let original = transaction.originalTransactionId, previous != original,
+            let environment = try? environment(transaction.environment)
+        else { return nil }
+        return (
+            PurchaseID(TransactionID(rawValue: previous), in: environment),
+            PurchaseID(TransactionID(rawValue: original), in: environment)
+        )
     }
 }
 
@@ -196,8 +216,19 @@ extension Intake {
         }
     }
 
-    private static func revocation(of transaction: TransactionPayload) -> Revocation? {
-        guard let date = transaction.revocationDate else { return nil }
+    /// - Parameter refunds: of a purchase that stays open although money was given back: its price
+    ///   is what is left.
+    private static func price(
+        of transaction: TransactionPayload, _ refunds: ItemRefunds?
+    ) -> Int64? {
+        guard let price = transaction.price, let refunds else { return transaction.price }
+        return refunds.rest(of: price)
+    }
+
+    private static func revocation(
+        of transaction: TransactionPayload, _ refunds: ItemRefunds?
+    ) -> Revocation? {
+        guard let date = transaction.revocationDate ?? refunds?.revokedAt else { return nil }
         let isSharing: Bool
         switch transaction.revocationType {
         case .familyRevoke?, .assignmentRevoke?: isSharing = true
@@ -206,7 +237,8 @@ extension Intake {
         }
         return Revocation(
             at: instant(date), kind: isSharing ? .sharingEnded : .refund,
-            percentage: transaction.revocationPercentage)
+            percentage: transaction.revocationPercentage
+                ?? refunds?.percentage(of: transaction.price))
     }
 
     static func ending(_ intent: ExpirationIntent) -> Renewal.Ending {
