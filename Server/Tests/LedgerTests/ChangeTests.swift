@@ -111,29 +111,6 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         anna.check("ahead")
     }
 
-    @Test func `a recovery is told as one where it comes with the line of the period before it`() {
-        // Cleo's month is known from a receipt, which does not name its line.
-        let known = Payment(
-            transaction: "1000", product: "pro.monthly", from: start, until: end)
-        let trying = Renewal(
-            willRenew: true, renewsTo: "pro.monthly", isRetrying: true, graceUntil: end + .days(16))
-        var cleo = Chronicle()
-        cleo.hear(
-            [
-                Fact(
-                    about: RandomLife.purchase, attestedAt: start, grade: .legacy, .payment(known))
-            ], at: start)
-        cleo.hear([renewal(trying, at: end)], at: end)
-        #expect(cleo.changes.last?.after?.state == .grace)
-        let count = cleo.changes.count
-        let paid = end + .days(3)
-        cleo.hear(
-            [payment(1, at: paid), payment(2, from: end, isRenewal: true, at: paid)], at: paid)
-        let told = cleo.changes.dropFirst(count).filter { $0.transaction == "1001" }
-        #expect(told.map(\.kind) == [.billingRecovered])
-        cleo.check("line")
-    }
-
     @Test func `an upgrade begins at once, and what is given back for the rest is no refund`() {
         var anna = anna()
         let then = start + .days(10)
