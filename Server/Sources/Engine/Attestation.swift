@@ -115,7 +115,7 @@ struct Attestation: Sendable {
         }
     }
 
-    private mutating func take(_ fact: () throws(IntakeFailure) -> Fact) {
+    mutating func take(_ fact: () throws(IntakeFailure) -> Fact) {
         do {
             facts.append(try fact())
         } catch {

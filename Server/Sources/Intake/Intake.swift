@@ -8,7 +8,7 @@ import Ledger
 /// and makes no fact of its own: a fact must not depend on which of several notifications happened
 /// to arrive. With one exception, see ``graceLengths``.
 package enum Intake {
-    /// Now and then a notification tells of grace whose end the renewal information within it does
+    /// Now and then a notification or an answer tells of grace whose end the renewal information within it does
     /// not name. Then so much is sure: it lasts as long as one of those that the store offers
     /// ("Set up billing grace period"), from when payment was due, and was not over when that was
     /// signed. Of these the shortest holds: to repeat the same news makes it no longer, later ones
@@ -50,11 +50,13 @@ package enum Intake {
 
     /// What signed renewal information attests of the purchase that it names.
     ///
-    /// - Parameter notification: that it stands in.
+    /// - Parameters:
+    ///   - notification: that it stands in.
+    ///   - answered: the status beside it in an answer.
     /// - Throws: ``IntakeFailure`` where a field is missing without which nothing is said.
     package static func fact(
         of renewal: RenewalPayload, in notification: NotificationPayload? = nil,
-        signedAt: AppStoreDate
+        beside answered: SubscriptionStatus? = nil, signedAt: AppStoreDate
     ) throws(IntakeFailure) -> Fact {
         let original = try required(renewal.originalTransactionId, "originalTransactionId")
         let environment = try environment(renewal.environment)
@@ -64,7 +66,9 @@ package enum Intake {
             willRenew: status != .off,
             renewsTo: renewal.autoRenewProductId.map(ProductID.init(rawValue:)),
             isRetrying: renewal.isInBillingRetryPeriod ?? false,
-            graceUntil: graceEnd(of: renewal, in: notification, signedAt: signedAt),
+            graceUntil: graceEnd(
+                of: renewal, signedAt: signedAt,
+                isTold: answered == .gracePeriod || notification?.tellsOfGrace == true),
             ending: renewal.expirationIntent.map(ending),
             renewsAt: renewal.renewalDate.map(instant),
             price: money(renewal.renewalPrice, renewal.currency),
@@ -132,11 +136,10 @@ extension Intake {
     }
 
     private static func graceEnd(
-        of renewal: RenewalPayload, in notification: NotificationPayload?, signedAt: AppStoreDate
+        of renewal: RenewalPayload, signedAt: AppStoreDate, isTold: Bool
     ) -> Instant? {
         if let named = renewal.gracePeriodExpiresDate { return instant(named) }
-        guard notification?.tellsOfGrace == true, let due = renewal.renewalDate.map(instant)
-        else { return nil }
+        guard isTold, let due = renewal.renewalDate.map(instant) else { return nil }
         let ends = graceLengths.map { due + $0 }
         return ends.first { instant(signedAt) < $0 } ?? ends.last
     }
