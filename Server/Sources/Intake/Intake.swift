@@ -8,12 +8,12 @@ import Ledger
 /// and makes no fact of its own: a fact must not depend on which of several notifications happened
 /// to arrive. With one exception, see ``graceLengths``.
 package enum Intake {
-    /// Now and then a notification or an answer tells of grace whose end the renewal information within it does
-    /// not name. Then so much is sure: it lasts as long as one of those that the store offers
-    /// ("Set up billing grace period"), from when payment was due, and was not over when that was
-    /// signed. Of these the shortest holds: to repeat the same news makes it no longer, later ones
-    /// may, up to the longest. In the sandbox, where grace has minutes, the word that it is over
-    /// ends it.
+    /// Now and then a notification or an answer tells of grace whose end the renewal information
+    /// within it does not name. Then so much is sure: it lasts as long as one of those that the
+    /// store offers ("Set up billing grace period"), from when payment was due, and was not over
+    /// when that was signed. Of these the shortest holds: to repeat the same news makes it no
+    /// longer, later ones may, up to the longest. In the sandbox, where grace has minutes, the word
+    /// that it is over ends it.
     static let graceLengths: [Duration] = [.days(3), .days(6), .days(16), .days(28)]
 
     /// The payment that a signed transaction attests.
