@@ -14,10 +14,13 @@ struct Attestation: Sendable {
 
     /// What the App Store asks with it.
     var question: ConsumptionQuestion?
+    /// That a purchase went on as another.
+    var succession: Succession?
 
     var kept: AttestedDocument {
         var attested = AttestedDocument(document, facts)
         attested.question = question
+        attested.succession = succession
         return attested
     }
 
@@ -35,6 +38,7 @@ struct Attestation: Sendable {
         facts = []
         if let transaction = contents.transaction {
             take { () throws(IntakeFailure) in try Self.fact(transaction) }
+            succession = Self.succession(transaction.payload)
         }
         if let renewal = contents.renewal {
             take { () throws(IntakeFailure) in
@@ -67,6 +71,11 @@ struct Attestation: Sendable {
             bytes, kind: .transaction, transaction, origin)
         facts = []
         take { () throws(IntakeFailure) in try Self.fact(transaction) }
+        succession = Self.succession(transaction.payload)
+    }
+
+    private static func succession(_ transaction: TransactionPayload) -> Succession? {
+        Intake.succession(of: transaction).map { Succession(from: $0.from, to: $0.to) }
     }
 
     init(renewal: Verified<RenewalPayload>, _ bytes: [UInt8], from origin: Origin) {
@@ -106,7 +115,7 @@ struct Attestation: Sendable {
         }
     }
 
-    private mutating func take(_ fact: () throws(IntakeFailure) -> Fact) {
+    mutating func take(_ fact: () throws(IntakeFailure) -> Fact) {
         do {
             facts.append(try fact())
         } catch {

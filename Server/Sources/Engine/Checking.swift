@@ -87,10 +87,11 @@ extension Engine {
 
     /// The state of a subscription's whole group.
     ///
-    /// Only what is signed in the answer is kept, and counts: the status beside it does not. Where
-    /// the two are at odds, as with grace whose end is not named, what is signed about renewal is
-    /// left out: whatever was said before goes on to hold, for as long as it would have without the
-    /// answer, and the store is asked again as where it is silent.
+    /// Only what is signed in the answer is kept, and counts: the status beside it does not, but
+    /// for grace whose end the signed part does not name (see ``GraceAnswer``). Where no end can be
+    /// told, what is signed about renewal is left out: whatever was said before goes on to hold,
+    /// for as long as it would have without the answer, and the store is asked again as where it is
+    /// silent.
     func askState(
         of purchase: PurchaseID, for lease: CheckLease, from client: AppStoreClient,
         into findings: inout Findings
@@ -121,10 +122,19 @@ extension Engine {
                 Intake.isWhole(fact, beside: answer.status)
             }
             guard !isWhole else { return attestation }
+            let answered = try await attest(
+                graceAnswer: GraceAnswer(signedRenewalInfo: answer.signedRenewalInfo).bytes,
+                verifier, origin)
+            let saysUntilWhen = answered.facts.contains { fact in
+                Intake.isWhole(fact, beside: answer.status)
+            }
             logger.notice(
-                "The App Store says grace, and not until when. What was known before holds.",
-                metadata: ["purchase": "\(lease.purchase)"])
-            return nil
+                "The App Store says grace, and not until when.",
+                metadata: [
+                    "purchase": "\(lease.purchase)",
+                    "holds": "\(saysUntilWhen ? "the shortest that fits" : "what was known")",
+                ])
+            return saysUntilWhen ? answered : nil
         }
     }
 

@@ -81,7 +81,7 @@ extension StoredDocument {
                 ?? notification?.latestExpiredReceipt
         case .receiptAnswer:
             return (try? JSON(parsing: bytes))?["latest_receipt"]?.string
-        case .notification, .transaction, .renewal: return nil
+        case .notification, .transaction, .renewal, .graceAnswer: return nil
         }
     }
 }

@@ -160,6 +160,7 @@ extension Engine {
             return Attestation(notification: try trusted(outcome), bytes, from: origin)
         case .transaction: return try await attest(transaction: bytes, verifier, origin)
         case .renewal: return try await attest(renewal: bytes, verifier, origin)
+        case .graceAnswer: return try await attest(graceAnswer: bytes, verifier, origin)
         case .appReceipt: return try await attest(appReceipt: bytes, verifier, origin)
         case .transactionReceipt:
             return try await attest(transactionReceipt: bytes, verifier, origin)

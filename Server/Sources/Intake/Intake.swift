@@ -8,12 +8,12 @@ import Ledger
 /// and makes no fact of its own: a fact must not depend on which of several notifications happened
 /// to arrive. With one exception, see ``graceLengths``.
 package enum Intake {
-    /// Now and then a notification tells of grace whose end the renewal information within it does
-    /// not name. Then so much is sure: it lasts as long as one of those that the store offers
-    /// ("Set up billing grace period"), from when payment was due, and was not over when that was
-    /// signed. Of these the shortest holds: to repeat the same news makes it no longer, later ones
-    /// may, up to the longest. In the sandbox, where grace has minutes, the word that it is over
-    /// ends it.
+    /// Now and then a notification or an answer tells of grace whose end the renewal information
+    /// within it does not name. Then so much is sure: it lasts as long as one of those that the
+    /// store offers ("Set up billing grace period"), from when payment was due, and was not over
+    /// when that was signed. Of these the shortest holds: to repeat the same news makes it no
+    /// longer, later ones may, up to the longest. In the sandbox, where grace has minutes, the word
+    /// that it is over ends it.
     static let graceLengths: [Duration] = [.days(3), .days(6), .days(16), .days(28)]
 
     /// The payment that a signed transaction attests.
@@ -25,6 +25,8 @@ package enum Intake {
         let id = try required(transaction.transactionId, "transactionId")
         let environment = try environment(transaction.environment)
         let original = try required(transaction.originalTransactionId, "originalTransactionId")
+        let refunds = ItemRefunds(transaction)
+        let revocation = revocation(of: transaction, refunds)
         let payment = Payment(
             transaction: TransactionID(rawValue: id), line: transaction.webOrderLineItemId,
             product: ProductID(rawValue: try required(transaction.productId, "productId")),
@@ -33,10 +35,11 @@ package enum Intake {
             until: transaction.expiresDate.map(instant), terms: terms(of: transaction),
             offer: offer(transaction.offerType, transaction.offerIdentifier),
             commitment: commitment(of: transaction), quantity: quantity(of: transaction),
-            price: money(transaction.price, transaction.currency),
+            price: money(
+                price(of: transaction, revocation == nil ? refunds : nil), transaction.currency),
             ownership: ownership(of: transaction.inAppOwnershipType),
             isRenewal: transaction.transactionReason == .renewal,
-            isUpgraded: transaction.isUpgraded ?? false, revocation: revocation(of: transaction),
+            isUpgraded: transaction.isUpgraded ?? false, revocation: revocation,
             accountToken: transaction.appAccountToken?.lowercased(),
             group: transaction.subscriptionGroupIdentifier, storefront: transaction.storefront)
         return Fact(
@@ -47,11 +50,13 @@ package enum Intake {
 
     /// What signed renewal information attests of the purchase that it names.
     ///
-    /// - Parameter notification: that it stands in.
+    /// - Parameters:
+    ///   - notification: that it stands in.
+    ///   - answered: the status beside it in an answer.
     /// - Throws: ``IntakeFailure`` where a field is missing without which nothing is said.
     package static func fact(
         of renewal: RenewalPayload, in notification: NotificationPayload? = nil,
-        signedAt: AppStoreDate
+        beside answered: SubscriptionStatus? = nil, signedAt: AppStoreDate
     ) throws(IntakeFailure) -> Fact {
         let original = try required(renewal.originalTransactionId, "originalTransactionId")
         let environment = try environment(renewal.environment)
@@ -61,7 +66,9 @@ package enum Intake {
             willRenew: status != .off,
             renewsTo: renewal.autoRenewProductId.map(ProductID.init(rawValue:)),
             isRetrying: renewal.isInBillingRetryPeriod ?? false,
-            graceUntil: graceEnd(of: renewal, in: notification, signedAt: signedAt),
+            graceUntil: graceEnd(
+                of: renewal, signedAt: signedAt,
+                isTold: answered == .gracePeriod || notification?.tellsOfGrace == true),
             ending: renewal.expirationIntent.map(ending),
             renewsAt: renewal.renewalDate.map(instant),
             price: money(renewal.renewalPrice, renewal.currency),
@@ -71,6 +78,23 @@ package enum Intake {
         return Fact(
             about: PurchaseID(TransactionID(rawValue: original), in: environment),
             attestedAt: instant(signedAt), .renewal(meant))
+    }
+}
+
+extension Intake {
+    /// The purchase that a transaction's own has taken the place of; nil where it says of none, or
+    /// of one with the same number.
+    package static func succession(
+        of transaction: TransactionPayload
+    ) -> (from: PurchaseID, to: PurchaseID)? {
+        guard let previous = transaction.previousOriginalTransactionId,
+            let original = transaction.originalTransactionId, previous != original,
+            let environment = try? environment(transaction.environment)
+        else { return nil }
+        return (
+            PurchaseID(TransactionID(rawValue: previous), in: environment),
+            PurchaseID(TransactionID(rawValue: original), in: environment)
+        )
     }
 }
 
@@ -112,11 +136,10 @@ extension Intake {
     }
 
     private static func graceEnd(
-        of renewal: RenewalPayload, in notification: NotificationPayload?, signedAt: AppStoreDate
+        of renewal: RenewalPayload, signedAt: AppStoreDate, isTold: Bool
     ) -> Instant? {
         if let named = renewal.gracePeriodExpiresDate { return instant(named) }
-        guard notification?.tellsOfGrace == true, let due = renewal.renewalDate.map(instant)
-        else { return nil }
+        guard isTold, let due = renewal.renewalDate.map(instant) else { return nil }
         let ends = graceLengths.map { due + $0 }
         return ends.first { instant(signedAt) < $0 } ?? ends.last
     }
@@ -196,8 +219,19 @@ extension Intake {
         }
     }
 
-    private static func revocation(of transaction: TransactionPayload) -> Revocation? {
-        guard let date = transaction.revocationDate else { return nil }
+    /// - Parameter refunds: of a purchase that stays open although money was given back: its price
+    ///   is what is left.
+    private static func price(
+        of transaction: TransactionPayload, _ refunds: ItemRefunds?
+    ) -> Int64? {
+        guard let price = transaction.price, let refunds else { return transaction.price }
+        return refunds.rest(of: price)
+    }
+
+    private static func revocation(
+        of transaction: TransactionPayload, _ refunds: ItemRefunds?
+    ) -> Revocation? {
+        guard let date = transaction.revocationDate ?? refunds?.revokedAt else { return nil }
         let isSharing: Bool
         switch transaction.revocationType {
         case .familyRevoke?, .assignmentRevoke?: isSharing = true
@@ -206,7 +240,8 @@ extension Intake {
         }
         return Revocation(
             at: instant(date), kind: isSharing ? .sharingEnded : .refund,
-            percentage: transaction.revocationPercentage)
+            percentage: transaction.revocationPercentage
+                ?? refunds?.percentage(of: transaction.price))
     }
 
     static func ending(_ intent: ExpirationIntent) -> Renewal.Ending {

@@ -156,6 +156,16 @@ extension Timeline {
         return afterEnd(of: period, later, after: asked)
     }
 
+    /// The store has said since a period's end that it goes on until a later date, and names no
+    /// payment for it: nothing is due before then, and access is open. So it is asked ever more
+    /// rarely, in case that date is of a payment that is told late.
+    private func questionBeforeLaterEnd(
+        of period: Period, end: Instant, after asked: Instant
+    ) -> Instant {
+        let least = min(period.patience * 60, Self.hour)
+        return max(asked, end) + max(least, asked - end)
+    }
+
     /// What the store said at the end, or after it, may be its last word, or leave something open.
     private func nextQuestion(
         of news: Attested<Renewal>, about period: Period, end: Instant, after asked: Instant
@@ -171,6 +181,9 @@ extension Timeline {
             return last < over ? min(over, collecting(since: end, after: last, patience)) : nil
         }
         if news.value.ending != nil { return nil }
+        if let later = news.value.renewsAt, later > end, asked < later {
+            return questionBeforeLaterEnd(of: period, end: end, after: asked)
+        }
         return pause(since: end, of: period, after: asked)
     }
 

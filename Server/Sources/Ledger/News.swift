@@ -138,13 +138,15 @@ struct News {
     }
 
     /// Whether it is what the store tried to collect: the payment behind the last period that was
-    /// known, and none of a past that is heard of late.
+    /// known, and none of a past that is heard of late. The document that tells of the recovery may
+    /// be the first to name the line of that last period, which then has another id.
     private func wasOutstanding(
         _ period: Timeline.Period, after previous: Timeline.Period
     ) -> Bool {
         guard told?.state == .grace || told?.state == .retry else { return false }
-        let last = before.periods.last { !$0.isVoid }
-        return last?.id == previous.id && now >= period.from
+        guard let last = before.periods.last(where: { !$0.isVoid }) else { return false }
+        let lastNow = after.period(toldBy: last.payment, last.sources.grade)
+        return lastNow?.id == previous.id && now >= period.from
     }
 
     /// What became of a period since it was last told.

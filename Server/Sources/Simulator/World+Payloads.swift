@@ -85,10 +85,31 @@ extension StoreTransaction {
         if let month = commitment?.value { write(month, into: &payload) }
         if let advancedCommerce {
             payload.advancedCommerceInfo = advancedCommerce.value
+            if payload.revocationType != .familyRevoke { tellRefundByItem(in: &payload) }
             // Every such subscription was migrated, and has kept its number.
             payload.previousOriginalTransactionId = originalID
         }
         return payload
+    }
+
+    /// Of an Advanced Commerce transaction its items say how much was given back. It has one here.
+    private func tellRefundByItem(in payload: inout TransactionPayload) {
+        guard let type = payload.revocationType, let date = payload.revocationDate else { return }
+        (payload.revocationType, payload.revocationPercentage) = (nil, nil)
+        var refund = AdvancedCommerceRefund()
+        refund.refundAmount = refunded
+        refund.refundDate = date
+        refund.refundType = type == .refundFull ? "FULL" : "PRORATED"
+        refund.refundReason =
+            isUpgraded
+            ? "MODIFY_ITEMS_REFUND"
+            : payload.revocationReason == .issueWithTheApp ? "FULFILLMENT_ISSUE" : "OTHER"
+        let items = payload.advancedCommerceInfo?.items?.map { item in
+            var item = item
+            (item.refunds, item.revocationDate) = ([refund], date)
+            return item
+        }
+        payload.advancedCommerceInfo?.items = items
     }
 
     private func write(_ revocation: Revocation?, into payload: inout TransactionPayload) {

@@ -24,6 +24,9 @@ package struct StoredDocument: Hashable, Sendable {
         case notificationV1 = "notification_v1"
         /// Of verifyReceipt, to a question of ours.
         case receiptAnswer = "receipt_answer"
+        /// That a subscription is in grace, of an answer of the App Store Server API whose signed
+        /// part does not name the end of it.
+        case graceAnswer = "grace_answer"
     }
 
     package enum Source: String, Hashable, Sendable {

@@ -8,6 +8,8 @@ package struct AttestedDocument: Hashable, Sendable {
     package var forward: ForwardOrder?
     /// What the store asks with it.
     package var question: ConsumptionQuestion?
+    /// That a purchase went on as another.
+    package var succession: Succession?
 
     package init(_ document: StoredDocument, _ facts: [Fact]) {
         self.document = document
@@ -45,6 +47,7 @@ extension StoreTransaction {
         let isNew = try add(attested.map(\.document))
         let new = zip(attested, isNew).filter(\.1).map(\.0)
         try add(new, &purses)
+        try inherit(new, &purses)
         try ask(new)
         try forward(attested)
         return isNew

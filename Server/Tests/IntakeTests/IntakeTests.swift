@@ -93,6 +93,107 @@ private func renewal(_ fields: JSON) throws -> Renewal {
         #expect(payment.revocation?.at == Instant(milliseconds: 1_700_500_000_000))
     }
 
+    private static let day: Int64 = 1_700_500_000_000
+
+    private struct Items: Sendable {
+        var items: JSON
+        /// Nil: it stays open.
+        var revokedAt: Int64?
+        var percentage: Int64?
+        var price: Int64
+    }
+
+    private static let givenBack: [Items] = [
+        // Nothing.
+        Items(items: [["SKU": "a", "price": 9990]], price: 9990),
+        // Some money, and the item is kept.
+        Items(
+            items: [["price": 9990, "refunds": [["refundAmount": 2990, "refundType": "CUSTOM"]]]],
+            price: 7000),
+        // The same of two, one of which is taken away.
+        Items(
+            items: [
+                [
+                    "price": 4990, "refunds": [["refundType": "FULL"]],
+                    "revocationDate": .integer(day),
+                ],
+                ["price": 5000],
+            ], price: 5000),
+        // Both are taken away, one after the other.
+        Items(
+            items: [
+                [
+                    "price": 4990, "refunds": [["refundAmount": 1000, "refundType": "PRORATED"]],
+                    "revocationDate": .integer(day),
+                ],
+                [
+                    "price": 5000, "refunds": [["refundAmount": 1500], ["refundAmount": 830]],
+                    "revocationDate": .integer(day + 1),
+                ],
+            ], revokedAt: day + 1, percentage: 33_334, price: 9990),
+        // All of it.
+        Items(
+            items: [
+                [
+                    "price": 9990, "refunds": [["refundType": "FULL"]],
+                    "revocationDate": .integer(day),
+                ]
+            ], revokedAt: day, percentage: 100_000, price: 9990),
+        // Taken away, and how much was given back is not told.
+        Items(
+            items: [
+                [
+                    "price": 9990, "refunds": [["refundType": "PRORATED"]],
+                    "revocationDate": .integer(day),
+                ]
+            ], revokedAt: day, price: 9990),
+        // More than there was, or than can be counted.
+        Items(items: [["refunds": [["refundAmount": 20_000]]]], price: 0),
+        Items(
+            items: [["refunds": [["refundAmount": .integer(.max)], ["refundAmount": 1]]]],
+            price: 9990),
+        Items(items: [["refunds": [["refundAmount": -1]]]], price: 9990),
+    ]
+
+    @Test(arguments: givenBack.indices)
+    func `what Advanced Commerce gives back is told by its items`(row: Int) throws {
+        let row = Self.givenBack[row]
+        let payment = try payment(["advancedCommerceInfo": ["items": row.items]])
+        #expect(payment.revocation?.at == row.revokedAt.map { Instant(milliseconds: $0) })
+        #expect(payment.revocation?.percentage == row.percentage)
+        #expect(payment.price == Money(milliunits: row.price, currency: "USD"))
+    }
+
+    @Test func `the amount of an item's refund is what is missing from the price`() throws {
+        let payment = try payment([
+            "revocationDate": .integer(Self.day),
+            "advancedCommerceInfo": [
+                "items": [["price": 9990, "refunds": [["refundAmount": 3333]]]]
+            ],
+        ])
+        #expect(payment.revocation?.at == Instant(milliseconds: Self.day))
+        #expect(payment.amount == Money(milliunits: 9990 - 3333, currency: "USD"))
+    }
+
+    @Test(
+        arguments: [
+            ("7", "Production", PurchaseID("7", in: .production)),
+            ("7", "Sandbox", PurchaseID("7", in: .sandbox)),
+            // It has kept its number; or nothing is said; or it is of nowhere that we know.
+            ("1", "Production", nil), (nil, "Production", nil), ("7", "Xcode", nil),
+        ] as [(String?, String, PurchaseID?)])
+    func `a purchase that took the place of another says so`(
+        previous: String?, environment: String, from: PurchaseID?
+    ) throws {
+        let found = Intake.succession(
+            of: try transaction([
+                "previousOriginalTransactionId": previous.map { .string($0) } ?? .null,
+                "environment": .string(environment),
+            ]))
+        #expect(found?.from == from)
+        #expect(found?.to == from.map { PurchaseID("1", in: $0.environment) })
+    }
+
     @Test func `a product type nobody knows is kept and opens nothing`() throws {
         #expect(try payment(["type": "Lifetime Lease"]).kind == .unknown)
     }

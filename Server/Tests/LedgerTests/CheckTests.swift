@@ -161,6 +161,18 @@ private struct Row: CustomTestStringConvertible, Sendable {
             [month(), news(at: start, due: end + .days(7))],
             asked: end + .days(6) + .hours(20), next: end + .days(7) + .seconds(60)),
         Row(
+            "the same, said after the end: nothing is due before that date, so ever more rarely",
+            [month(), news(at: end + .hours(8), due: end + .days(7))], asked: end + .hours(8),
+            next: end + .hours(16)),
+        Row(
+            "the same, a minute after the end: after an hour",
+            [month(), news(at: end + .seconds(60), due: end + .days(7))],
+            asked: end + .seconds(60), next: end + .hours(1) + .seconds(60)),
+        Row(
+            "the same, once that date is over: again as after any end",
+            [month(), news(at: end + .days(7) + .seconds(60), due: end + .days(7))],
+            asked: end + .days(7) + .seconds(60), next: end + .days(7) + .seconds(120)),
+        Row(
             "news that name no moment: a minute after they were heard",
             [month(), undated(heard: start + .days(6))], asked: start + .days(5),
             next: start + .days(6) + .seconds(60)),
@@ -218,6 +230,19 @@ private struct Row: CustomTestStringConvertible, Sendable {
         #expect(pauses == [60, 120, 240, 480, 960, 1800, 1800, 1800].map { .seconds($0) })
         let answered = history.answered(at: start + .hours(1))
         #expect(timeline.nextCheck(answered) == end + .seconds(60))
+    }
+
+    @Test func `before a date that was put off by a week the store is asked less than ten times`() {
+        let later = end + .days(7)
+        var timeline = Timeline(of: purchase, [month(), news(at: start, due: later)])
+        var asked = start
+        var count = 0
+        while timeline.nextCheck(CheckHistory(knownAt: start, askedAt: asked)) < later {
+            asked = timeline.nextCheck(CheckHistory(knownAt: start, askedAt: asked))
+            count += 1
+            timeline = timeline.adding([news(at: asked, due: later)])
+        }
+        #expect((1..<10).contains(count), "\(count) questions")
     }
 
     @Test func `an answer to an older question does not turn back time`() {

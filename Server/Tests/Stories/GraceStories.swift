@@ -3,6 +3,7 @@ import AppStoreFormats
 import AppStoreTrust
 import AsyncHTTPClient
 import Engine
+import Foundation
 import Ledger
 import Logging
 import Simulator
@@ -60,14 +61,23 @@ import Testing
         }
     }
 
-    @Test func `an answer of grace without its end shuts nobody out of whom nothing was told`()
-        async throws
-    {
-        try await withShop(on: .sqlite, notifies: false) { shop in
+    @Test(arguments: StoryDatabase.allCases)
+    func `whoever is in grace by answers alone, without its end, is not shut out while they say so`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database, notifies: false) { shop in
             let chain = try await Self.failBilling(shop)
-            try await shop.simulator.post("/_sim/clock", ["advance": "P31DT2H"])
-            try await Self.ask(about: chain, in: shop)
-            #expect(try await shop.entitlement("pro", of: "anna")?["state"] == "unconfirmed")
+            // Beyond the day of doubt, then beyond each of the shorter lengths: sixteen days.
+            var ends: [Date] = []
+            for advance in ["P31DT2H", "P1D", "P2D", "P3D"] {
+                try await shop.simulator.post("/_sim/clock", ["advance": .string(advance)])
+                try await Self.ask(about: chain, in: shop)
+                let pro = try await shop.entitlement("pro", of: "anna")
+                #expect(pro?["state"] == "grace", "\(advance) later")
+                ends.append(try Self.date(pro?["until"]?.string))
+            }
+            let days = ends.map { $0.timeIntervalSince(ends[0]) / 86_400 }
+            #expect(days == [0, 0, 3, 13])
             let report = try await shop.engine.rebuild(verifyOnly: true)
             #expect(report.isClean, "\(report)")
         }
@@ -140,6 +150,12 @@ import Testing
         let changed = told.setting("data", part.setting("signedRenewalInfo", .string(silent)))
         let body: JSON = ["signedPayload": .string(try shop.authority.sign(changed))]
         return body.bytes
+    }
+
+    private static func date(_ text: String?) throws -> Date {
+        let text = try #require(text)
+        let exact = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+        return try (try? exact.parse(text)) ?? Date.ISO8601FormatStyle().parse(text)
     }
 
     private static func content(of jws: String) throws -> JSON {

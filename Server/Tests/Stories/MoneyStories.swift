@@ -53,6 +53,22 @@ import Testing
         }
     }
 
+    @Test func `what Advanced Commerce gives back of an item is known by its amount`() async throws
+    {
+        try await withShop(on: .sqlite) { shop in
+            try await shop.addDevice(Stage.account)
+            var stage = Stage(simulator: shop.simulator, server: shop.server)
+            try await stage.play(.buy("pro.monthly")) { _ in }
+            let verbs = "/_sim/subscriptions/\(try #require(stage.original))"
+            try await shop.simulator.post(verbs + "/advanced-commerce", ["type": "MIGRATION"])
+            try await stage.set(clock: try await stage.now() + .days(3))
+            try await shop.simulator.post(verbs + "/refund", ["percentage": .decimal("25.5")])
+            try await stage.compare("given back in part")
+            let books = try await shop.simulator.get("/_sim/truth/\(Stage.account)")
+            #expect(try await Self.told(by: shop.engine) == Self.booked(books), "\(books.text)")
+        }
+    }
+
     private static let eventsMax = 500
 
     /// In thousandths of the currency's unit.

@@ -36,14 +36,9 @@ struct ProveCommand: AsyncParsableCommand {
             let bug: SabotageKind? = try plant.map {
                 try Self.named($0, "There is no bug “\($0)”.")
             }
-            let chosen: Speech? = try speech.map {
-                try Self.named($0, "No world speaks “\($0)”.")
-            }
+            let narrowing = try narrowing()
             let proof = Proof(
-                try House(), seeds: seeds, workers: workers, sabotage: bug,
-                narrowing: Proof.Narrowing(
-                    speech: chosen, families: try families(), accounts: accounts, days: days,
-                    acts: acts, turn: turn))
+                try House(), seeds: seeds, workers: workers, sabotage: bug, narrowing: narrowing)
             let started = ContinuousClock.now
             let bar = ProgressLine(total: seeds.count)
             let outcome = try await proof.run { bar.tell($0) }
@@ -52,8 +47,18 @@ struct ProveCommand: AsyncParsableCommand {
                 let shown = noShrinking ? report : try await proof.shrunk(report)
                 print(ProofText.story(of: report, shrunk: shown, plant: plant))
             }
-            try conclude(outcome)
+            try conclude(outcome, narrowing)
         }
+    }
+
+    /// What is to be otherwise than the seeds have it.
+    private func narrowing() throws -> Proof.Narrowing {
+        let chosen: Speech? = try speech.map {
+            try Self.named($0, "No world speaks “\($0)”.")
+        }
+        return Proof.Narrowing(
+            speech: chosen, families: try families(), accounts: accounts, days: days, acts: acts,
+            turn: turn)
     }
 
     /// Every trouble, for each seed.
@@ -80,11 +85,8 @@ struct ProveCommand: AsyncParsableCommand {
         }
     }
 
-    private func conclude(_ outcome: Proof.Outcome) throws {
+    private func conclude(_ outcome: Proof.Outcome, _ narrowing: Proof.Narrowing) throws {
         let missing = Reach.missing(from: outcome.tally)
-        let mustReachAll =
-            seeds.count >= Reach.seedsForAll && faults == nil && plant == nil
-            && speech == nil
         if !missing.isEmpty {
             print("never reached: \(missing.joined(separator: ", "))")
         }
@@ -93,9 +95,12 @@ struct ProveCommand: AsyncParsableCommand {
                 "\(outcome.breaches.count) promises were not kept.",
                 remedy: "Play the shortest story above again, and see what differs.")
         }
-        guard missing.isEmpty || !mustReachAll else {
+        // With a bug planted the seeds end at the promise that it breaks.
+        guard seeds.count >= Reach.seedsForAll, plant == nil else { return }
+        let demanded = Reach.missing(from: outcome.tally, of: narrowing)
+        guard demanded.isEmpty else {
             throw StartFailure(
-                "\(missing.count) turns were never taken.",
+                "\(demanded.count) turns were never taken: \(demanded.joined(separator: ", ")).",
                 remedy: "A proof that does not come there says nothing about it.")
         }
     }

@@ -1,26 +1,30 @@
 import AppStoreFormats
 
 /// How far a client has read a list: the place of the last transaction that it was given, as two
-/// numbers, `1657224467000_200000000000001`. Kept, it later leads to what is new since.
+/// numbers, `1657224467000_200000000000001`. Kept, it later leads to what is new since. Against the
+/// order a third number says as of which moment the list is read.
 struct Revision: Hashable, Comparable, Sendable {
     let moment: Int64
     let number: Int64
+    /// The latest place in the list when a client began to read it in descending order.
+    var start: Int64?
 
-    init(moment: Int64, number: Int64) {
+    init(moment: Int64, number: Int64, start: Int64? = nil) {
         self.moment = moment
         self.number = number
+        self.start = start
     }
 
     /// Nil for what no answer has contained.
     init?(_ text: String) {
         let parts = text.split(separator: "_", omittingEmptySubsequences: false)
-        guard parts.count == 2, let moment = Int64(parts[0]), let number = Int64(parts[1]) else {
-            return nil
-        }
-        self.init(moment: moment, number: number)
+        let numbers = parts.compactMap { Int64($0) }
+        guard (2...3).contains(parts.count), numbers.count == parts.count else { return nil }
+        self.init(
+            moment: numbers[0], number: numbers[1], start: numbers.count == 3 ? numbers[2] : nil)
     }
 
-    var text: String { "\(moment)_\(number)" }
+    var text: String { "\(moment)_\(number)" + (start.map { "_\($0)" } ?? "") }
 
     static func < (one: Self, other: Self) -> Bool {
         (one.moment, one.number) < (other.moment, other.number)
@@ -30,7 +34,16 @@ struct Revision: Hashable, Comparable, Sendable {
 /// A transaction as it stands, with its place in a list.
 struct PlacedTransaction: Sendable {
     let place: Revision
+    /// The moments of its places before it last changed, the oldest first.
+    var earlier: [Int64] = []
     let payload: TransactionPayload
+
+    /// The transaction in the place that it had at a moment; nil where it is newer.
+    fileprivate func placed(asOf moment: Int64) -> Self? {
+        guard place.moment > moment else { return self }
+        guard let then = earlier.last(where: { $0 <= moment }) else { return nil }
+        return Self(place: Revision(moment: then, number: place.number), payload: payload)
+    }
 }
 
 /// The next transactions of a list after a revision.
@@ -41,14 +54,35 @@ struct TransactionPage: Sendable {
 
     /// In order of their places, or against it.
     init(_ all: [PlacedTransaction], after last: Revision?, isDescending: Bool, length: Int) {
-        let sorted = all.sorted { isDescending ? $0.place > $1.place : $0.place < $1.place }
-        let rest = sorted.drop { transaction in
-            guard let last else { return false }
-            return isDescending ? transaction.place >= last : transaction.place <= last
+        if isDescending {
+            self.init(descending: all, after: last, length: length)
+        } else {
+            let rest = all.sorted { $0.place < $1.place }
+                .drop { transaction in last.map { transaction.place <= $0 } ?? false }
+            self.init(rest, after: last, length: length)
         }
+    }
+
+    /// What changes gets a later place. Against the order that is a place which was read already,
+    /// so every page reads the list as it stood when the first one was asked for. The transactions
+    /// themselves are told as they are now.
+    private init(descending all: [PlacedTransaction], after last: Revision?, length: Int) {
+        let start = last?.start ?? all.map(\.place.moment).max() ?? 0
+        let rest = all.compactMap { $0.placed(asOf: start) }
+            .sorted { $0.place > $1.place }
+            .drop { transaction in last.map { transaction.place >= $0 } ?? false }
+        self.init(rest, after: last, length: length, start: start)
+    }
+
+    private init(
+        _ rest: ArraySlice<PlacedTransaction>, after last: Revision?, length: Int,
+        start: Int64? = nil
+    ) {
         let page = rest.prefix(length)
         transactions = page.map(\.payload)
-        revision = page.last?.place ?? last ?? Revision(moment: 0, number: 0)
+        var revision = page.last?.place ?? last ?? Revision(moment: 0, number: 0)
+        revision.start = start
+        self.revision = revision
         hasMore = rest.count > page.count
     }
 }
@@ -62,7 +96,8 @@ struct TransactionPage: Sendable {
 struct Modifications: Sendable {
     private struct Seen {
         let payload: TransactionPayload
-        let moment: Int64
+        /// The oldest first, and never none.
+        let moments: [Int64]
     }
 
     private var seen: [String: Seen] = [:]
@@ -77,14 +112,18 @@ struct Modifications: Sendable {
         }
         for payload in changed.sorted(by: { $0.age < $1.age }) {
             let moment = max(payload.lastModified, latest[account].map { $0 + 1 } ?? .min)
-            seen[payload.transactionId ?? ""] = Seen(payload: payload.unsigned, moment: moment)
+            let id = payload.transactionId ?? ""
+            seen[id] = Seen(
+                payload: payload.unsigned, moments: (seen[id]?.moments ?? []) + [moment])
             latest[account] = moment
         }
         return payloads.map { payload in
             let id = payload.transactionId ?? ""
+            let moments = seen[id]?.moments ?? [payload.lastModified]
             let place = Revision(
-                moment: seen[id]?.moment ?? payload.lastModified, number: Int64(id) ?? 0)
-            return PlacedTransaction(place: place, payload: payload)
+                moment: moments.last ?? payload.lastModified, number: Int64(id) ?? 0)
+            return PlacedTransaction(
+                place: place, earlier: moments.dropLast(), payload: payload)
         }
     }
 }

@@ -38,7 +38,11 @@ import Testing
         let revoked = try await stage.json(ask("subscription/revoke/\(id)", 4, refund))
         let transaction = try decode(
             TransactionPayload.self, require(revoked["signedTransactionInfo"]?.string, "none"))
-        #expect(transaction.revocationType == .refundFull)
+        #expect(transaction.revocationDate != nil && transaction.revocationType == nil)
+        let item = try require(transaction.advancedCommerceInfo?.items?.first, "no item")
+        #expect(item.revocationDate == transaction.revocationDate)
+        #expect(item.refunds?.map(\.refundType) == ["FULL"])
+        #expect(item.refunds?.map(\.refundAmount) == [transaction.price])
         let types = await stage.simulator.notifications.map(\.notice.type.rawValue)
         #expect(
             types == [

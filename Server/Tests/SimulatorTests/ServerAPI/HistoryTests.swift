@@ -63,6 +63,28 @@ import Testing
         #expect(up.ids.flatMap(\.self) == Array(ids[..<44]) + [ids[0], ids[44]])
     }
 
+    @Test func `what changes before a descending list has shown it is shown, once and as it is`()
+        async throws
+    {
+        let (stage, line, ids) = try await stage(gems: 45)
+        // Not told yet, and told already.
+        var waiting = [ids[0], ids[44]]
+        var query = [("sort", "DESCENDING")]
+        var shown: [TransactionPayload] = []
+        while true {
+            let json = try await stage.json(Ask(line, query))
+            shown += try stage.transactions(json)
+            guard json["hasMore"] == true else { break }
+            let revision = try require(json["revision"]?.string, "no revision")
+            query = [("sort", "DESCENDING"), ("revision", revision)]
+            try await stage.simulator.change(transaction: waiting.removeFirst(), .refund())
+        }
+        #expect(waiting.isEmpty)
+        #expect(shown.compactMap(\.transactionId) == ids.reversed())
+        #expect(shown.last?.revocationDate != nil)
+        #expect(shown.first?.revocationDate == nil)
+    }
+
     @Test func `a full last page says that there is no more`() async throws {
         let (stage, line, _) = try await stage(gems: 20)
         let json = try await stage.json(Ask(line))

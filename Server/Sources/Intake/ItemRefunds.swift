@@ -1,0 +1,61 @@
+import AppStoreFormats
+import Ledger
+
+/// What was given back of the items of an Advanced Commerce transaction. Such a transaction does
+/// not say by itself how much of its price was given back; its items do (Apple:
+/// `Transaction.AdvancedCommerceInfo.Item.refunds`, `revocationDate`).
+struct ItemRefunds {
+    /// When access to the last of the items was taken away; nil while any of them is left. What a
+    /// purchase gives follows from its product, not from its items, so it is open until then.
+    let revokedAt: AppStoreDate?
+    /// In thousandths of the currency's unit. Nil where there is no refund, or where one does not
+    /// say how much it is.
+    let amount: Int64?
+
+    /// Nil for a transaction without items.
+    init?(_ transaction: TransactionPayload) {
+        guard let items = transaction.advancedCommerceInfo?.items, !items.isEmpty else {
+            return nil
+        }
+        let dates = items.compactMap(\.revocationDate)
+        revokedAt = dates.count == items.count ? dates.max() : nil
+        amount = Self.sum(of: items.flatMap { item in item.amountsGivenBack })
+    }
+
+    private static func sum(of amounts: [Int64?]) -> Int64? {
+        guard !amounts.isEmpty else { return nil }
+        var sum: Int64 = 0
+        for amount in amounts {
+            guard let amount, amount >= 0 else { return nil }
+            let (more, isTooMuch) = sum.addingReportingOverflow(amount)
+            guard !isTooMuch else { return nil }
+            sum = more
+        }
+        return sum
+    }
+
+    /// The amount as a share of a price, rounded up: ``Percentage/part(_:of:)`` of the price is
+    /// then the amount again. Nil where either is not known.
+    func percentage(of price: Int64?) -> Int64? {
+        guard let amount, let price, price > 0 else { return nil }
+        guard amount < price else { return Percentage.whole }
+        let product = amount.multipliedFullWidth(by: Percentage.whole)
+        let (share, rest) = price.dividingFullWidth(product)
+        return rest == 0 ? share : share + 1
+    }
+
+    /// What is left of a price, no less than nothing.
+    func rest(of price: Int64) -> Int64 {
+        guard let amount else { return price }
+        return price > amount ? price - amount : 0
+    }
+}
+
+extension AdvancedCommerceTransactionItem {
+    /// One for each refund; nil where it does not say how much it is.
+    fileprivate var amountsGivenBack: [Int64?] {
+        (refunds ?? []).map { refund in
+            refund.refundAmount ?? (refund.refundType == "FULL" ? price : nil)
+        }
+    }
+}

@@ -1,0 +1,75 @@
+import AppStoreFormats
+import Engine
+import Ledger
+import Testing
+
+@testable import Simulator
+
+/// A subscription that goes on under another original transaction id.
+@Suite(.serialized) struct SuccessionStories {
+    /// What the store signs when it gives a chain of renewals another number.
+    private static func renumbered(
+        _ jws: String, as original: String, by authority: SigningAuthority,
+        _ change: (inout TransactionPayload) -> Void = { _ in }
+    ) throws -> (original: String, jws: String) {
+        let json = try JSON(parsing: try #require(CompactJWS(jws)?.payload))
+        var payload = try #require(TransactionPayload(json: json))
+        let previous = try #require(payload.originalTransactionId)
+        payload.previousOriginalTransactionId = previous
+        (payload.originalTransactionId, payload.transactionId) = (original, original)
+        payload.webOrderLineItemId = (payload.webOrderLineItemId ?? "") + "9"
+        change(&payload)
+        return (previous, try authority.sign(payload))
+    }
+
+    private static let number = "299000000000001"
+    private static let renumbered = PurchaseID(TransactionID(rawValue: number), in: .production)
+
+    /// The customers of the purchase under its new number, by the event log.
+    private static func owners(_ shop: Shop) async throws -> [CustomerID?] {
+        try await shop.engine.events(of: "birds", after: 0, limit: 100)
+            .filter { $0.entry.purchase == renumbered && $0.entry.change.kind == .linked }
+            .map(\.entry.customer)
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `what replaces anna's subscription under another number is anna's, and nobody else's`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database) { shop in
+            try await shop.addDevice(Stage.account)
+            var stage = Stage(simulator: shop.simulator, server: shop.server)
+            try await stage.play(.buy("pro.monthly")) { _ in }
+            let device = try await shop.simulator.post("/_sim/devices/\(Stage.device)/restore")
+            let jws = try #require(device["signed_transactions"]?.array?.last?.string)
+            let (_, again) = try Self.renumbered(jws, as: Self.number, by: shop.authority)
+            // Somebody who got hold of it posts it first.
+            let posting: JSON = ["customer_id": "ben", "signed_transactions": [.string(again)]]
+            let answer = try await shop.server.send("POST", "/v1/purchases", body: posting.bytes)
+            #expect(answer.status == 409)
+            #expect(try await Self.owners(shop) == ["anna"])
+            let anna = try await shop.server.get("/v1/customers/anna")
+            #expect(anna["subscriptions"]?.array?.count == 2)
+        }
+    }
+
+    @Test func `it is not inherited where it names somebody whom the old one did not name`()
+        async throws
+    {
+        try await withShop(on: .sqlite) { shop in
+            try await shop.addDevice(Stage.account)
+            var stage = Stage(simulator: shop.simulator, server: shop.server)
+            try await stage.play(.buy("pro.monthly")) { _ in }
+            let device = try await shop.simulator.post("/_sim/devices/\(Stage.device)/restore")
+            let jws = try #require(device["signed_transactions"]?.array?.last?.string)
+            let ben = "0b8e9a34-58d4-4c1b-9d56-3f3c3a1f0b11"
+            let (_, again) = try Self.renumbered(jws, as: Self.number, by: shop.authority) {
+                $0.appAccountToken = ben
+            }
+            try await shop.server.post(
+                "/v1/purchases",
+                ["customer_id": .string(ben), "signed_transactions": [.string(again)]])
+            #expect(try await Self.owners(shop) == [CustomerID(rawValue: ben)])
+        }
+    }
+}
