@@ -51,7 +51,8 @@ package struct Engine: Sendable {
                 reminding: Set(apps.filter(\.terms.hasReminders).map(\.id)),
                 wallets: Dictionary(
                     uniqueKeysWithValues: apps.filter { !$0.wallets.all.isEmpty }
-                        .map { ($0.id, $0.wallets) }), erasedHash: { $0.hash }))
+                        .map { ($0.id, $0.wallets) }), erasedHash: { $0.hash },
+                erasureKeying: .hmac))
         self.asking = asking
         self.forwarding = forwarding
         self.signers = signers
@@ -65,6 +66,7 @@ package struct Engine: Sendable {
     package func prepare() async throws(EngineFailure) {
         let now = now().milliseconds
         do { try await store.migrate(at: now) } catch { throw EngineFailure(error) }
+        try await keyErasures()
     }
 
     /// Makes the tables of the months to come, where the database keeps documents by month.

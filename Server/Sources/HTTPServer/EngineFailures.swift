@@ -100,7 +100,9 @@ extension Refused {
         Refused(
             .purchaseBelongsToAnotherCustomer, "The purchase belongs to another customer.",
             detail: "Purchase \(purchase): \(why.rawValue).",
-            remedy: "Ask as the customer who has it. Only where your own log-in has shown that "
+            remedy: why == .usedUp
+                ? "It was credited once, and stays there: finish the transaction on the device."
+                : "Ask as the customer who has it. Only where your own log-in has shown that "
                 + "both are one person, say so with POST /v1/customers/{id}/aliases: that is for "
                 + "good.")
     }

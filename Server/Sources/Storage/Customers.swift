@@ -51,10 +51,14 @@ extension StoreTransaction {
         + "AND ids.customer = asked.customer ORDER BY ids.since_ms, ids.id"
 
     /// Whom an id means; an id never heard of is a new customer from now on.
+    ///
+    /// - Throws: ``StorageFailure`` of kind `erased` for a name that stands for somebody who was
+    ///   erased: nobody may come to what they left by it.
     package func customer(
         _ id: CustomerID, in app: AppID, at now: Instant
     ) throws(StorageFailure) -> StoredCustomer {
         if let known = try customer(known: id, in: app) { return known }
+        if try isPseudonym(id, in: app) { throw StorageFailure(id.rawValue, kind: .erased) }
         try connection.run(
             "INSERT INTO customers (app, customer, created_at_ms, last_sequence) "
                 + "VALUES ($1, $2, $3, 0)",

@@ -70,21 +70,25 @@ package struct StoreRules: Sendable {
     package var reminding: Set<AppID>
     /// Apps whose customers have wallets.
     package var wallets: [AppID: WalletRules]
-    /// By what an id is known that was erased: 32 bytes. It does not tell upper from lower case.
+    /// The plain hash of an id: 32 bytes. It does not tell upper from lower case. An erasure is kept
+    /// as this hash under the app's key.
     package var erasedHash: @Sendable (CustomerID) -> [UInt8]
+    package var erasureKeying: ErasureKeying
 
     /// - Parameter erasedHash: the usual one finds nobody, as no erasure is known by such bytes: it
     ///   is for stores that look for nobody who was erased.
     package init(
         checks: CheckRules = CheckRules(), access: [AppID: AccessRules] = [:],
         reminding: Set<AppID> = [], wallets: [AppID: WalletRules] = [:],
-        erasedHash: @escaping @Sendable (CustomerID) -> [UInt8] = { Array($0.rawValue.utf8) }
+        erasedHash: @escaping @Sendable (CustomerID) -> [UInt8] = { Array($0.rawValue.utf8) },
+        erasureKeying: ErasureKeying = .none
     ) {
         self.checks = checks
         self.access = access
         self.reminding = reminding
         self.wallets = wallets
         self.erasedHash = erasedHash
+        self.erasureKeying = erasureKeying
     }
 
     func access(of app: AppID) -> AccessRules { access[app] ?? AccessRules() }
