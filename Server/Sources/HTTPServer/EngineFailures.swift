@@ -103,8 +103,8 @@ extension Refused {
             remedy: why == .usedUp
                 ? "It was credited once, and stays there: finish the transaction on the device."
                 : "Ask as the customer who has it. Only where your own log-in has shown that "
-                + "both are one person, say so with POST /v1/customers/{id}/aliases: that is for "
-                + "good.")
+                    + "both are one person, say so with POST /v1/customers/{id}/aliases: that is "
+                    + "for good.")
     }
 
     private static func unknownContent(_ publication: PublicationID, isListed: Bool) -> Refused {

@@ -19,6 +19,11 @@ extension StoreTransaction {
         ).isEmpty
     }
 
+    /// - Throws: ``StorageFailure`` of kind `erased` where an id would become such a name.
+    func requireNoPseudonym(_ id: CustomerID, in app: AppID) throws(StorageFailure) {
+        if try isPseudonym(id, in: app) { throw StorageFailure(id.rawValue, kind: .erased) }
+    }
+
     /// Whether a purchase stays used up when its owner is erased. One whose documents are not read
     /// at the moment might be such a one.
     func isUsedUp(_ purchase: PurchaseID, in app: AppID) throws(StorageFailure) -> Bool {

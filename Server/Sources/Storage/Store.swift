@@ -70,8 +70,8 @@ package struct StoreRules: Sendable {
     package var reminding: Set<AppID>
     /// Apps whose customers have wallets.
     package var wallets: [AppID: WalletRules]
-    /// The plain hash of an id: 32 bytes. It does not tell upper from lower case. An erasure is kept
-    /// as this hash under the app's key.
+    /// The plain hash of an id: 32 bytes. It does not tell upper from lower case. An erasure is
+    /// kept as this hash under the app's key.
     package var erasedHash: @Sendable (CustomerID) -> [UInt8]
     package var erasureKeying: ErasureKeying
 
