@@ -181,7 +181,7 @@ let package = Package(
         tests(
             "Stories",
             [
-                "AppStoreClient", "AppStoreFormats", "Convergence", "Engine", "Ledger",
+                "AppStoreClient", "AppStoreFormats", "Convergence", "Dice", "Engine", "Ledger",
                 "PostgresCluster",
                 "Program", "Simulator", "Storage", "StoragePostgres", "StorageSQLite", crypto,
                 httpClient, logging,

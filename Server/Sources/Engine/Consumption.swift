@@ -116,11 +116,7 @@ extension Engine {
         }
         let answer = try await reading { tx in try tx.answer(to: question, in: app, at: now) }
         guard let answer else {
-            let isTheirs = try await reading { tx in try tx.holder(of: question, in: app) != nil }
-            let why =
-                isTheirs
-                ? "The customer has not agreed to it."
-                : "It is no customer's, so that nobody can have agreed to it."
+            let why = try await reading { tx in try tx.whyNobodyAgreed(to: question, in: app) }
             return now < question.deadline
                 ? .later(question.deadline, why, isAttempt: false) : .withheld(why)
         }
@@ -188,6 +184,17 @@ extension StoreTransaction {
             used: spent ?? app.terms.used(of: payment.transaction, among: timelines, at: now),
             told: asked.told(among: told),
             hadSample: consent.hadSample)
+    }
+
+    fileprivate func whyNobodyAgreed(
+        to question: ConsumptionQuestion, in app: AppSettings
+    ) throws -> String {
+        guard let holder = try holder(of: question, in: app) else {
+            return "It is no customer's, so that nobody can have agreed to it."
+        }
+        return try isPseudonym(holder, in: app.id)
+            ? "Its customer was erased, and what they had agreed to with them."
+            : "The customer has not agreed to it."
     }
 
     /// Who is known to have bought what is asked about.

@@ -53,7 +53,7 @@ package struct Engine: Sendable {
                     uniqueKeysWithValues: apps.filter { !$0.wallets.all.isEmpty }
                         .map { ($0.id, $0.wallets) }),
                 withForeignTokens: Set(apps.filter { $0.accountTokens == .other }.map(\.id)),
-                erasedHash: { $0.hash }))
+                erasedHash: { $0.hash }, erasureKeying: .hmac))
         self.asking = asking
         self.forwarding = forwarding
         self.signers = signers
@@ -67,6 +67,7 @@ package struct Engine: Sendable {
     package func prepare() async throws(EngineFailure) {
         let now = now().milliseconds
         do { try await store.migrate(at: now) } catch { throw EngineFailure(error) }
+        try await keyErasures()
     }
 
     /// Makes the tables of the months to come, where the database keeps documents by month.

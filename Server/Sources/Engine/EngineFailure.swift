@@ -63,6 +63,8 @@ package enum EngineFailure: Error, Hashable, Sendable {
         case let failure as EngineFailure: self = failure
         case let failure as IntakeFailure: self = .incomplete(failure)
         case let failure as StorageFailure where failure.kind == .busy: self = .busy
+        case let failure as StorageFailure where failure.kind == .erased:
+            self = .meaninglessCustomerID(failure.what)
         default: self = .storage("\(error)")
         }
     }

@@ -26,8 +26,12 @@ extension Engine {
         try id.requireMeaning()
         let now = now()
         return try await deciding { tx in
-            guard try tx.timeline(of: order.purchase, in: appID) != nil else {
+            guard let timeline = try tx.timeline(of: order.purchase, in: appID) else {
                 return .failure(.unknownPurchase(order.purchase))
+            }
+            // Nobody is left who could owe what was spent of it.
+            if timeline.hasConsumables, try tx.isErasedPersons(order.purchase, in: appID) {
+                return .failure(.belongsToAnotherCustomer(order.purchase, .usedUp))
             }
             let customer = try tx.customer(id, in: appID, at: now).customer
             if try tx.holder(of: order.purchase, in: appID) == customer {
@@ -141,6 +145,12 @@ extension AppSettings {
 }
 
 extension StoreTransaction {
+    /// Whether it stayed with somebody who was erased.
+    fileprivate func isErasedPersons(_ purchase: PurchaseID, in app: AppID) throws -> Bool {
+        guard let owner = try link(of: purchase, in: app)?.customer else { return false }
+        return try isPseudonym(owner, in: app)
+    }
+
     /// Whether nothing has happened to the purchase since: also not that it came back.
     fileprivate func stands(_ transfer: StoredTransfer, in app: AppID) throws -> Bool {
         switch transfer.kind {

@@ -106,8 +106,9 @@ extension Engine {
         }
     }
 
-    /// Forgets a person: their ids and what was theirs. Their purchases become nobody's: what Apple
-    /// signed, and the money in it, stays. Harmless to repeat.
+    /// Forgets a person: their ids and what was theirs. Their purchases become nobody's, but for
+    /// consumables, which stay used up under a name that means nothing. What Apple signed, and the
+    /// money in it, stays. Harmless to repeat.
     package func erase(
         _ id: CustomerID, app appID: AppID
     ) async throws(EngineFailure) -> Erased {
@@ -120,16 +121,37 @@ extension Engine {
             guard let person = try tx.person(id, in: appID) else {
                 return Erased(purchases: 0)
             }
-            let count = try tx.linkCount(of: person.customer, in: appID)
             let names = person.ids.enumerated().map { index, id in
                 (id, CustomerID.erased(salt, index))
             }
-            try tx.erase(
+            let unlinked = try tx.erase(
                 person, names: Dictionary(uniqueKeysWithValues: names),
                 hashes: person.ids.map(\.hash), in: appID, at: now)
-            return Erased(purchases: count)
+            return Erased(purchases: unlinked)
         }
     }
+
+    /// Erasures that are rewritten in one transaction.
+    private static let keyedAtOnce = 500
+
+    /// Rewrites erasures that an earlier version kept as plain hashes. Harmless to repeat.
+    func keyErasures() async throws(EngineFailure) {
+        let now = now()
+        for app in apps.keys.sorted() {
+            guard try await reading({ tx in try tx.hasPlainErasures(in: app) }) else { continue }
+            while try await transaction({ tx in
+                try tx.keyErasures(in: app, at: now, limit: Self.keyedAtOnce)
+            }) > 0 {}
+        }
+    }
+}
+
+extension ErasureKeying {
+    static let hmac = ErasureKeying(
+        code: { hash, key in
+            Array(HMAC<SHA256>.authenticationCode(for: hash, using: SymmetricKey(data: key)))
+        },
+        freshKey: { SymmetricKey(size: .bits256).withUnsafeBytes { Array($0) } })
 }
 
 extension StoreTransaction {

@@ -21,7 +21,9 @@ extension Refused {
 
     private static func remedy(for why: Claim.Refusal) -> String {
         switch why {
-        case .kept, .inUse, .blocked, .decidedBySupport, .usedUp:
+        case .usedUp:
+            "It was credited once, and stays there: finish the transaction on the device."
+        case .kept, .inUse, .blocked, .decidedBySupport:
             "Ask as the customer who has it. Only where your own log-in has shown that both are one "
                 + "person, say so with POST /v1/customers/{id}/aliases: that is for good."
         case .namesAnother:

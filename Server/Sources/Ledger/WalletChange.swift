@@ -94,6 +94,11 @@ extension Wallet.Step {
     }
 }
 
+extension Timeline {
+    /// Whether anything that is used up was bought.
+    package var hasConsumables: Bool { periods.contains { $0.payment.kind == .consumable } }
+}
+
 extension WalletRules {
     /// The currencies that a purchase puts something into.
     package func currencies(of timeline: Timeline) -> Set<CurrencyID> {

@@ -168,25 +168,6 @@ extension StoreTransaction {
             return entry
         }
     }
-
-    private func erasedTokens(
-        among tokens: Set<String>, in app: AppID
-    ) throws(StorageFailure) -> Set<String> {
-        let tokens = tokens.sorted()
-        let found = try connection.rowsEach(
-            Self.selectErasure,
-            tokens.map { token in
-                [.text(app.rawValue), .bytes(rules.erasedHash(CustomerID(rawValue: token)))]
-            })
-        var erased: Set<String> = []
-        for (token, rows) in zip(tokens, found) where !rows.isEmpty { erased.insert(token) }
-        return erased
-    }
-
-    /// Whether somebody who was erased had the token as an id.
-    package func isErased(token: String, in app: AppID) throws(StorageFailure) -> Bool {
-        try isErased(rules.erasedHash(CustomerID(rawValue: token)), in: app)
-    }
 }
 
 extension CustomerID {

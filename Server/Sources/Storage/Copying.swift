@@ -92,7 +92,8 @@ struct CopiedTable: Hashable, Sendable {
         CopiedTable(
             name: "term_watches", key: ["app", "subject", "environment"], others: ["due_at_ms"]),
         CopiedTable(name: "reminder_rules", key: ["app"], others: ["rules", "swept_to"]),
-        CopiedTable(name: "erasures", key: ["app", "id_hash"], others: ["erased_at_ms"]),
+        CopiedTable(
+            name: "erasures", key: ["app", "id_hash"], others: ["erased_at_ms", "is_keyed"]),
         CopiedTable(
             name: "facts",
             key: ["app", "environment", "purchase", "attested_at_ms", "subject", "document"],

@@ -51,10 +51,14 @@ extension StoreTransaction {
         + "AND ids.customer = asked.customer ORDER BY ids.since_ms, ids.id"
 
     /// Whom an id means; an id never heard of is a new customer from now on.
+    ///
+    /// - Throws: ``StorageFailure`` of kind `erased` for a name that stands for somebody who was
+    ///   erased: nobody may come to what they left by it.
     package func customer(
         _ id: CustomerID, in app: AppID, at now: Instant
     ) throws(StorageFailure) -> StoredCustomer {
         if let known = try customer(known: id, in: app) { return known }
+        try requireNoPseudonym(id, in: app)
         try connection.run(
             "INSERT INTO customers (app, customer, created_at_ms, last_sequence) "
                 + "VALUES ($1, $2, $3, 0)",
@@ -67,9 +71,12 @@ extension StoreTransaction {
 
     /// Lets one more id, which meant nobody, mean a customer, and tells it. Not to be repeated:
     /// look whom it means before.
+    ///
+    /// - Throws: the same.
     package func addID(
         _ id: CustomerID, to customer: CustomerID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
+        try requireNoPseudonym(id, in: app)
         try endConsent(of: customer, forNamed: id, in: app)
         try insert(id, of: customer, in: app, at: now)
         try tellIdentity(.aliasAdded, of: customer, other: id, in: app, at: now)

@@ -1,22 +1,29 @@
 import Ledger
 
 extension StoreTransaction {
-    /// Forgets a person: their ids, links, blocks, shares, grants, debits, wallets and transfers,
-    /// and what was said of their consent. Their purchases are nobody's from then on, and who had
-    /// one beside them has it no more; what Apple signed and asked stays. In events that were told
-    /// their ids are replaced, each by a name that means nothing, and theirs mention nobody else:
-    /// who is forgotten later could not be found there.
+    /// Forgets a person: their ids, links, blocks, shares, grants and transfers, and what was said
+    /// of their consent. Their purchases are nobody's from then on, but for those that are used up:
+    /// see ``leave(_:under:in:at:)``. Who had one beside them has it no more; what Apple signed and
+    /// asked stays. In events that were told their ids are replaced, each by a name that means
+    /// nothing, and theirs mention nobody else: who is forgotten later could not be found there.
     ///
     /// - Parameters:
     ///   - names: for each of their ids the one that stands in earlier events from now on.
-    ///   - hashes: the SHA-256 of each id.
+    ///   - hashes: the plain hash of each id: see ``StoreRules/erasedHash``.
+    /// - Returns: how many purchases are nobody's now.
+    @discardableResult
     package func erase(
         _ person: StoredCustomer, names: [CustomerID: CustomerID], hashes: [[UInt8]],
         in app: AppID, at now: Instant
-    ) throws(StorageFailure) {
+    ) throws(StorageFailure) -> Int {
+        guard let pseudonym = names[person.customer] else {
+            preconditionFailure("Every id of a person who is erased needs another name.")
+        }
+        try linkNamedConsumables(of: person, in: app, at: now)
         var counterparts = Set(
             try transfers(of: person.customer, in: app)
                 .flatMap { [$0.former, $0.customer] }.compactMap { $0 })
+        var unlinked = 0
         for purchase in try purchases(of: person.customer, in: app) {
             for sharer in try sharers(of: purchase, in: app) {
                 try endShare(
@@ -24,10 +31,27 @@ extension StoreTransaction {
                 counterparts.insert(sharer)
             }
             try forgetBlock(of: purchase, in: app)
+            guard try !isUsedUp(purchase, in: app) else { continue }
             _ = try forgetLink(of: purchase, in: app, at: now)
+            unlinked += 1
         }
         let hashes = try hashesOfTheirOwn(person, hashes, in: app)
         try rename(names, in: app, mentionedBy: counterparts)
+        try leave(person.customer, under: pseudonym, in: app, at: now)
+        try forgetRows(of: person, in: app)
+        try addErasures(hashes, in: app, at: now)
+        try append([
+            EventEntry(
+                app: app, customer: nil, purchase: nil,
+                change: Change(.customerErased, at: now), toldAt: now, cause: .request,
+                other: pseudonym)
+        ])
+        return unlinked
+    }
+
+    private func forgetRows(
+        of person: StoredCustomer, in app: AppID
+    ) throws(StorageFailure) {
         let owner: [Value] = [.text(app.rawValue), .text(person.customer.rawValue)]
         for table in ["links", "shares", "grants", "debits", "wallets", "customer_ids"] {
             try connection.run("DELETE FROM \(table) WHERE app = $1 AND customer = $2", owner)
@@ -46,16 +70,6 @@ extension StoreTransaction {
         try forgetReminders(
             of: [person.customer] + person.ids + tokens(of: person, in: app), in: app)
         try connection.run("DELETE FROM customers WHERE app = $1 AND customer = $2", owner)
-        try connection.runEach(
-            "INSERT INTO erasures (app, id_hash, erased_at_ms) VALUES ($1, $2, $3) "
-                + "ON CONFLICT (app, id_hash) DO NOTHING",
-            hashes.map { [.text(app.rawValue), .bytes($0), .integer(now.milliseconds)] })
-        try append([
-            EventEntry(
-                app: app, customer: nil, purchase: nil,
-                change: Change(.customerErased, at: now), toldAt: now, cause: .request,
-                other: names[person.customer])
-        ])
     }
 
     /// Without those of account tokens that name another customer, who has the same one in the
@@ -85,13 +99,6 @@ extension StoreTransaction {
         }
         return tokens
     }
-
-    /// Whether an id is one of a person who was erased, by its SHA-256, and nobody's since.
-    package func isErased(_ hash: [UInt8], in app: AppID) throws(StorageFailure) -> Bool {
-        try !connection.rows(Self.selectErasure, [.text(app.rawValue), .bytes(hash)]).isEmpty
-    }
-
-    static let selectErasure = "SELECT erased_at_ms FROM erasures WHERE app = $1 AND id_hash = $2"
 
     /// How many purchases a customer has, in both environments.
     package func linkCount(

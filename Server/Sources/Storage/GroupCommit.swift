@@ -241,7 +241,7 @@ extension StorageFailure {
     fileprivate var concernsTheWhole: Bool {
         switch kind {
         case .busy, .conflict, .unavailable: true
-        case .constraint, .other: false
+        case .constraint, .erased, .other: false
         }
     }
 }

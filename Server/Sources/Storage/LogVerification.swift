@@ -17,6 +17,8 @@ private struct LogWalk {
 
     var traces: [PurchaseID: Trace] = [:]
     var balances: [WalletName: Int64] = [:]
+    /// Names of people who were erased.
+    var erased: Set<CustomerID> = []
     private var numbers: [CustomerID: Int64] = [:]
     private var last: Int64 = 0
 
@@ -48,8 +50,9 @@ private struct LogWalk {
     }
 
     private mutating func take(wallet entry: EventEntry) -> String? {
-        if [.customerMerged, .customerErased].contains(entry.change.kind), let gone = entry.other {
-            // Their wallets are another's from now on, or nobody's.
+        if let other = entry.other, entry.change.kind == .customerErased { erased.insert(other) }
+        if let gone = entry.other, entry.change.kind == .customerMerged {
+            // Their wallets are another's from now on.
             balances = balances.filter { $0.key.customer != gone }
         }
         guard let wallet = entry.change.wallet else { return nil }
@@ -88,7 +91,8 @@ extension StoreTransaction {
                         wrongs(of: trace, beside: try Self.toldPurchase(id, in: app, row, at: 0)))
                 } catch { differences.note(["\(app) \(id) cannot be read: \(error)"]) }
             }
-            differences.note(try walletWrongs(in: app, toldAs: walk.balances))
+            differences.note(
+                try walletWrongs(in: app, toldAs: walk.balances, erased: walk.erased))
             differences.note(
                 walk.traces.filter { $0.value.after != nil }.map { purchase, _ in
                     "\(app) \(purchase) is told of and not there"
@@ -100,11 +104,13 @@ extension StoreTransaction {
     /// Where the last event of a wallet ends with another balance than the table says, or than
     /// there is.
     private func walletWrongs(
-        in app: AppID, toldAs balances: [LogWalk.WalletName: Int64]
+        in app: AppID, toldAs balances: [LogWalk.WalletName: Int64], erased: Set<CustomerID>
     ) throws(StorageFailure) -> [String] {
         var wrong: [String] = []
         var rest = balances.filter { $0.value != 0 }
+        var gone = erased
         try eachCustomer(of: app) { (customer) throws(StorageFailure) in
+            gone.remove(customer)
             for environment in Environment.allCases {
                 let told = try toldWallets(of: customer, in: app, environment)
                 for (currency, balance) in told {
@@ -118,6 +124,9 @@ extension StoreTransaction {
                 wrong += wallets(of: customer, in: app, environment, otherThan: told)
             }
         }
+        // Of whom nothing was used up no wallet is left, nor of anybody whom an earlier version
+        // erased.
+        rest = rest.filter { !gone.contains($0.key.customer) }
         return wrong + rest.map { "\($0.key.customer) has no wallet \($0.key.currency), as told" }
     }
 

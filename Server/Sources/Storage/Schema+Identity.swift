@@ -23,8 +23,8 @@ extension Schema {
             "CREATE INDEX grants_by_customer ON grants (app, customer, environment)",
             "CREATE INDEX grants_by_turn ON grants (app, turns_at_ms) "
                 + "WHERE turns_at_ms IS NOT NULL",
-            // The SHA-256 of ids of people who were erased: a token of theirs, which a document
-            // holds for ever, means nobody any more.
+            // Hashes of ids of people who were erased: a token of theirs, which a document holds
+            // for ever, means nobody any more.
             """
             CREATE TABLE erasures (
                 app \(type.text) NOT NULL,

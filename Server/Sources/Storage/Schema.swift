@@ -1,6 +1,8 @@
 /// The tables, as numbered steps. A step that has been released is never changed; a new one follows
 /// it.
 ///
+/// A row of `customers` without one of `customer_ids` stands for somebody who was erased.
+///
 /// Ground: `headers`, `documents`, `customers`, `customer_ids`, `links`, `shares`, `blocks`,
 /// `transfers`, `grants`, `erasures`, `keys`, `token_keys`, `secrets`, `debits`, `forwards` with
 /// their `forward_bodies`, `imports`, `reminders`, `consumption_questions` with
@@ -25,7 +27,7 @@ package enum Schema {
             walletTables(dialect), forwardTables(dialect), secretTables(dialect),
             identityTables(dialect), tokenTables(dialect), reminderTables(dialect),
             consumptionTables(dialect), toldWalletTables(dialect), rebuiltTables(dialect),
-            turnTables(dialect), listIndexes, nobodysIndexes,
+            turnTables(dialect), listIndexes, nobodysIndexes, erasureKinds(dialect),
         ]
     }
 

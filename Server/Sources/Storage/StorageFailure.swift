@@ -15,6 +15,8 @@ package struct StorageFailure: Error, Hashable, Sendable, CustomStringConvertibl
         case unavailable
         /// A row is not as the tables demand: it is there already, or lacks what it refers to.
         case constraint
+        /// An id, which is ``StorageFailure/what``, stands for somebody who was erased.
+        case erased
         /// The same again would fail again.
         case other
     }

@@ -72,8 +72,10 @@ package struct StoreRules: Sendable {
     package var wallets: [AppID: WalletRules]
     /// Apps whose account tokens are no ids of customers: they name nobody.
     package var withForeignTokens: Set<AppID>
-    /// By what an id is known that was erased: 32 bytes. It does not tell upper from lower case.
+    /// The plain hash of an id: 32 bytes. It does not tell upper from lower case. An erasure is
+    /// kept as this hash under the app's key.
     package var erasedHash: @Sendable (CustomerID) -> [UInt8]
+    package var erasureKeying: ErasureKeying
 
     /// - Parameter erasedHash: the usual one finds nobody, as no erasure is known by such bytes: it
     ///   is for stores that look for nobody who was erased.
@@ -81,7 +83,8 @@ package struct StoreRules: Sendable {
         checks: CheckRules = CheckRules(), access: [AppID: AccessRules] = [:],
         reminding: Set<AppID> = [], wallets: [AppID: WalletRules] = [:],
         withForeignTokens: Set<AppID> = [],
-        erasedHash: @escaping @Sendable (CustomerID) -> [UInt8] = { Array($0.rawValue.utf8) }
+        erasedHash: @escaping @Sendable (CustomerID) -> [UInt8] = { Array($0.rawValue.utf8) },
+        erasureKeying: ErasureKeying = .none
     ) {
         self.checks = checks
         self.access = access
@@ -89,6 +92,7 @@ package struct StoreRules: Sendable {
         self.wallets = wallets
         self.withForeignTokens = withForeignTokens
         self.erasedHash = erasedHash
+        self.erasureKeying = erasureKeying
     }
 
     func access(of app: AppID) -> AccessRules { access[app] ?? AccessRules() }

@@ -1,0 +1,92 @@
+import Ledger
+import Testing
+
+@testable import Storage
+
+private let token = "b7c2a5f0-1d3e-4c8a-9f60-1234567890ab"
+private let tokenID = CustomerID(rawValue: token.uppercased())
+
+private func hash(_ id: CustomerID) -> [UInt8] {
+    Array((Array(id.rawValue.lowercased().utf8) + Array(repeating: 0, count: 32)).prefix(32))
+}
+
+/// In the place of cryptography: another 32 bytes for another key.
+private let keying = ErasureKeying(
+    code: { hash, key in zip(hash, key).map { $0 ^ $1 } },
+    freshKey: { Array(repeating: 0x5A, count: 32) })
+
+private let rules = StoreRules(erasedHash: hash, erasureKeying: keying)
+
+extension Store {
+    fileprivate func erase(_ id: CustomerID) async throws {
+        try await transaction { tx in
+            let person = try tx.customer(id, in: app, at: now)
+            try tx.erase(
+                person, names: [id: "erased_1"], hashes: person.ids.map(hash), in: app, at: now)
+        }
+    }
+
+    fileprivate func isErased(_ token: String) async throws -> Bool {
+        try await reading { try $0.isErased(token: token, in: app) }
+    }
+
+    /// What stands in the table: each hash, and whether it is under the key.
+    fileprivate func erasures() async throws -> [[Value]] {
+        try await database.read { connection in
+            try connection.rows("SELECT id_hash, is_keyed FROM erasures", []).map(\.values)
+        }
+    }
+}
+
+/// By what an erased id is known.
+@Suite struct ErasureTests {
+    @Test(arguments: Driver.allCases)
+    func `an erased id is kept as a hash under a key of the app`(driver: Driver) async throws {
+        try await driver.withStore(rules: rules) { store in
+            #expect(try await !store.isErased(token))
+            try await store.erase(tokenID)
+            let code = zip(hash(tokenID), Array(repeating: UInt8(0x5A), count: 32)).map { $0 ^ $1 }
+            #expect(try await store.erasures() == [[.bytes(code), .integer(1)]])
+            #expect(try await store.isErased(token))
+            let among = try await store.reading {
+                try $0.erasedTokens(among: [token, "another"], in: app)
+            }
+            #expect(among == [token])
+            // Another app has another key, and other people.
+            #expect(try await !store.reading { try $0.isErased(token: token, in: "zebra") })
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `erasures of an earlier version are honoured, and rewritten`(driver: Driver) async throws {
+        try await driver.withStore(rules: rules) { store in
+            // As that version wrote it.
+            try await store.database.write { connection in
+                _ = try connection.run(
+                    "INSERT INTO erasures (app, id_hash, erased_at_ms) VALUES ($1, $2, 5)",
+                    [.text(app.rawValue), .bytes(hash(tokenID))])
+            }
+            #expect(try await store.isErased(token))
+            #expect(try await store.reading { try $0.hasPlainErasures(in: app) })
+            let counts = [
+                try await store.transaction { try $0.keyErasures(in: app, at: now, limit: 10) },
+                try await store.transaction { try $0.keyErasures(in: app, at: now, limit: 10) },
+            ]
+            #expect(counts == [1, 0])
+            #expect(try await !store.reading { try $0.hasPlainErasures(in: app) })
+            #expect(try await store.erasures().map { $0[1] } == [.integer(1)])
+            #expect(try await store.isErased(token))
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `of somebody who used nothing up no row is left`(driver: Driver) async throws {
+        try await driver.withStore(rules: rules) { store in
+            try await store.erase("anna")
+            let left = try await store.reading { try $0.customers(of: app, after: nil, limit: 9) }
+            #expect(left == [])
+            // Then the name is as free as any other.
+            _ = try await store.transaction { try $0.customer("erased_1", in: app, at: now) }
+        }
+    }
+}
