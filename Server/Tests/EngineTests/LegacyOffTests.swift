@@ -4,7 +4,6 @@ import Engine
 import Foundation
 import Ledger
 import Logging
-import Storage
 import StorageSQLite
 import Testing
 
@@ -18,7 +17,7 @@ import Testing
     ).appending(path: "receipts/app-receipts/linjunpop-auto_renewable_receipt.b64")
 
     private static func engine(
-        _ database: any Database, takesLegacy: Bool
+        _ database: SQLiteDatabase, takesLegacy: Bool
     ) async throws -> Engine {
         let app = AppSettings(
             id: "diary", bundleID: "com.sumiapp.GridDiary", takesLegacy: takesLegacy,

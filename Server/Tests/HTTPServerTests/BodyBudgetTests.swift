@@ -129,7 +129,8 @@ import Testing
         birds.takesLegacy = false
         let asked = RequestText.post(body: "{}", to: path)
         try await ListeningServer.run(birds, beside: [cats]) { server in
-            #expect(try await server.connect().answers(to: asked, count: 1)[0].status == 200)
+            let answer = try await server.connect().answers(to: asked, count: 1)[0]
+            #expect(answer.status == 200, "\(answer.text)")
         }
         cats.takesLegacy = false
         try await ListeningServer.run(birds, beside: [cats]) { server in

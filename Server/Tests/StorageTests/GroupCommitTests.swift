@@ -2,6 +2,7 @@ import Dispatch
 import Foundation
 import Ledger
 import Storage
+import StorageSQLite
 import Testing
 
 private struct Poisoned: Error {}
