@@ -96,7 +96,9 @@ let package = Package(
                 "Ledger", "Intake", "AppStoreClient", "AppStoreFormats", "AppStoreTrust", "Storage",
                 crypto, logging,
             ]),
-        library("HTTPServer", ["Engine", "Ledger", contract, hummingbird, logging]),
+        library(
+            "HTTPServer",
+            ["Engine", "Ledger", contract, hummingbird, logging, nioCore, nioHTTP1]),
         library("Simulator", ["AppStoreFormats", x509, asn1, crypto, cryptoExtras, hummingbird]),
         library(
             "Convergence",

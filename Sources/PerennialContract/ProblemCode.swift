@@ -31,6 +31,8 @@ public struct ProblemCode: RawRepresentable, Hashable, Sendable, Codable {
     public static let purchaseForAnotherApp = Self(rawValue: "purchase_for_another_app")
     public static let purchaseNotUnderstood = Self(rawValue: "purchase_not_understood")
     public static let purchaseIncomplete = Self(rawValue: "purchase_incomplete")
+    /// A receipt or a notification of version 1, for an app that takes neither.
+    public static let legacyOff = Self(rawValue: "legacy_off")
     public static let purchasesMissing = Self(rawValue: "purchases_missing")
     public static let renewalWithoutTransaction = Self(rawValue: "renewal_without_transaction")
     public static let purchaseBelongsToAnotherCustomer = Self(
@@ -84,7 +86,7 @@ public struct ProblemCode: RawRepresentable, Hashable, Sendable, Codable {
         contentUnknown, contentNotOpen, contentLinkInvalid,
         notificationNotTrusted, notificationForAnotherApp, notificationNotUnderstood,
         notificationIncomplete, purchaseNotTrusted, purchaseForAnotherApp, purchaseNotUnderstood,
-        purchaseIncomplete, purchasesMissing, renewalWithoutTransaction,
+        purchaseIncomplete, legacyOff, purchasesMissing, renewalWithoutTransaction,
         purchaseBelongsToAnotherCustomer,
         customerIDMeaningless, customerProofMissing, customerProofNotValid, purchaseUnknown,
         transferUnknown, transferSuperseded, entitlementUnknown, grantUnknown, grantWithoutTime,

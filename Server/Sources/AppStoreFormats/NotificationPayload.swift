@@ -155,9 +155,6 @@ extension NotificationBody {
         return odd == 0 ? payload : nil
     }
 
-    /// The body that ``plainPayload(of:)`` takes apart.
-    package static func plain(_ payload: [UInt8]) -> [UInt8] { head + payload + tail }
-
     private static let head = Array(#"{"signedPayload":""#.utf8)
     private static let tail = Array(#""}"#.utf8)
 }

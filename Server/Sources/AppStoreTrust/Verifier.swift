@@ -73,27 +73,6 @@ package final class Verifier: Sendable {
         Self.contents(of: await outcome(of: jws, for: app, at: now), for: app)
     }
 
-    /// The same without waiting; nil where its chain is not known yet, which takes long to build.
-    package func notificationAtOnce(
-        _ jws: [UInt8], for app: AppIdentity, at now: AppStoreDate
-    ) -> NotificationOutcome? {
-        guard let parts = try? CompactJWS(reading: jws), let chain = known[parts.headerSegment]
-        else { return nil }
-        let outer: Outcome<NotificationPayload>
-        do throws(Refusal) {
-            outer = Self.outcome(try verified(parts, by: chain, for: app, at: now), at: now)
-        } catch {
-            outer = .refused(error)
-        }
-        return Self.contents(of: outer, for: app)
-    }
-
-    /// Whether a document comes with certificates that have signed one before. Says nothing about
-    /// this one.
-    package func knowsChain(of jws: [UInt8]) -> Bool {
-        CompactJWS(jws).map { known[$0.headerSegment] != nil } ?? false
-    }
-
     private static func contents(
         of outer: Outcome<NotificationPayload>, for app: AppIdentity
     ) -> NotificationOutcome {

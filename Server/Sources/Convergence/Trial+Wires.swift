@@ -185,7 +185,8 @@ extension EngineFailure {
     /// The same again would be refused again.
     var isForever: Bool {
         switch self {
-        case .unreadable, .tooMuch, .notForAnyApp, .unknownApp, .notTrusted, .incomplete,
+        case .unreadable, .tooMuch, .notForAnyApp, .unknownApp, .legacyOff, .notTrusted,
+            .incomplete,
             .renewalWithoutTransaction, .meaninglessCustomerID, .tooManyIDs,
             .belongsToAnotherCustomer, .unknownCurrency, .walletHasTooLittle,
             .keyOfAnotherRequest, .unknownPurchase, .unknownTransfer, .transferSuperseded,

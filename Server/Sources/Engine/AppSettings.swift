@@ -13,6 +13,8 @@ package struct AppSettings: Hashable, Sendable {
     package var isSimulated: Bool
     /// What notifications of version 1 carry, and verifyReceipt wants; nil: neither is used.
     package var sharedSecret: AppSecret?
+    /// Whether receipts, notifications of version 1 and verifyReceipt are taken as evidence.
+    package var takesLegacy: Bool
     /// Which products give which right.
     package var entitlements: [EntitlementID: Set<ProductID>]
     package var rules: AccessRules
@@ -40,7 +42,8 @@ package struct AppSettings: Hashable, Sendable {
 
     package init(
         id: AppID, bundleID: String, appAppleID: Int64? = nil, isSimulated: Bool = false,
-        sharedSecret: AppSecret? = nil, entitlements: [EntitlementID: Set<ProductID>],
+        sharedSecret: AppSecret? = nil, takesLegacy: Bool = true,
+        entitlements: [EntitlementID: Set<ProductID>],
         rules: AccessRules = AccessRules(), terms: TermRules = .none,
         wallets: WalletRules = .none, content: ContentSettings = .none,
         forwards: ForwardRules = .none, restore: [Environment: Claim.Policy] = [:],
@@ -53,6 +56,7 @@ package struct AppSettings: Hashable, Sendable {
         self.appAppleID = appAppleID
         self.isSimulated = isSimulated
         self.sharedSecret = sharedSecret
+        self.takesLegacy = takesLegacy
         self.entitlements = entitlements
         self.rules = rules
         self.terms = terms
@@ -74,6 +78,11 @@ package struct AppSettings: Hashable, Sendable {
 
     package func sharing(in environment: Environment) -> Claim.ShareRules {
         sharing[environment] ?? Claim.ShareRules()
+    }
+
+    /// Refuses evidence from before StoreKit 2, where the app does not take it.
+    func requireLegacy() throws(EngineFailure) {
+        guard takesLegacy else { throw .legacyOff(id) }
     }
 
     /// Whether the configuration says what a product gives.

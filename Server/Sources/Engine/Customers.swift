@@ -48,15 +48,10 @@ extension Engine {
         let state = try await reading { tx in
             try tx.state(of: id, in: app, environment: environment, at: now)
         }
-        noteAnswered(state, in: appID)
-        return state
-    }
-
-    /// What follows from an answer that was given: it is counted, and what was not confirmed is
-    /// asked about soon.
-    package func noteAnswered(_ state: CustomerState, in app: AppID) {
         counters.customersAnswered.add()
-        wish(for: state, in: app)
+        // What is not confirmed is asked about soon.
+        wish(for: state, in: appID)
+        return state
     }
 
     /// Lets another id mean the same customer from now on. Where both were customers, they become

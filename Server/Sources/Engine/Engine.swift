@@ -4,7 +4,6 @@ import AppStoreTrust
 import Ledger
 import Logging
 import Storage
-import Synchronization
 
 /// The verbs: take in what Apple says, say what a customer may use. Decisions are made in Ledger;
 /// rows are written by Storage; here is the border of the transaction.
@@ -26,7 +25,6 @@ package struct Engine: Sendable {
     let reminding = Reminding()
     let catchUpPauses = CatchUpPauses()
     let askingTurn = AskingTurn()
-    let writes = Writes()
     let signers: [AppID: OfferSigner]
 
     /// - Parameter verifiers: for each app the one that holds the roots it trusts.
@@ -77,11 +75,11 @@ package struct Engine: Sendable {
         do { try await store.prepareMonths(around: now) } catch { throw EngineFailure(error) }
     }
 
-    /// Whether the database answers, and has not refused the last write a moment ago, as where its
-    /// disk is full.
+    /// Whether the database answers and writes. After a write that failed, for whatever reason, it
+    /// is tried with a small one: until that succeeds, the engine is not ready.
     package func isReady() async -> Bool {
-        guard !writes.haveFailed else {
-            logger.error("The database could not write.")
+        do { try await store.checkWrites(at: now()) } catch {
+            logger.error("The database does not write.", metadata: ["error": "\(error)"])
             return false
         }
         do {
@@ -96,14 +94,7 @@ package struct Engine: Sendable {
     func transaction<Value: Sendable>(
         _ body: @escaping @Sendable (StoreTransaction) throws -> Value
     ) async throws(EngineFailure) -> Value {
-        do {
-            let value = try await store.transaction(body)
-            writes.note()
-            return value
-        } catch {
-            writes.note(error)
-            throw EngineFailure(error)
-        }
+        do { return try await store.transaction(body) } catch { throw EngineFailure(error) }
     }
 
     func reading<Value: Sendable>(
@@ -116,6 +107,9 @@ package struct Engine: Sendable {
         guard let settings = apps[id], let verifier = verifiers[id] else { throw .unknownApp(id) }
         return (settings, verifier)
     }
+
+    /// Whether any app takes evidence from before StoreKit 2.
+    package var takesLegacy: Bool { apps.values.contains(where: \.takesLegacy) }
 
     /// Where there is but one, nobody's claim needs to be read.
     var onlyApp: (AppSettings, Verifier)? {
@@ -137,24 +131,6 @@ package struct Engine: Sendable {
                 found: claim?.bundleID, known: apps.values.map(\.bundleID).sorted())
         }
         return (settings, verifier)
-    }
-}
-
-/// Whether the database has written lately what it was asked to.
-final class Writes: Sendable {
-    /// So long after a failure it is doubted, where nothing succeeds meanwhile.
-    private static let doubt = Duration.seconds(15)
-
-    private let failedAt = Mutex<ContinuousClock.Instant?>(nil)
-
-    var haveFailed: Bool {
-        failedAt.withLock { $0.map { .now - $0 < Self.doubt } ?? false }
-    }
-
-    /// - Parameter error: nil after a success. A refusal for a reason of its own says nothing.
-    func note(_ error: (any Error)? = nil) {
-        if let error, (error as? StorageFailure)?.kind != .unavailable { return }
-        failedAt.withLock { $0 = error.map { _ in .now } }
     }
 }
 

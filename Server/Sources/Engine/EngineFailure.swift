@@ -12,6 +12,9 @@ package enum EngineFailure: Error, Hashable, Sendable {
     /// The document is for a bundle that is not in the configuration.
     case notForAnyApp(found: String?, known: [String])
     case unknownApp(AppID)
+    /// A receipt, a notification of version 1 or a question of verifyReceipt, for an app that does
+    /// not take any.
+    case legacyOff(AppID)
     case notTrusted(Refusal)
     case cannotTellNow(Uncertainty)
     /// Signed by Apple, but it lacks what a purchase needs.
@@ -79,6 +82,7 @@ extension EngineFailure: CustomStringConvertible {
         case .notForAnyApp(let found, let known):
             "for bundle \(found ?? "(none)"), configured are \(known.joined(separator: ", "))"
         case .unknownApp(let app): "no app \(app) is configured"
+        case .legacyOff(let app): "app \(app) takes no evidence from before StoreKit 2"
         case .notTrusted(let refusal): refusal.sentence
         case .cannotTellNow(let uncertainty): uncertainty.sentence
         case .incomplete(let failure): "a signed document lacks \(failure)"

@@ -42,6 +42,7 @@ extension Engine {
         let attestation: Attestation
         do throws(EngineFailure) {
             try id?.requireMeaning()
+            try app.requireLegacy()
             guard let file = ReceiptText.bytes(of: text) else {
                 throw EngineFailure.unreadable("The receipt is no Base64.")
             }
@@ -61,7 +62,7 @@ extension Engine {
 
     private static func outcome(of failure: EngineFailure) throws(EngineFailure) -> ImportOutcome {
         switch failure {
-        case .unreadable, .tooMuch, .notForAnyApp, .notTrusted, .incomplete,
+        case .unreadable, .tooMuch, .notForAnyApp, .legacyOff, .notTrusted, .incomplete,
             .renewalWithoutTransaction, .meaninglessCustomerID, .tooManyIDs,
             .belongsToAnotherCustomer:
             return .unusable("\(failure)")

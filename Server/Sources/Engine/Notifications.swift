@@ -94,9 +94,7 @@ extension Engine {
         attested.forward = order(for: arrived, document)
         do {
             notification.isRepeat = try await !store.keep(attested)
-            writes.note()
         } catch {
-            writes.note(error)
             guard attested.forward != nil, await isAcceptedElsewhere(document, arrived) else {
                 throw EngineFailure(error)
             }

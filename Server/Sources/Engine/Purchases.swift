@@ -31,6 +31,8 @@ package struct PurchaseEvidence: Hashable, Sendable {
         self.deviceGUID = deviceGUID
     }
 
+    var holdsReceipt: Bool { appReceipt != nil || transactionReceipt != nil }
+
     package var isEmpty: Bool {
         signedTransactions.isEmpty && signedRenewalInfos.isEmpty && appReceipt == nil
             && transactionReceipt == nil
@@ -72,6 +74,7 @@ extension Engine {
             attestations.append(
                 try await attest(renewal: Array(jws.utf8), verifier, origin).whole)
         }
+        if evidence.holdsReceipt { try origin.app.requireLegacy() }
         if let text = evidence.appReceipt {
             let guid = try evidence.guid()
             let file = try Self.file(text, named: "app_receipt")

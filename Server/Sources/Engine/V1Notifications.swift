@@ -10,6 +10,7 @@ extension Engine {
         v1 json: JSON, _ arrived: ArrivedNotification
     ) async throws(EngineFailure) -> KeptNotification {
         let (app, verifier) = try app(ofV1: json)
+        try app.requireLegacy()
         let receivedAt = now()
         let origin = Attestation.Origin(
             app: app, source: .notification, receivedAt: receivedAt, digests: digests)

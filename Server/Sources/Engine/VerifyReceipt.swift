@@ -13,7 +13,7 @@ extension Engine {
     package static let verifyReceiptBytesMax = 4_194_304
 
     /// The answer to a question's body, in Apple's form. Like Apple's it says in a status what is
-    /// wrong; only our own troubles are thrown.
+    /// wrong; only our own troubles are thrown, and `legacyOff`.
     ///
     /// - Parameter environment: the store that a receipt must be of; Apple has an address for each.
     package func verifyReceipt(
@@ -31,6 +31,7 @@ extension Engine {
         guard let app = apps.values.first(where: { $0.bundleID == claimed }) else {
             return VerifyReceiptAnswer(.notAuthentic).json.bytes
         }
+        try app.requireLegacy()
         let question = ReceiptQuestion(
             request: request, file: file, app: app, store: environment.storeEnvironment)
         return try await isOld ? answer(transaction: question) : answer(app: question)

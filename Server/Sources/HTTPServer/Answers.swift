@@ -24,13 +24,9 @@ enum Answers {
     }
 
     static func customer(_ customer: Customer) -> Response {
-        text(customerJSON(customer), mediaType: "application/json")
-    }
-
-    static func customerJSON(_ customer: Customer) -> ByteBuffer {
         var json = customer.json
         json.writeStaticString("\n")
-        return json
+        return text(json, mediaType: "application/json")
     }
 
     static func text(_ buffer: ByteBuffer, mediaType: String) -> Response {

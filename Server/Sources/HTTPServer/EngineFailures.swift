@@ -26,6 +26,7 @@ extension Refused {
                 .appNotConfigured, "The app of this key is not configured here.",
                 remedy: "Add it to perennial.yaml again, or use a key of another app.",
                 operatorDetail: "app \(app)")
+        case .legacyOff: self = .legacyOff(subject)
         case .notTrusted(let refusal): self = .notTrusted(refusal.sentence, subject)
         case .cannotTellNow(let uncertainty): self = .cannotTellNow(uncertainty.sentence)
         case .incomplete(let failure): self = .incomplete("\(failure)", subject)
@@ -170,6 +171,21 @@ extension Refused {
                 .purchaseForAnotherApp, "The purchase was made in another app.", detail: detail,
                 remedy: "Use a key of that app, or add the app to perennial.yaml.",
                 operatorDetail: expected)
+        }
+    }
+
+    private static func legacyOff(_ subject: Subject) -> Refused {
+        switch subject {
+        case .notification:
+            Refused(
+                .legacyOff, "The app takes no notifications of version 1.",
+                remedy: "Set version 2 in App Store Connect; or remove `legacy: false` from "
+                    + "perennial.yaml.")
+        case .purchases, .customer:
+            Refused(
+                .legacyOff, "The app takes no receipts.",
+                remedy: "Send signed_transactions; or remove `legacy: false` from "
+                    + "perennial.yaml.")
         }
     }
 

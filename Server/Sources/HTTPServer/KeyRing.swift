@@ -31,7 +31,7 @@ package final class KeyRing: Sendable {
     }
 
     /// Nil also where it is somebody's, but was not asked about lately.
-    func remembered(_ key: String) -> KeyHolder? {
+    private func remembered(_ key: String) -> KeyHolder? {
         guard let entry = entries.withLock({ $0[key] }), ContinuousClock.now < entry.until else {
             return nil
         }

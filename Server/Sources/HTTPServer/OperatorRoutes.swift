@@ -9,12 +9,12 @@ extension PerennialServer {
         try Answers.ok(["status": "ok"])
     }
 
-    /// Requests can be done: the database answers.
+    /// Requests can be done: the database reads and writes.
     @Sendable func ready(_ request: Request, _ context: ServerContext) async throws -> Response {
         guard await engine.isReady() else {
             throw Refused(
                 .serverNotReady, "The server is not ready.", remedy: "Wait, and ask again.",
-                operatorDetail: "The database does not answer.")
+                operatorDetail: "The database does not read, or does not write.")
         }
         return try Answers.ok(["status": "ready"])
     }
@@ -26,7 +26,8 @@ extension PerennialServer {
     @Sendable func metrics(_ request: Request, _ context: ServerContext) async throws -> Response {
         let text = Metrics(
             engine: engine.counts, asking: engine.askingStates, clockAhead: engine.clockAhead,
-            forwarding: engine.forwardingState, requests: counts.all,
+            forwarding: engine.forwardingState, requests: counts.all, bodies: bodies.usage,
+            logLinesDropped: logLinesDropped(),
             uptimeSeconds: (ContinuousClock.now - startedAt).components.seconds
         ).text
         return Answers.text(
@@ -42,6 +43,8 @@ struct Metrics {
     var clockAhead: Duration?
     var forwarding: [ForwardingState]
     var requests: [(label: RequestCounts.Label, count: Int)]
+    var bodies: BodyBudget.Usage
+    var logLinesDropped: Int
     var uptimeSeconds: Int64
 
     var text: String {
@@ -71,6 +74,11 @@ struct Metrics {
         Self.add(
             "perennial_http_requests_total", "Requests answered.",
             requests.map { (Self.labels($0.label), $0.count) }, to: &lines)
+        addBodies(to: &lines)
+        Self.add(
+            "perennial_log_lines_dropped_total",
+            "Lines that nobody has read in time on standard error.", [("", logLinesDropped)],
+            to: &lines)
         Self.add(
             "perennial_checks_total", "Questions put to the App Store.",
             [
@@ -84,6 +92,22 @@ struct Metrics {
             "# TYPE perennial_uptime_seconds gauge", "perennial_uptime_seconds \(uptimeSeconds)",
         ]
         return lines.joined(separator: "\n") + "\n"
+    }
+
+    private func addBodies(to lines: inout [String]) {
+        Self.add(
+            "perennial_http_body_bytes", "Bytes of request bodies that are held now.",
+            [
+                ("{key=\"shown\"}", bodies.bytesWithKey),
+                ("{key=\"none\"}", bodies.bytesWithoutKey),
+            ], "gauge", to: &lines)
+        Self.add(
+            "perennial_http_bodies_refused_total",
+            "Requests refused since too many bytes of bodies were held.",
+            [
+                ("{key=\"shown\"}", bodies.refusedWithKey),
+                ("{key=\"none\"}", bodies.refusedWithoutKey),
+            ], to: &lines)
     }
 
     private func addAsking(to lines: inout [String]) {

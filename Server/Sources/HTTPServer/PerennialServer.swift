@@ -16,22 +16,28 @@ package struct PerennialServer: Sendable {
     let engine: Engine
     let keys = KeyRing()
     let counts = RequestCounts()
+    let bodies: BodyBudget
     let logger: Logger
     let startedAt = ContinuousClock.now
-    /// For a notification's body on the short way. Less in tests.
-    var bodyTime = PlainRequest.bodyTimeMax
+    let logLinesDropped: @Sendable () -> Int
     private let askClock: (@Sendable () async -> Void)?
 
+    /// - Parameter bodyLimits: how many bytes of bodies are held at one time.
+    /// - Parameter logLinesDropped: how many lines the log has dropped since the start.
     /// - Parameter askClock: brings the engine's clock up to date, where it follows another one.
     package init(
-        engine: Engine, logger: Logger, askClock: (@Sendable () async -> Void)? = nil
+        engine: Engine, logger: Logger, bodyLimits: BodyLimits = BodyLimits(),
+        logLinesDropped: @escaping @Sendable () -> Int = { 0 },
+        askClock: (@Sendable () async -> Void)? = nil
     ) {
         self.engine = engine
         self.logger = logger
+        self.logLinesDropped = logLinesDropped
         self.askClock = askClock
+        bodies = BodyBudget(bodyLimits)
     }
 
-    var frame: RequestFrame { RequestFrame(counts: counts, logger: logger) }
+    var frame: RequestFrame { RequestFrame(counts: counts, bodies: bodies, logger: logger) }
 
     /// The routes, with what surrounds each request: id, problems, counts, one line in the log.
     package func router() -> Router<ServerContext> {
@@ -57,14 +63,14 @@ package struct PerennialServer: Sendable {
         Application(
             router: router(),
             server: HTTPServerBuilder { responder in
-                ServerChannel(
-                    HTTP1Channel(
+                ConnectionChannel(
+                    http: HTTP1Channel(
                         responder: responder,
                         configuration: .init(
                             idleTimeout: .seconds(Self.idleSeconds),
                             httpDecoderConfiguration: .init(
                                 maxHeaderFieldSize: Self.headerBytesMax,
-                                maxHeaderListSize: Self.headerBytesMax))), to: self)
+                                maxHeaderListSize: Self.headerBytesMax))), server: self)
             },
             configuration: ApplicationConfiguration(
                 address: .hostname(host, port: port),

@@ -33,6 +33,7 @@ enum ProblemStatus {
         .notificationForAnotherApp: .unprocessableContent,
         .notificationNotUnderstood: .badRequest,
         .notificationIncomplete: .unprocessableContent,
+        .legacyOff: .unprocessableContent,
         .purchaseNotTrusted: .unprocessableContent,
         .purchaseForAnotherApp: .unprocessableContent,
         .purchaseNotUnderstood: .badRequest,

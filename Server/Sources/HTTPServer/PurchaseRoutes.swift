@@ -27,25 +27,18 @@ extension PerennialServer {
             let receipt = try await engine.record(
                 notification: Array(body.readableBytesView),
                 contentType: request.headers[.contentType])
-            noteKept(receipt, requestID: context.requestID)
+            logger.debug(
+                "notification kept",
+                metadata: [
+                    "app": .string(receipt.app.rawValue),
+                    "document": .string(receipt.document.rawValue),
+                    "repeat": .stringConvertible(receipt.isRepeat),
+                    "request_id": .string(context.requestID),
+                ])
         } catch {
             throw Refused(error, subject: .notification)
         }
-        return Answers.text(Self.notificationKept, mediaType: "application/json")
-    }
-
-    /// What whoever has brought a notification is answered.
-    static let notificationKept = ByteBuffer(string: "{}")
-
-    func noteKept(_ receipt: KeptNotification, requestID: String) {
-        logger.debug(
-            "notification kept",
-            metadata: [
-                "app": .string(receipt.app.rawValue),
-                "document": .string(receipt.document.rawValue),
-                "repeat": .stringConvertible(receipt.isRepeat),
-                "request_id": .string(requestID),
-            ])
+        return Answers.text(ByteBuffer(string: "{}"), mediaType: "application/json")
     }
 
     @Sendable func purchases(

@@ -1,5 +1,6 @@
 import Hummingbird
 import Logging
+import NIOCore
 import PerennialContract
 
 /// A request that was not done: the problem for whoever asked, and what only the operator is told.
@@ -40,29 +41,34 @@ struct Refused: Error {
     }
 
     func response(to context: ServerContext) -> Response {
-        log(in: context)
-        var problem = problem
-        problem.requestID = context.requestID
+        log(requestID: context.requestID, to: context.logger)
         var response = Response(status: .init(code: problem.status), headers: headers)
         response.headers[.contentType] = Problem.mediaType
-        do {
-            response.body = ResponseBody(byteBuffer: try Answers.json(problem))
-        } catch {
-            // Text and one number: cannot happen. The status says enough.
-            context.logger.error(
-                "problem not encoded",
-                metadata: ["error": "\(error)", "request_id": .string(context.requestID)])
-        }
+        response.body = ResponseBody(
+            byteBuffer: body(requestID: context.requestID, context.logger))
         return response
     }
 
-    private func log(in context: ServerContext) {
+    /// The problem as JSON.
+    func body(requestID: String, _ logger: Logger) -> ByteBuffer {
+        var problem = problem
+        problem.requestID = requestID
+        do { return try Answers.json(problem) } catch {
+            // Text and one number: cannot happen. The status says enough.
+            logger.error(
+                "problem not encoded",
+                metadata: ["error": "\(error)", "request_id": .string(requestID)])
+            return ByteBuffer()
+        }
+    }
+
+    func log(requestID: String, to logger: Logger) {
         var metadata: Logger.Metadata = [
-            "code": .string(problem.code.rawValue), "request_id": .string(context.requestID),
+            "code": .string(problem.code.rawValue), "request_id": .string(requestID),
         ]
         if let operatorDetail { metadata["detail"] = .string(operatorDetail) }
         if let detail = problem.detail { metadata["found"] = .string(detail) }
-        context.logger.log(
+        logger.log(
             level: problem.status >= 500 ? .error : .notice, "request refused", metadata: metadata)
     }
 }

@@ -6,7 +6,7 @@ import Logging
 import PerennialContract
 import Synchronization
 
-/// What surrounds every request that goes by a route: its id, problems for what went wrong,
+/// What surrounds every request: its id, problems for what went wrong,
 /// headers, counts, and one line in the log.
 ///
 /// The line names the route's pattern and not the path, which can hold a customer's id; and no
@@ -15,6 +15,7 @@ struct RequestFrame: RouterMiddleware {
     static let requestIDCharactersMax = 64
 
     let counts: RequestCounts
+    let bodies: BodyBudget
     let logger: Logger
 
     @concurrent func handle(
@@ -22,8 +23,9 @@ struct RequestFrame: RouterMiddleware {
         next: @concurrent (Request, ServerContext) async throws -> Response
     ) async throws -> Response {
         let start = ContinuousClock.now
-        await together()
-        var context = context
+        var (request, context) = (request, context)
+        context.bodyShare = request.meterBody(by: bodies, from: context.channel)
+        defer { context.bodyShare?.release() }
         context.requestID = Self.requestID(asked: request.headers[.requestID])
         // Without the framework's number: a request has one name.
         context.logger = logger
@@ -38,7 +40,6 @@ struct RequestFrame: RouterMiddleware {
         finish(
             request.method, route: context.endpointPath.flatMap { $0.hasPrefix("/") ? $0 : nil },
             response.status, requestID: context.requestID, began: start)
-        await together()
         return response
     }
 
@@ -75,13 +76,15 @@ struct RequestFrame: RouterMiddleware {
 
     /// Counts a request that is answered, and writes its line.
     ///
+    /// - Parameter method: nil where the request could not be parsed.
     /// - Parameter route: the pattern of its path; nil where there is none.
     func finish(
-        _ method: HTTPRequest.Method, route: String?, _ status: HTTPResponse.Status,
+        _ method: HTTPRequest.Method?, route: String?, _ status: HTTPResponse.Status,
         requestID: String, began start: ContinuousClock.Instant
     ) {
         let route = route ?? "unmatched"
-        let method = Self.knownMethods.contains(method) ? method.rawValue : "OTHER"
+        let known = method.flatMap { Self.knownMethods.contains($0) ? $0.rawValue : nil }
+        let method = known ?? "OTHER"
         counts.add(method: method, route: route, status: status.code)
         logger.info(
             "request answered",

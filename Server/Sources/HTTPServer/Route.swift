@@ -17,8 +17,6 @@ extension PerennialServer {
     var routes: [Route] {
         [
             open(.post, Paths.notifications, notification),
-            open(.post, Paths.verifyReceipt, verifyReceipt),
-            open(.post, Paths.sandboxVerifyReceipt, sandboxVerifyReceipt),
             keyed(.post, Paths.purchases, purchases),
             keyed(.post, Paths.preview, preview),
             secret(.get, Paths.customers, asking: ["query"], customers),
@@ -57,6 +55,15 @@ extension PerennialServer {
             open(.get, Paths.ready, ready),
             open(.get, Paths.metrics, metrics),
             open(.get, Paths.openAPI, openAPI),
+        ] + legacyRoutes
+    }
+
+    /// Where no app takes receipts there is nobody to answer.
+    private var legacyRoutes: [Route] {
+        guard engine.takesLegacy else { return [] }
+        return [
+            open(.post, Paths.verifyReceipt, verifyReceipt),
+            open(.post, Paths.sandboxVerifyReceipt, sandboxVerifyReceipt),
         ]
     }
 
@@ -74,7 +81,7 @@ extension PerennialServer {
         Route(method: method, path: path) { request, context in
             do {
                 let holder = try await holder(of: request)
-                await together()
+                context.bodyShare?.noteKey()
                 return try await answer(request, context, holder)
             } catch let failure as EngineFailure {
                 throw Refused(failure, subject: .customer)

@@ -30,12 +30,6 @@ package protocol Database: Sendable {
     func close()
 }
 
-/// A database whose rows are on this machine: they can be read without waiting for anybody.
-package protocol LocalDatabase: Database {
-    /// The same as ``Database/read(_:)``, on the thread that asks.
-    func readAtOnce<Value>(_ body: (any Connection) throws -> Value) throws -> Value
-}
-
 /// A connection within a transaction. Parameters are numbered, `$1` first, in the order in which
 /// they first stand in the text.
 package protocol Connection {

@@ -15,6 +15,10 @@ import Synchronization
 /// One writer's failure is not the others', nor one document's: a group in which one throws is
 /// undone and run again, each alone within a savepoint, so that only the rows of those that throw
 /// are missing.
+///
+/// Where the database cannot be had, because it is locked or away, all who wait are told so with
+/// the first. From then on one writer at a time tries, and whoever comes meanwhile is refused at
+/// once, until a write succeeds: nobody waits behind somebody else's wait.
 final class GroupCommit: Sendable {
     /// Documents and closures in one transaction; those of one writer are never parted.
     static let groupMax = 256
@@ -62,6 +66,8 @@ final class GroupCommit: Sendable {
         private(set) var waiting: [Writer] = []
         /// Documents and closures of all who wait.
         private(set) var waitingCount = 0
+        /// Why the last group could not have the database; nil after one that could.
+        var absence: StorageFailure?
 
         mutating func append(_ writer: Writer) {
             waiting.append(writer)
@@ -73,6 +79,11 @@ final class GroupCommit: Sendable {
             let writer = waiting.removeFirst()
             waitingCount -= writer.work.count
             return writer
+        }
+
+        mutating func takeAll() -> [Writer] {
+            defer { (waiting, waitingCount) = ([], 0) }
+            return waiting
         }
 
         /// Those who have waited longest, as many as there is room for.
@@ -89,6 +100,7 @@ final class GroupCommit: Sendable {
     }
 
     private let state = Mutex(State())
+    let health = WriteHealth()
     private let database: any Database
     private let rules: StoreRules
 
@@ -133,6 +145,7 @@ final class GroupCommit: Sendable {
                     state.isWriting = true
                     return .lead
                 }
+                if let absence = state.absence { return .done(.failure(absence)) }
                 guard state.waitingCount < Self.waitingMax else {
                     return .done(.failure(Self.busy))
                 }
@@ -148,6 +161,7 @@ final class GroupCommit: Sendable {
     private func lead(_ own: Work) async -> Outcome {
         let followers = state.withLock { $0.take(room: Self.groupMax - own.count) }
         let outcomes = await outcomes(of: [own] + followers.map(\.work))
+        refuseAllIfAbsent()
         // Whoever is told may come again and join the next group; a full one need not wait for it.
         let isNextFull = state.withLock { $0.waitingCount >= Self.groupMax }
         if isNextFull { passOn() }
@@ -156,6 +170,14 @@ final class GroupCommit: Sendable {
         }
         if !isNextFull { passOn() }
         return outcomes[0]
+    }
+
+    private func refuseAllIfAbsent() {
+        let (absence, waiting) = state.withLock { state in
+            (state.absence, state.absence == nil ? [] : state.takeAll())
+        }
+        guard let absence else { return }
+        for writer in waiting { writer.turn.resume(returning: .done(.failure(absence))) }
     }
 
     /// Lets the one who has waited longest lead, or nobody.
@@ -170,7 +192,7 @@ final class GroupCommit: Sendable {
 
     private func outcomes(of works: [Work]) async -> [Outcome] {
         do {
-            return try await database.write { try self.together(works, on: $0) }
+            return try await attempt { try self.together(works, on: $0) }
         } catch {
             // Alone there is nobody to be kept apart from; and what is nobody's own failure would
             // come again, after as long a time.
@@ -180,11 +202,27 @@ final class GroupCommit: Sendable {
             }
         }
         do {
-            return try await database.write { connection in
+            return try await attempt { connection in
                 try works.map { try self.apart($0, on: connection) }
             }
         } catch {
             return works.map { _ in .failure(error) }
+        }
+    }
+
+    /// A transaction of a whole group; notes whether the database could be had.
+    private func attempt(
+        _ body: @escaping @Sendable (any Connection) throws -> [Outcome]
+    ) async throws -> [Outcome] {
+        do {
+            let outcomes = try await database.write(body)
+            state.withLock { $0.absence = nil }
+            return outcomes
+        } catch {
+            health.note(error)
+            let failure = (error as? StorageFailure).flatMap { $0.isAbsence ? $0 : nil }
+            state.withLock { $0.absence = failure }
+            throw error
         }
     }
 
@@ -229,6 +267,7 @@ final class GroupCommit: Sendable {
         } catch let failure as StorageFailure where failure.concernsTheWhole {
             throw failure
         } catch {
+            health.note(error)
             try connection.run("ROLLBACK TO SAVEPOINT writer", [])
             try connection.run("RELEASE SAVEPOINT writer", [])
             return .failure(error)
@@ -237,6 +276,9 @@ final class GroupCommit: Sendable {
 }
 
 extension StorageFailure {
+    /// The database is locked, full or away: the next writer would wait as long in vain.
+    fileprivate var isAbsence: Bool { kind == .busy || kind == .unavailable }
+
     /// Not one writer's failure, but the transaction's: run again as a whole it may succeed.
     fileprivate var concernsTheWhole: Bool {
         switch kind {

@@ -28,6 +28,7 @@ package enum Schema {
             identityTables(dialect), tokenTables(dialect), reminderTables(dialect),
             consumptionTables(dialect), toldWalletTables(dialect), rebuiltTables(dialect),
             turnTables(dialect), listIndexes, nobodysIndexes, erasureKinds(dialect),
+            probeTables(dialect),
         ]
     }
 

@@ -4,7 +4,6 @@ import Ledger
 /// writes SQL.
 package struct Store: Sendable {
     package let database: any Database
-    private let local: (any LocalDatabase)?
     let commits: GroupCommit
     let rules: StoreRules
 
@@ -12,7 +11,6 @@ package struct Store: Sendable {
     package init(_ database: any Database, rules: StoreRules = StoreRules()) {
         self.database = database
         self.rules = rules
-        local = database as? any LocalDatabase
         commits = GroupCommit(database, rules)
     }
 
@@ -34,15 +32,6 @@ package struct Store: Sendable {
         _ body: @escaping @Sendable (StoreTransaction) throws -> Value
     ) async throws -> Value {
         try await database.read { [rules] in try body(StoreTransaction($0, rules)) }
-    }
-
-    package var readsAtOnce: Bool { local != nil }
-
-    /// The same on the thread that asks; nil where it would have to be waited for.
-    package func readingAtOnce<Value>(
-        _ body: (StoreTransaction) throws -> Value
-    ) throws -> Value? {
-        try local?.readAtOnce { try body(StoreTransaction($0, rules)) }
     }
 }
 

@@ -8,6 +8,9 @@ final class PostgresSession {
     /// A transaction that does nothing for so long is ended by the server, and its locks with it:
     /// the process was paused, or lost its network. Until then all who write wait for it.
     static let idleTransactionSecondsMax = 10
+    /// A writer that waits longer for a lock fails. Those of a process that was paused are gone by
+    /// then.
+    static let lockSecondsMax = idleTransactionSecondsMax + 2
     /// Prepared statements of a connection. With one more, all are forgotten.
     static let statementsMax = 500
 
@@ -76,6 +79,7 @@ final class PostgresSession {
             "SET idle_in_transaction_session_timeout = '\(Self.idleTransactionSecondsMax)s'",
         ]
         if purpose == .writing {
+            settings.append("SET lock_timeout = '\(Self.lockSecondsMax)s'")
             // A transaction that reads a whole table conflicts with every other that writes to it;
             // by an index, only with those that touch the same rows. Small tables would be read
             // whole.

@@ -7,9 +7,9 @@ import Synchronization
 /// Writes take turns on a thread of their own, since they wait for the disk. A read runs where it
 /// is asked for: to hand some microseconds of work to another thread and back costs more than the
 /// work.
-package final class SQLiteDatabase: LocalDatabase {
-    /// How long a writer waits for another process before it fails.
-    package static let busyMilliseconds = 10_000
+package final class SQLiteDatabase: Database {
+    /// How long a writer waits for another process before it fails. Those behind it fail with it.
+    package static let busyMilliseconds = 5_000
     /// Readers that are kept for the next read. No more are at work than threads that read.
     package static let readersMax = 16
     /// A document has about 1600 bytes: of smaller pages a quarter would stay empty.
@@ -27,6 +27,7 @@ package final class SQLiteDatabase: LocalDatabase {
     }
 
     private let path: String
+    private let busyMilliseconds: Int
     private let state: Mutex<State>
     private let writing = DispatchQueue(label: "perennial.sqlite")
 
@@ -34,11 +35,15 @@ package final class SQLiteDatabase: LocalDatabase {
 
     /// Opens a file, or makes it.
     ///
+    /// - Parameter busyMilliseconds: how long a writer waits for another process. Less in tests.
     /// - Throws: ``StorageFailure`` where it cannot be opened or written, and where another program
     ///   has filled it: such a file stays as it is.
-    package init(path: String) throws(StorageFailure) {
+    package init(
+        path: String, busyMilliseconds: Int = busyMilliseconds
+    ) throws(StorageFailure) {
         self.path = path
-        let writer = try SQLiteSession(path: path, settings: Self.settings)
+        self.busyMilliseconds = busyMilliseconds
+        let writer = try SQLiteSession(path: path, settings: Self.settings(busyMilliseconds))
         guard try !Store.isAnotherProgramsFile(writer) else {
             throw StorageFailure("it is another program's: it holds tables, and none of ours")
         }
@@ -64,10 +69,12 @@ package final class SQLiteDatabase: LocalDatabase {
         "page_size = \(pageBytesInMemory)", "secure_delete = OFF",
     ]
 
-    private static let settings = [
-        "busy_timeout = \(busyMilliseconds)", "foreign_keys = ON",
-        "cache_size = -\(cacheKibibytes)",
-    ]
+    private static func settings(_ busyMilliseconds: Int) -> [String] {
+        [
+            "busy_timeout = \(busyMilliseconds)", "foreign_keys = ON",
+            "cache_size = -\(cacheKibibytes)",
+        ]
+    }
 
     package func write<Value: Sendable>(
         _ body: @escaping @Sendable (any Connection) throws -> Value
@@ -79,10 +86,6 @@ package final class SQLiteDatabase: LocalDatabase {
     package func read<Value: Sendable>(
         _ body: @escaping @Sendable (any Connection) throws -> Value
     ) async throws -> Value {
-        try readAtOnce(body)
-    }
-
-    package func readAtOnce<Value>(_ body: (any Connection) throws -> Value) throws -> Value {
         // Such a database has one connection only.
         guard path != Self.inMemoryPath else { return try writeHere(for: .reading, body) }
         let reader = try takeReader()
@@ -121,7 +124,9 @@ package final class SQLiteDatabase: LocalDatabase {
             guard state.writer != nil else { throw Self.closed }
             return state.readers.popLast()
         }
-        return try free ?? SQLiteSession(path: path, settings: Self.settings + ["query_only = ON"])
+        return try free
+            ?? SQLiteSession(
+                path: path, settings: Self.settings(busyMilliseconds) + ["query_only = ON"])
     }
 
     private func giveBack(_ reader: SQLiteSession) {

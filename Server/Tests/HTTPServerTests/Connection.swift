@@ -10,6 +10,11 @@ final class Connection: Sendable {
         var requestID: String? {
             text.firstMatch(of: /x-request-id: (\S+)/).map { String($0.1) }
         }
+        var says100: Bool { text == "HTTP/1.1 100 Continue\r\n\r\n" }
+        var closes: Bool { text.contains(/(?i)\r\nconnection: close\r\n/) }
+        var body: Substring {
+            text.firstRange(of: "\r\n\r\n").map { text[$0.upperBound...] } ?? ""
+        }
         /// Without what differs from answer to answer.
         var lasting: [String] {
             text.split(separator: "\r\n").filter { line in
@@ -132,8 +137,13 @@ final class Connection: Sendable {
 
     /// Takes the first answer off what was read, where it is whole.
     private static func first(of text: inout String) -> Answer? {
-        guard let end = text.firstRange(of: "\r\n\r\n"),
-            let length = text[..<end.lowerBound].firstMatch(of: /(?i)content-length: (\d+)/),
+        guard let end = text.firstRange(of: "\r\n\r\n") else { return nil }
+        // It has no body, and the final answer follows.
+        if text.hasPrefix("HTTP/1.1 100 ") {
+            defer { text = String(text[end.upperBound...]) }
+            return Answer(text: String(text[..<end.upperBound]))
+        }
+        guard let length = text[..<end.lowerBound].firstMatch(of: /(?i)content-length: (\d+)/),
             let count = Int(length.1), text[end.upperBound...].utf8.count >= count
         else { return nil }
         let rest = text.utf8.index(end.upperBound, offsetBy: count)

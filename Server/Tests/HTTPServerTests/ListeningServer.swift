@@ -35,6 +35,7 @@ struct ListeningServer {
     let port: Int
     let engine: Engine
     let database: WatchedDatabase
+    let bodies: BodyBudget
     private let services: ServiceGroup
 
     static var birds: AppSettings {
@@ -48,10 +49,9 @@ struct ListeningServer {
     }
 
     /// - Parameter others: apps beside the birds, whose key alone it knows.
-    /// - Parameter bodyTime: in which the body of a notification is to come on the short way.
     static func run(
         _ birds: AppSettings = birds, beside others: [AppSettings] = [],
-        within bodyTime: Duration = PlainRequest.bodyTimeMax,
+        bodies limits: BodyLimits = BodyLimits(),
         _ body: @escaping @Sendable (ListeningServer) async throws -> Void
     ) async throws {
         var logger = Logger(label: "test")
@@ -66,8 +66,7 @@ struct ListeningServer {
         try await engine.prepare()
         try await engine.keep(key: "pk_test_birds", app: "birds", kind: .app, name: "test")
         let (ports, listening) = AsyncStream<Int>.makeStream()
-        var server = PerennialServer(engine: engine, logger: logger)
-        server.bodyTime = bodyTime
+        let server = PerennialServer(engine: engine, logger: logger, bodyLimits: limits)
         let application = server.application(host: "127.0.0.1", port: 0) { listening.yield($0) }
         let services = ServiceGroup(
             configuration: ServiceGroupConfiguration(services: [application], logger: logger))
@@ -75,7 +74,9 @@ struct ListeningServer {
             group.addTask { try await services.run() }
             for await port in ports.prefix(1) {
                 try await body(
-                    Self(port: port, engine: engine, database: database, services: services))
+                    Self(
+                        port: port, engine: engine, database: database, bodies: server.bodies,
+                        services: services))
             }
             group.cancelAll()
         }
@@ -85,14 +86,6 @@ struct ListeningServer {
 
     /// Asks it to end, as a signal does. Does not wait until it has.
     func shutDown() async { await services.triggerGracefulShutdown() }
-
-    /// What is taken in of a notification on the thread that has read it; nil where that is left to
-    /// the route.
-    func verifiedAtOnce(_ notification: String) -> VerifiedNotification? {
-        Array(RequestText.body(notification).utf8).withUnsafeBytes {
-            engine.verifiedAtOnce(notification: $0)
-        }
-    }
 
     /// The ids of all documents that an app has.
     func documents(of app: AppID) async throws -> Set<[UInt8]> {
@@ -129,26 +122,17 @@ struct ListeningServer {
 }
 
 /// Counts what is asked of a database, and lets a test come before each write.
-final class WatchedDatabase: LocalDatabase {
-    private struct Counts {
-        var atOnce = 0
-        var awaited = 0
-        var writes = 0
-    }
+final class WatchedDatabase: Database {
 
     typealias BeforeWrite = @Sendable () async throws -> Void
 
-    private let database: any LocalDatabase
-    private let counts = Mutex(Counts())
+    private let database: any Database
+    private let writeCount = Mutex(0)
     private let beforeWrite = Mutex<BeforeWrite>({})
-    private let slowReads = Mutex(0)
 
-    init(_ database: any LocalDatabase) { self.database = database }
+    init(_ database: any Database) { self.database = database }
 
-    /// Reads on the thread that asks.
-    var readsAtOnce: Int { counts.withLock { $0.atOnce } }
-    var readsAwaited: Int { counts.withLock { $0.awaited } }
-    var writes: Int { counts.withLock { $0.writes } }
+    var writes: Int { writeCount.withLock { $0 } }
 
     func comeBeforeWrites(_ body: @escaping BeforeWrite) { beforeWrite.withLock { $0 = body } }
 
@@ -170,19 +154,10 @@ final class WatchedDatabase: LocalDatabase {
     /// Of a millisecond each, for a write that is to come.
     private static let looks = 30_000
 
-    /// So many next reads on the thread that asks hold it for a tenth of a second, in which more
-    /// comes to it.
-    func slowDown(reads count: Int) { slowReads.withLock { $0 = count } }
-
-    /// The next write fails, and only that.
-    func failOnce() {
-        let isDue = Mutex(true)
+    /// All writes fail until the kind is nil.
+    func failWrites(_ kind: StorageFailure.Kind?) {
         comeBeforeWrites {
-            let fails = isDue.withLock { isDue in
-                defer { isDue = false }
-                return isDue
-            }
-            if fails { throw StorageFailure("a test wants it so") }
+            if let kind { throw StorageFailure("a test wants it so", kind: kind) }
         }
     }
 
@@ -191,7 +166,7 @@ final class WatchedDatabase: LocalDatabase {
     func write<Value: Sendable>(
         _ body: @escaping @Sendable (any Storage.Connection) throws -> Value
     ) async throws -> Value {
-        counts.withLock { $0.writes += 1 }
+        writeCount.withLock { $0 += 1 }
         try await beforeWrite.withLock { $0 }()
         return try await database.write(body)
     }
@@ -199,18 +174,7 @@ final class WatchedDatabase: LocalDatabase {
     func read<Value: Sendable>(
         _ body: @escaping @Sendable (any Storage.Connection) throws -> Value
     ) async throws -> Value {
-        counts.withLock { $0.awaited += 1 }
-        return try await database.read(body)
-    }
-
-    func readAtOnce<Value>(_ body: (any Storage.Connection) throws -> Value) throws -> Value {
-        counts.withLock { $0.atOnce += 1 }
-        let isSlow = slowReads.withLock { slowReads in
-            defer { slowReads = max(0, slowReads - 1) }
-            return slowReads > 0
-        }
-        if isSlow { Thread.sleep(forTimeInterval: 0.1) }
-        return try database.readAtOnce(body)
+        try await database.read(body)
     }
 
     func close() { database.close() }
@@ -241,8 +205,10 @@ enum RequestText {
             + "\(String(body.utf8.count, radix: 16))\r\n\(body)\r\n0\r\n\r\n"
     }
 
-    static func post(body: String, _ fields: String = "") -> String {
-        "POST /apple/notifications HTTP/1.1\r\nhost: birds\r\n"
+    static func post(
+        body: String, _ fields: String = "", to path: String = "/apple/notifications"
+    ) -> String {
+        "POST \(path) HTTP/1.1\r\nhost: birds\r\n"
             + "content-type: application/json\r\ncontent-length: \(body.utf8.count)\r\n"
             + "\(fields)\r\n\(body)"
     }

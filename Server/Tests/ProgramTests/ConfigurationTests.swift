@@ -90,6 +90,14 @@ import Testing
         #expect(try read(text).apps.first?.appStore?.hosts == hosts)
     }
 
+    @Test(arguments: [("", true), ("legacy: true", true), ("legacy: false", false)])
+    func `an app says whether it takes evidence from before StoreKit 2`(
+        line: String, takes: Bool
+    ) throws {
+        let file = try read("apps:\n  a:\n    bundle_id: x\n    \(line)")
+        #expect(file.apps.first?.settings.takesLegacy == takes)
+    }
+
     struct Row: Sendable, CustomTestStringConvertible {
         var text: String
         var line: Int?
@@ -113,6 +121,12 @@ import Testing
         Row(
             text: "apps:\n  a:\n    bundle_id: x\n    simulated: yes", line: 4,
             says: "“yes” is neither true nor false."),
+        Row(
+            text: "apps:\n  a:\n    bundle_id: x\n    legacy: never", line: 4,
+            says: "“never” is neither true nor false."),
+        Row(
+            text: "apps:\n  a:\n    bundle_id: x\n    legacy: false\n    shared_secret_env: SECRET",
+            line: 4, says: "There is a shared secret, and `legacy: false` makes no use of it."),
         Row(
             text: "apps:\n  a:\n    bundle_id: x\n    app_apple_id: twelve", line: 4,
             says: "“twelve” is no number."),

@@ -1,3 +1,4 @@
+import Foundation
 import Ledger
 import Logging
 import Testing
@@ -40,5 +41,42 @@ import Testing
         log.metadataProvider = .init { ["a": "provided", "b": "provided"] }
         let text = line(log, "m", ["a": "own"])
         #expect(text.contains(" a=own b=provided "))
+    }
+
+    /// Far more lines than the pipe and the queue hold together.
+    @Test func `who logs waits for no reader, and lines that nobody reads are counted`() throws {
+        let pipe = Pipe()
+        let queue = LineQueue(to: pipe.fileHandleForWriting.fileDescriptor, bytesMax: 10_000) {
+            Array("dropped \($0)\n".utf8)
+        }
+        let count = 20_000
+        for number in 0..<count { queue.add(Array("line number \(number)\n".utf8)) }
+        #expect(queue.droppedCount > 0)
+        let reading = Thread {
+            queue.flush(atMost: 60)
+            queue.add(Array("the reader is back\n".utf8))
+            queue.flush(atMost: 60)
+            try? pipe.fileHandleForWriting.close()
+        }
+        reading.start()
+        let data = try #require(try pipe.fileHandleForReading.readToEnd())
+        let lines = String(decoding: data, as: UTF8.self).split(separator: "\n")
+        let written = lines.compactMap { $0.split(separator: " ").last.flatMap { Int($0) } }
+        let numbers = zip(lines, written).filter { $0.0.hasPrefix("line") }.map(\.1)
+        let dropped = zip(lines, written).filter { $0.0.hasPrefix("dropped") }.map(\.1)
+        #expect(numbers == numbers.sorted() && Set(numbers).count == numbers.count)
+        #expect(numbers.count + dropped.reduce(0, +) == count)
+        #expect(dropped.reduce(0, +) == queue.droppedCount)
+        #expect(lines.last == "the reader is back")
+    }
+
+    @Test func `where nobody reads any more the program goes on`() {
+        let pipe = Pipe()
+        signal(SIGPIPE, SIG_IGN)
+        let queue = LineQueue(to: pipe.fileHandleForWriting.fileDescriptor) { _ in [] }
+        try? pipe.fileHandleForReading.close()
+        for number in 0..<100 { queue.add(Array("line number \(number)\n".utf8)) }
+        queue.flush(atMost: 60)
+        #expect(queue.droppedCount == 100)
     }
 }

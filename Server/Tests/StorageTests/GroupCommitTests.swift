@@ -2,6 +2,7 @@ import Dispatch
 import Foundation
 import Ledger
 import Storage
+import StorageSQLite
 import Testing
 
 private struct Poisoned: Error {}
@@ -225,7 +226,7 @@ private struct Poisoned: Error {}
 
     @Test(.timeLimit(.minutes(45)))
     func `a group that finds no database does not ask again for each of its writers`() async {
-        let database = AbsentDatabase()
+        let database = AbsentDatabase(holding: 1)
         let store = Store(database)
         let starts = Tally()
         await withTaskGroup { group in
@@ -242,23 +243,95 @@ private struct Poisoned: Error {}
             try? await Task.sleep(for: .milliseconds(50))
             database.gate.signal()
         }
-        #expect(database.writes.count < 20, "none waited while the first was told")
+        #expect(database.writes.count == 1, "they waited for what the first had waited for")
         #expect(!database.statements.all.isEmpty)
         #expect(!database.statements.all.contains { $0.hasPrefix("SAVEPOINT") })
     }
+
+    /// Another process holds the file; each who tries waits a second for it.
+    @Test(.timeLimit(.minutes(45)))
+    func `while the file is locked one waits at a time, and nobody for another`() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(
+            path: "perennial-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let path = folder.appending(path: "store.sqlite").path
+        let (other, database) = (
+            try SQLiteDatabase(path: path), try SQLiteDatabase(path: path, busyMilliseconds: 1_000)
+        )
+        let store = Store(database)
+        try await store.migrate(at: 0)
+        let (gate, locked) = (DispatchSemaphore(value: 0), Tally())
+        try await withThrowingTaskGroup { group in
+            group.addTask {
+                try await other.write { _ in
+                    _ = locked.next()
+                    gate.wait()
+                }
+            }
+            while locked.count == 0 { try await Task.sleep(for: .milliseconds(1)) }
+            let began = ContinuousClock.now
+            await withTaskGroup { group in
+                for number in 0..<600 {
+                    group.addTask {
+                        let failure = await #expect(throws: StorageFailure.self) {
+                            try await store.transaction { try $0.add(Self.document(number)) }
+                        }
+                        #expect(failure?.kind == .busy)
+                    }
+                }
+            }
+            // Three groups, of which each would have waited behind the one before.
+            #expect(ContinuousClock.now - began < .milliseconds(2_500))
+            await #expect(throws: StorageFailure.self) { try await store.checkWrites(at: now) }
+            gate.signal()
+            try await group.waitForAll()
+        }
+        try await store.checkWrites(at: now)
+        try await store.transaction { _ = try $0.add(Self.document(1)) }
+        #expect(try await store.reading { try $0.documentCount() } == 1)
+        database.close()
+        other.close()
+    }
+
+    /// The one who tries is told whether the database is back; whoever comes meanwhile is refused.
+    @Test(.timeLimit(.minutes(45)))
+    func `while the database is away one tries at a time, until it is back`() async throws {
+        let database = AbsentDatabase(holding: 2)
+        let store = Store(database)
+        database.gate.signal()
+        await #expect(throws: StorageFailure.self) {
+            try await store.transaction { try $0.add(Self.document(1)) }
+        }
+        try await withThrowingTaskGroup { group in
+            group.addTask { try await store.transaction { _ in } }
+            while database.writes.count < 2 { await Task.yield() }
+            for _ in 0..<10 {
+                await #expect(throws: StorageFailure.self) { try await store.transaction { _ in } }
+            }
+            #expect(database.writes.count == 2)
+            database.gate.signal()
+            try await group.waitForAll()
+        }
+        try await store.transaction { _ in }
+        #expect(database.writes.count == 3)
+    }
 }
 
-/// None. The first who writes is told so when the gate opens, the others at once.
+/// None. The first who write are told so when the gate opens for each, the others at once.
 private final class AbsentDatabase: Database, Connection {
     let gate = DispatchSemaphore(value: 0)
     let writes = Tally()
     let statements = Tally.List<String>()
     let dialect = Dialect.sqlite
+    private let heldCount: Int
+
+    init(holding heldCount: Int) { self.heldCount = heldCount }
 
     func write<Value: Sendable>(
         _ body: @escaping @Sendable (any Connection) throws -> Value
     ) async throws -> Value {
-        if writes.next() == 1 {
+        if writes.next() <= heldCount {
             await withCheckedContinuation { continuation in
                 Thread.detachNewThread { [gate] in
                     gate.wait()

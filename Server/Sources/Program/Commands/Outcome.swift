@@ -45,7 +45,11 @@ enum Log {
         }
     }
 
+    /// At its end the process waits so long for the last lines to be read.
+    private static let lastLinesSecondsMax = 1.0
+
     static func start(_ level: Logger.Level) -> Logger {
+        atexit { LineLog.standardError.flush(atMost: Log.lastLinesSecondsMax) }
         LoggingSystem.bootstrap { label in LineLog(label: label, level: level) }
         return Logger(label: "perennial")
     }

@@ -61,7 +61,8 @@ struct ServeCommand: AsyncParsableCommand {
         var askClock: (@Sendable () async -> Void)?
         if let clock { askClock = { await clock.askAgain() } }
         let server = PerennialServer(
-            engine: assembly.engine, logger: logger, askClock: askClock)
+            engine: assembly.engine, logger: logger,
+            logLinesDropped: { LineLog.standardError.droppedCount }, askClock: askClock)
         let app = server.application(host: settings.host, port: settings.port) { port in
             logger.notice(
                 "listening",

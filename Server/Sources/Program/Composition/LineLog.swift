@@ -4,8 +4,8 @@ import Logging
 
 /// One line on standard error for each entry: when, how grave, who, the facts in the order of their
 /// names, where from, what. A server writes one for each request, so it is put together byte by
-/// byte and written at once; the handler that comes with the library asks for the time zone each
-/// time.
+/// byte; the handler that comes with the library asks for the time zone each time. Whoever logs
+/// does not wait until it is written: see ``LineQueue``.
 struct LineLog: LogHandler {
     /// Of one fact; what is longer is cut.
     static let valueBytesMax = 2_000
@@ -14,10 +14,22 @@ struct LineLog: LogHandler {
     var metadata: Logger.Metadata = [:]
     var metadataProvider: Logger.MetadataProvider?
     private let label: String
+    private let queue: LineQueue
 
-    init(label: String, level: Logger.Level) {
+    init(label: String, level: Logger.Level, queue: LineQueue = standardError) {
         self.label = label
+        self.queue = queue
         logLevel = level
+    }
+
+    /// A process has one standard error, so there is one queue to it.
+    static let standardError = LineQueue(to: STDERR_FILENO) { dropped in
+        let log = LineLog(label: "perennial", level: .warning)
+        let event = LogEvent(
+            level: .warning, message: "log lines were dropped: nobody has read standard error",
+            metadata: ["lines": .stringConvertible(dropped)], source: "Program", file: #fileID,
+            function: #function, line: #line)
+        return log.line(event, at: .machine)
     }
 
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {
@@ -26,7 +38,7 @@ struct LineLog: LogHandler {
     }
 
     func log(event: LogEvent) {
-        write(line(event, at: .machine))
+        queue.add(line(event, at: .machine))
     }
 
     func line(_ event: LogEvent, at now: Instant) -> [UInt8] {
@@ -97,19 +109,5 @@ struct LineLog: LogHandler {
         if !metadata.isEmpty { all.merge(metadata) { own, _ in own } }
         if let error = event.error { all["error"] = "\(error)" }
         return all.sorted { $0.key < $1.key }
-    }
-
-    /// In one call, so that the lines of several threads do not mix. Where nobody reads any more
-    /// the line is lost: a log must not end the program.
-    private func write(_ line: [UInt8]) {
-        var rest = line[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Foundation.write(2, $0.baseAddress, $0.count) }
-            if count > 0 {
-                rest = rest.dropFirst(count)
-            } else if errno != EINTR {
-                return
-            }
-        }
     }
 }

@@ -9,6 +9,7 @@ extension AppSettings {
         if let appAppleID { lines.append("app_apple_id \(appAppleID)") }
         if isSimulated { lines.append("simulated") }
         if sharedSecret != nil { lines.append("a shared secret") }
+        if !takesLegacy { lines.append("no evidence from before StoreKit 2") }
         for (entitlement, products) in entitlements {
             lines += products.map { "product \($0) gives \(entitlement)" }
         }

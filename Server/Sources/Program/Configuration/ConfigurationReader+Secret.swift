@@ -11,6 +11,18 @@ extension ConfigurationReader {
         members["shared_secret_file"] != nil || members["shared_secret_env"] != nil
     }
 
+    /// Whether evidence from before StoreKit 2 is taken. A shared secret is for nothing else.
+    mutating func read(
+        legacy node: Node, _ members: [String: Node], into app: inout AppConfiguration
+    ) {
+        guard let takesLegacy = bool(node) else { return }
+        app.settings.takesLegacy = takesLegacy
+        guard !takesLegacy, hasSecret(members) else { return }
+        complain(
+            node, "There is a shared secret, and `legacy: false` makes no use of it.",
+            "Leave one of them out.")
+    }
+
     /// The shared secret of an app, from the file or the variable that is named, and where receipts
     /// are asked about with it: at Apple, unless the app is simulated.
     mutating func readSecret(_ members: [String: Node], into app: inout AppConfiguration) {

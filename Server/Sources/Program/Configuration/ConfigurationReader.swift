@@ -106,7 +106,7 @@ struct ConfigurationReader {
                 "bundle_id", "app_apple_id", "simulated", "products", "terms", "wallets",
                 "content", "storekit", "access", "trust", "app_store", "shared_secret_file",
                 "shared_secret_env", "verify_receipt_url", "forward", "forward_policy", "restore",
-                "identity", "tokens", "consumption",
+                "identity", "tokens", "consumption", "legacy",
             ], in: "app \(name)")
         let isSimulated = members["simulated"].flatMap { bool($0) } ?? false
         let products = members["products"].map { self.products($0) } ?? []
@@ -140,6 +140,7 @@ struct ConfigurationReader {
         if let appStore = members["app_store"] { app.appStore = self.appStore(appStore, of: app) }
         if let shop = app.storeKit { app.settings.offers = OfferCatalogue(shop) }
         readSecret(members, into: &app)
+        if let legacy = members["legacy"] { read(legacy: legacy, members, into: &app) }
         warnAboutWhatIsLeftOut(key, members, isSimulated: isSimulated)
         return app
     }

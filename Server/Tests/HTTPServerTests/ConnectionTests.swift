@@ -1,0 +1,223 @@
+import Engine
+import PerennialContract
+import Testing
+
+@testable import HTTPServer
+
+/// What holds of a connection, whatever is asked over it.
+@Suite struct ConnectionTests {
+    private static let question = RequestText.get("/v1/customers/anna")
+
+    @Test(
+        arguments: [
+            ("anna", RequestText.key, "anna"), ("an.na_~1|x", RequestText.key, "an.na_~1|x"),
+            ("a%20b", RequestText.key, "a b"), ("anna/", RequestText.key, "anna"),
+            ("anna#a", RequestText.key, "anna#a"),
+            (
+                String(repeating: "a", count: 255), RequestText.key,
+                String(repeating: "a", count: 255)
+            ),
+            (String(repeating: "a", count: 256), RequestText.key, nil),
+            ("null", RequestText.key, nil), ("", RequestText.key, nil),
+            ("a//b", RequestText.key, nil), ("anna", "", nil),
+            ("anna", "authorization: Bearer pk_other\r\n", nil),
+        ] as [(String, String, String?)])
+    func `a customer's id may be written in every way that HTTP knows`(
+        id: String, fields: String, answered: String?
+    ) async throws {
+        try await ListeningServer.run { server in
+            let asked = RequestText.get("/v1/customers/\(id)", fields + "x-request-id: mine\r\n")
+            let answer = try await server.connect().answers(to: asked, count: 1)[0].text
+            #expect(answer.contains("x-request-id: mine\r\n"))
+            #expect(answer.hasPrefix("HTTP/1.1 200 ") == (answered != nil), "\(answer)")
+            if let answered { #expect(answer.contains("\"customer_id\":\"\(answered)\"")) }
+        }
+    }
+
+    @Test func `answers come in the order of their requests`() async throws {
+        try await ListeningServer.run { server in
+            var (requests, ids) = ("", [String]())
+            for number in 1...300 {
+                ids.append("request-\(number)")
+                let id = "x-request-id: request-\(number)\r\n"
+                switch number % 5 {
+                case 0: requests += RequestText.get("/v1/customers/anna", RequestText.key + id)
+                case 1: requests += RequestText.get("/v1/customers/anna?environment=sandbox", id)
+                case 2: requests += RequestText.post(body: "{}", id)
+                case 3:
+                    requests += RequestText.get(
+                        "/v1/customers/anna", RequestText.key + "content-length: 2\r\n" + id)
+                    requests += "{}"
+                default:
+                    requests += RequestText.post(try ListeningServer.notification(number / 2), id)
+                }
+            }
+            let answers = try await server.connect().answers(to: requests, count: ids.count)
+            #expect(answers.map(\.requestID) == ids)
+        }
+    }
+
+    @Test func `each of many that ask at the same time gets their own answer`() async throws {
+        try await ListeningServer.run { server in
+            let connections = try (0..<200).map { _ in try server.connect() }
+            for (number, connection) in connections.enumerated() {
+                try connection.sendAll(RequestText.get("/v1/customers/c\(number)"))
+            }
+            for (number, connection) in connections.enumerated() {
+                let answer = try await connection.answers(to: "", count: 1)[0].text
+                #expect(answer.contains("\"customer_id\":\"c\(number)\""))
+            }
+        }
+    }
+
+    @Test(arguments: [(RequestText.key, 200), ("authorization: Bearer pk_other\r\n", 401)])
+    func `who says no more after asking is answered`(fields: String, status: Int) async throws {
+        try await ListeningServer.run { server in
+            let asked = RequestText.get("/v1/customers/anna", fields)
+            let answers = try await server.connect().answers(
+                to: asked + asked, count: 2, closing: true)
+            #expect(answers.map(\.status) == [status, status])
+        }
+    }
+
+    @Test func `a connection is kept, also for who says so, until somebody ends it`() async throws {
+        try await ListeningServer.run { server in
+            let connection = try server.connect()
+            for fields in ["", "connection: keep-alive\r\n", "connection: Keep-Alive\r\n"] {
+                let asked = RequestText.get("/v1/customers/anna", RequestText.key + fields)
+                #expect(try await !connection.answers(to: asked, count: 1)[0].closes)
+            }
+            let last = RequestText.get(
+                "/v1/customers/anna", RequestText.key + "connection: Close\r\n")
+            let answers = try await connection.answers(to: last + Self.question, count: 1)
+            #expect(answers[0].status == 200 && answers[0].closes)
+            try await connection.awaitEnd()
+        }
+    }
+
+    @Test(arguments: ["", "connection: keep-alive\r\n", "expect: 100-continue\r\n"])
+    func `after a request of HTTP 1.0 the connection is closed, and nothing more is done`(
+        fields: String
+    ) async throws {
+        try await ListeningServer.run { server in
+            let old = RequestText.post(try ListeningServer.notification(1), fields)
+                .replacing("HTTP/1.1", with: "HTTP/1.0")
+            let more = RequestText.post(try ListeningServer.notification(2))
+            let connection = try server.connect()
+            let answer = try await connection.answers(to: old + more, count: 1)[0]
+            #expect(answer.status == 200 && answer.closes, "\(answer.text)")
+            try await connection.awaitEnd()
+            #expect(server.engine.counts.notificationsKept == 1)
+        }
+    }
+
+    // MARK: - Expect: 100-continue
+
+    private static func head(of post: String) -> (head: String, body: String) {
+        guard let end = post.firstRange(of: "\r\n\r\n") else { return (post, "") }
+        return (
+            "\(post[..<end.lowerBound])\r\nexpect: 100-continue\r\n\r\n",
+            String(post[end.upperBound...])
+        )
+    }
+
+    @Test func `who waits for 100 is told to send the body, and then answered`() async throws {
+        try await ListeningServer.run { server in
+            let connection = try server.connect()
+            for number in 1...2 {
+                let (head, body) = Self.head(
+                    of: RequestText.post(try ListeningServer.notification(number)))
+                let first = try await connection.answers(to: head, count: 1)[0]
+                #expect(first.says100, "\(first.text)")
+                let last = try await connection.answers(to: body, count: 1)[0]
+                #expect(last.status == 200 && !last.closes, "\(last.text)")
+            }
+            #expect(server.engine.counts.notificationsKept == 2)
+        }
+    }
+
+    @Test func `who does not wait for 100 is answered as others are`() async throws {
+        try await ListeningServer.run { server in
+            let (head, body) = Self.head(
+                of: RequestText.post(try ListeningServer.notification(1)))
+            let answer = try await server.connect().answers(to: head + body, count: 1)[0]
+            #expect(answer.status == 200 && !answer.closes, "\(answer.text)")
+        }
+    }
+
+    @Test(arguments: [
+        (Paths.purchases, "", 2, 401),
+        (Paths.purchases, "authorization: Bearer pk_other\r\n", 2, 401),
+        (Paths.notifications, "", 1_048_577, 413), ("/nowhere", "", 2, 404),
+    ])
+    func `who is refused for the header is not told to send the body`(
+        path: String, fields: String, length: Int, status: Int
+    ) async throws {
+        try await ListeningServer.run { server in
+            let connection = try server.connect()
+            let head =
+                "POST \(path) HTTP/1.1\r\nhost: birds\r\n\(fields)"
+                + "content-length: \(length)\r\nexpect: 100-continue\r\n\r\n"
+            let answer = try await connection.answers(to: head, count: 1)[0]
+            #expect(answer.status == status && answer.closes, "\(answer.text)")
+            try await connection.awaitEnd()
+        }
+    }
+
+    // MARK: - What is no HTTP
+
+    private static let malformed = [
+        "no HTTP\r\n\r\n", "GET /\r\n\r\n", "BREW / HTTP/1.1\r\n\r\n",
+        "GET /health HTTP/9.9\r\n\r\n", "GET /health HTTP/1.1\r\nno colon\r\n\r\n",
+        "POST /health HTTP/1.1\r\ncontent-length: many\r\n\r\n",
+        "POST /health HTTP/1.1\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n",
+        "\u{16}\u{3}\u{1}\u{2}\0\u{1}\0\u{1}\u{FC}\u{3}\u{3}",
+        "GET /health HTTP/1.1\r\nx: \(String(repeating: "a", count: 40_000))\r\n\r\n",
+    ]
+
+    @Test(arguments: malformed.indices)
+    func `what is no HTTP gets a problem, and the connection is closed`(row: Int) async throws {
+        try await ListeningServer.run { server in
+            let connection = try server.connect()
+            // What was asked before is answered before.
+            let answers = try await connection.answers(
+                to: Self.question + Self.malformed[row], count: 2)
+            #expect(answers[0].status == 200)
+            let problem = answers[1]
+            #expect(problem.status == 400 && problem.closes, "\(problem.text)")
+            #expect(problem.text.contains(/(?i)content-type: application\/problem\+json/))
+            #expect(problem.body.contains(#""code":"request_not_understood""#))
+            let id = try #require(problem.requestID)
+            #expect(problem.body.contains(#""request_id":"\#(id)""#))
+            try await connection.awaitEnd()
+            let metrics = try await server.connect().answers(
+                to: RequestText.get("/metrics", ""), count: 1)[0].text
+            #expect(metrics.contains(#"{method="OTHER",route="unmatched",status="400"} 1"#))
+        }
+    }
+
+    @Test func `too large a header is told its limit`() async throws {
+        try await ListeningServer.run { server in
+            let asked = Self.malformed[Self.malformed.count - 1]
+            let answer = try await server.connect().answers(to: asked, count: 1)[0]
+            #expect(answer.body.contains("32768 bytes"), "\(answer.text)")
+        }
+    }
+
+    /// The request itself is answered, and nobody is answered twice.
+    @Test(arguments: [(Paths.notifications, 400), (Paths.purchases, 401)])
+    func `a body that is no HTTP ends the connection with one answer`(
+        path: String, status: Int
+    ) async throws {
+        try await ListeningServer.run { server in
+            let connection = try server.connect()
+            let asked =
+                "POST \(path) HTTP/1.1\r\nhost: birds\r\ntransfer-encoding: chunked\r\n\r\n"
+                + "no length\r\n"
+            let answer = try await connection.answers(to: asked, count: 1)[0]
+            #expect(answer.status == status, "\(answer.text)")
+            #expect(answer.body.contains("\"code\""))
+            try await connection.awaitEnd()
+        }
+    }
+}

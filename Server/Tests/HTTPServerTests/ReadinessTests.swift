@@ -1,0 +1,67 @@
+import Storage
+import Testing
+
+@testable import HTTPServer
+
+/// When `/ready` says that requests can be done.
+@Suite struct ReadinessTests {
+    private static let asked = RequestText.get("/ready", "")
+
+    private static func status(_ server: ListeningServer) async throws -> Int {
+        try await server.connect().answers(to: asked, count: 1)[0].status
+    }
+
+    @Test(arguments: StorageFailure.Kind.allCases.filter { $0 != .constraint })
+    func `it is not ready while writes fail, for whatever reason, and then at once`(
+        kind: StorageFailure.Kind
+    ) async throws {
+        try await ListeningServer.run { server in
+            #expect(try await Self.status(server) == 200)
+            server.database.failWrites(kind)
+            // Nothing was to be written yet.
+            #expect(try await Self.status(server) == 200)
+            let posted = RequestText.post(try ListeningServer.notification(1))
+            #expect(try await server.connect().answers(to: posted, count: 1)[0].status >= 500)
+            for _ in 0..<5 { #expect(try await Self.status(server) == 503) }
+            server.database.failWrites(nil)
+            for _ in 0..<5 { #expect(try await Self.status(server) == 200) }
+        }
+    }
+
+    @Test func `it writes only after a write has failed`() async throws {
+        try await ListeningServer.run { server in
+            let posted = RequestText.post(try ListeningServer.notification(1))
+            _ = try await server.connect().answers(to: posted, count: 1)
+            let writes = server.database.writes
+            for _ in 0..<3 { #expect(try await Self.status(server) == 200) }
+            #expect(server.database.writes == writes)
+        }
+    }
+
+    @Test func `what breaks a rule of the tables says nothing about the database`() async throws {
+        try await ListeningServer.run { server in
+            server.database.failWrites(.constraint)
+            let posted = RequestText.post(try ListeningServer.notification(1))
+            #expect(try await server.connect().answers(to: posted, count: 1)[0].status >= 500)
+            #expect(try await Self.status(server) == 200)
+        }
+    }
+
+    @Test func `many who ask at the same time share one write`() async throws {
+        try await ListeningServer.run { server in
+            server.database.failWrites(.other)
+            let posted = RequestText.post(try ListeningServer.notification(1))
+            #expect(try await server.connect().answers(to: posted, count: 1)[0].status >= 500)
+            let (opening, writes) = (server.database.holdWrites(), server.database.writes)
+            let connections = try (0..<20).map { _ in try server.connect() }
+            for connection in connections { try connection.sendAll(Self.asked) }
+            try await server.database.awaitWrite(after: writes)
+            opening.finish()
+            for connection in connections {
+                #expect(try await connection.answers(to: "", count: 1)[0].status == 200)
+            }
+            // Who came after the first was over may have asked once more.
+            #expect(server.database.writes <= writes + 2)
+        }
+    }
+}
