@@ -14,7 +14,7 @@ package struct PerennialServer: Sendable {
     package static let headerBytesMax = 32_768
 
     let engine: Engine
-    let keys = KeyRing()
+    let keys: KeyRing
     let counts = RequestCounts()
     let logger: Logger
     let startedAt = ContinuousClock.now
@@ -22,10 +22,14 @@ package struct PerennialServer: Sendable {
     var bodyTime = PlainRequest.bodyTimeMax
     private let askClock: (@Sendable () async -> Void)?
 
-    /// - Parameter askClock: brings the engine's clock up to date, where it follows another one.
+    /// - Parameters:
+    ///   - askClock: brings the engine's clock up to date, where it follows another one.
+    ///   - refusedKeys: let nobody in, whatever the database holds.
     package init(
-        engine: Engine, logger: Logger, askClock: (@Sendable () async -> Void)? = nil
+        engine: Engine, logger: Logger, askClock: (@Sendable () async -> Void)? = nil,
+        refusedKeys: Set<String> = []
     ) {
+        keys = KeyRing(refused: refusedKeys)
         self.engine = engine
         self.logger = logger
         self.askClock = askClock
