@@ -163,7 +163,7 @@ extension RequestBody {
                 throw Self.wrong(field, "a duration such as P31D, P1M or PT1H30M, \(longest)")
             case .partOfMonth:
                 throw .badRequest(
-                    "The field \(field) has a part of a year or of a month, which differ in length.",
+                    "The field \(field) has a part of a year or month, which differ in length.",
                     remedy: "Send the part in days or in a smaller unit, \(longest).")
             case .tooLong:
                 throw .badRequest(

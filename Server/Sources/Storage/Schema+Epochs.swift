@@ -3,11 +3,11 @@ extension Schema {
     /// restore is of the first epoch, which has no row and no name.
     ///
     /// The row of the app '' stands for every app that had no log when the epoch began: also for
-    /// one that the restored backup does not know.
+    /// one that the restored backup does not know. Harmless to repeat.
     static func epochTables(_ type: Dialect) -> [String] {
         [
             """
-            CREATE TABLE log_epochs (
+            CREATE TABLE IF NOT EXISTS log_epochs (
                 app \(type.text) NOT NULL,
                 number \(type.integer) NOT NULL,
                 name \(type.text) NOT NULL,

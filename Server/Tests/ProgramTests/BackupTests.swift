@@ -234,7 +234,9 @@ import Testing
             }
             let aside = try #require(try await Self.restore(file, to: path).aside)
             #expect(try await Self.customers(in: path) == 1)
-            #expect(Disk.exists(aside) && Disk.exists(aside + "-wal"))
+            let damaged = FileManager.default.contents(atPath: aside)
+            #expect(damaged == Data(repeating: 7, count: 50_000))
+            #expect(!Disk.exists(path + "-wal"))
 
             let fresh = folder + "/deep/p.sqlite"
             #expect(try await Self.restore(file, to: fresh).aside == nil)
@@ -274,6 +276,22 @@ import Testing
             open.database.close()
             _ = try await Self.restore(file, to: path)
             #expect(try await Self.customers(in: path) == 1)
+        }
+    }
+
+    @Test func `where a symbolic link leads the database is replaced, and not the link`()
+        async throws
+    {
+        try await TemporaryFolder.with { folder in
+            let (link, file) = (folder + "/link.sqlite", folder + "/b.sqlite")
+            try await Self.make(folder + "/p.sqlite", customers: ["anna", "ben"])
+            try await Self.make(file, customers: ["anna"])
+            try FileManager.default.createSymbolicLink(
+                atPath: link, withDestinationPath: "p.sqlite")
+            let aside = try #require(try await Self.restore(file, to: link).aside)
+            #expect(try await Self.customers(in: folder + "/p.sqlite") == 1)
+            #expect(try await Self.customers(in: link) == 1)
+            #expect(try await Self.customers(in: aside) == 2)
         }
     }
 

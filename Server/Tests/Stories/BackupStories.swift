@@ -82,6 +82,10 @@ import Testing
             log = LogReader(server, program)
             // The log grows to where it was, and past that: by numbers nothing is amiss.
             let transfer = try await log.transfer(original, to: "ben")
+            // The same number, of the same customer, and another transfer.
+            #expect(transfer != lostTransfer)
+            let path = "/v1/customers/ben/transfers/"
+            #expect(try await log.wire.send("DELETE", path + lostTransfer).status == 404)
             for size in 1...3 {
                 let refused = try await log.refusal(of: lost.cursor)
                 #expect(refused.status == 410)
@@ -102,10 +106,6 @@ import Testing
                     == Array(grown.ids.dropFirst(shared.ids.count)))
             #expect(try await log.page(after: grown.cursor).ids == [])
 
-            // The same number, of the same customer, and another transfer.
-            #expect(transfer != lostTransfer)
-            let path = "/v1/customers/ben/transfers/"
-            #expect(try await log.wire.send("DELETE", path + lostTransfer).status == 404)
             #expect(try await log.wire.send("DELETE", path + transfer).status == 200)
             server.kill()
             try program.expectClean()

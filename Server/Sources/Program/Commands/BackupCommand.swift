@@ -39,10 +39,7 @@ struct BackupCommand: AsyncParsableCommand {
         try await Outcome.reported {
             let address = try options.address()
             try Self.requireFile(address, for: file)
-            let contents = try await BackupCopy(of: address).make(at: file) { progress in
-                Outcome.toStandardError(
-                    "\(progress.bytes >> 20) of about \(progress.ofAbout >> 20) MiB")
-            }
+            let contents = try await BackupCopy(of: address).make(at: file) { $0.tell() }
             print("\(file): \(contents.sentence)")
         }
     }
@@ -71,9 +68,9 @@ struct RestoreCommand: AsyncParsableCommand {
         commandName: "restore",
         abstract: "Put a backup in the place of the database, which is kept aside.",
         discussion: """
-            Stop the server first. With --mark, after a PostgreSQL was restored by its own means and \
-            before a server starts on it: what is told from then on has other ids than what the lost \
-            log told, and no cursor of that is taken any more.
+            Stop the server first. With --mark, after a PostgreSQL was restored by its own means \
+            and before a server starts on it: what is told from then on has other ids than what \
+            the lost log told, and no cursor of that is taken any more.
             """)
 
     @Argument(help: "A file that `perennial backup` made; none with --mark.") var file: String?
@@ -101,7 +98,8 @@ struct RestoreCommand: AsyncParsableCommand {
                     + "own means.",
                 remedy: "Run pg_restore, then `perennial restore --mark`, then start the servers.")
         }
-        let outcome = try await Restoring(backup: file, path: address, now: .machine).run()
+        let restoring = Restoring(backup: file, path: address, now: .machine) { $0.tell() }
+        let outcome = try await restoring.run()
         print("\(address): \(outcome.contents.sentence), epoch \(outcome.epoch) of the log")
         if let aside = outcome.aside { print("The one before is kept as \(aside).") }
         print("Start the server, then run `perennial rebuild --verify`.")
@@ -123,8 +121,15 @@ struct RestoreCommand: AsyncParsableCommand {
     }
 }
 
+extension BackupCopy.Progress {
+    fileprivate func tell() {
+        Outcome.toStandardError("\(bytes >> 20) of about \(ofAbout >> 20) MiB")
+    }
+}
+
 extension StoreContents {
     fileprivate var sentence: String {
-        "\(documents) documents, \(customers) customers, \(events) events, schema version \(version)"
+        "\(documents) documents, \(customers) customers, \(events) events, "
+            + "schema version \(version)"
     }
 }

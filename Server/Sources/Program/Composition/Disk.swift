@@ -45,6 +45,13 @@ enum Disk {
         try rename(path, to: other)
     }
 
+    /// Where a path leads by all symbolic links; nil where nothing is.
+    static func resolved(_ path: String) -> String? {
+        guard let real = realpath(path, nil) else { return nil }
+        defer { free(real) }
+        return String(cString: real)
+    }
+
     static func exists(_ path: String) -> Bool {
         var found = stat()
         return lstat(path, &found) == 0

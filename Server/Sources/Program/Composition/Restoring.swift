@@ -9,6 +9,7 @@ struct Restoring {
     /// The database.
     var path: String
     var now: Instant
+    private var progress: @Sendable (BackupCopy.Progress) -> Void
 
     struct Outcome: Sendable {
         var contents: StoreContents
@@ -20,6 +21,19 @@ struct Restoring {
 
     private var sidecars: [String] { ["-wal", "-shm", "-journal"] }
 
+    /// - Parameters:
+    ///   - path: of the database; a symbolic link stays, and what it leads to is replaced.
+    ///   - progress: how far the copy is that is made of the backup.
+    init(
+        backup: String, path: String, now: Instant,
+        progress: @escaping @Sendable (BackupCopy.Progress) -> Void = { _ in }
+    ) {
+        self.backup = backup
+        self.path = Disk.resolved(path) ?? path
+        self.now = now
+        self.progress = progress
+    }
+
     /// Everything is made ready beside the database first. Then its name passes to the restored
     /// one in one step; until that the one before is served as ever, should the power go.
     func run() async throws -> Outcome {
@@ -28,7 +42,7 @@ struct Restoring {
         defer { lock?.release() }
         let fresh = path + ".restoring"
         BackupCopy.remove(fresh)
-        let contents = try await BackupCopy(of: backup).makePart(fresh)
+        let contents = try await BackupCopy(of: backup).makePart(fresh, progress: progress)
         do {
             let epoch = try await beginEpoch(in: fresh)
             if let status = FileStatus(path: path) { try status.pass(to: fresh, of: path) }

@@ -44,7 +44,7 @@ final class ServerLock: Sendable {
 
     /// Beside the database itself, whatever symbolic links lead there.
     private static func file(for address: String) throws(StartFailure) -> String {
-        if let real = resolved(address) { return real + suffix }
+        if let real = Disk.resolved(address) { return real + suffix }
         let url = URL(fileURLWithPath: address)
         let folder = url.deletingLastPathComponent().path
         do {
@@ -55,13 +55,7 @@ final class ServerLock: Sendable {
                 "The folder \(folder) cannot be made: \(error.localizedDescription)",
                 remedy: "Let this user write there, or name another database with --database.")
         }
-        return "\(resolved(folder) ?? folder)/\(url.lastPathComponent)\(suffix)"
-    }
-
-    private static func resolved(_ path: String) -> String? {
-        guard let real = realpath(path, nil) else { return nil }
-        defer { free(real) }
-        return String(cString: real)
+        return "\(Disk.resolved(folder) ?? folder)/\(url.lastPathComponent)\(suffix)"
     }
 
     /// Says who holds the lock, for whoever comes second.
