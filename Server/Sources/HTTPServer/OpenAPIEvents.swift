@@ -24,7 +24,8 @@ extension OpenAPI {
         "grant", "term", "wallet", "cause"],
                 "properties": {
                   "id": {
-                    "type": "string", "description": "The same whenever it is told, never another's."
+                    "type": "string",
+                    "description": "The same whenever it is told, never another's."
                   },
                   "sequence": {
                     "type": "integer",

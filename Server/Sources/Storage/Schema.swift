@@ -8,9 +8,9 @@
 /// with their `log_epochs`, and where it ends, `told` of each purchase and `wallets`. Derived, and
 /// made again by a rebuild by way of `facts_rebuilt`: `facts`, `purchases`. Between the two:
 /// `app_stores`, and those columns of `purchases` that say how asking the store went, which may be
-/// lost at the price of asking it again; and `term_watches` with `reminder_rules`, at the price of looking at every
-/// customer. Every key begins with the app, so that rows can be spread over machines by it. On
-/// PostgreSQL each month has its own table of documents.
+/// lost at the price of asking it again; and `term_watches` with `reminder_rules`, at the price of
+/// looking at every customer. Every key begins with the app, so that rows can be spread over
+/// machines by it. On PostgreSQL each month has its own table of documents.
 ///
 /// A database may plan its statements while the tables are empty, and keep the plans. So of the
 /// indexes that a statement might use only one begins with all the columns it compares.
