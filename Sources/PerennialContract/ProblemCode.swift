@@ -15,6 +15,7 @@ public struct ProblemCode: RawRepresentable, Hashable, Sendable, Codable {
     public static let bodyTooLarge = Self(rawValue: "body_too_large")
     public static let bodyHasTooMany = Self(rawValue: "body_has_too_many")
     public static let cursorUnknown = Self(rawValue: "cursor_unknown")
+    public static let cursorOutdated = Self(rawValue: "cursor_outdated")
     public static let limitOutOfRange = Self(rawValue: "limit_out_of_range")
     public static let environmentUnknown = Self(rawValue: "environment_unknown")
     public static let stateUnknown = Self(rawValue: "state_unknown")
@@ -79,7 +80,8 @@ public struct ProblemCode: RawRepresentable, Hashable, Sendable, Codable {
     /// All that this version of the server says.
     public static let known: [ProblemCode] = [
         keyMissing, keyUnknown, keyNotSecret, bodyNotJSON, bodyNotUnderstood, bodyTooLarge,
-        bodyHasTooMany, cursorUnknown, limitOutOfRange, environmentUnknown, stateUnknown,
+        bodyHasTooMany, cursorUnknown, cursorOutdated, limitOutOfRange, environmentUnknown,
+        stateUnknown,
         forwardNotAccepted, forwardUnknown, routeUnknown,
         methodNotAllowed, requestNotUnderstood,
         currencyUnknown, amountNotPositive, walletHasTooLittle, idempotencyKeyReused,

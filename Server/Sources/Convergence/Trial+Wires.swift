@@ -192,7 +192,7 @@ extension EngineFailure {
             .keyOfAnotherRequest, .unknownPurchase, .unknownTransfer, .transferSuperseded,
             .unknownEntitlement, .unknownGrant, .grantWithoutTime, .noProof, .noOffersKey,
             .unknownOffer, .offerNotForThem, .offerForUnknownTransaction, .unknownContent,
-            .contentNotOpen, .unknownCursor, .queryTooLong:
+            .contentNotOpen, .unknownCursor, .outdatedCursor, .queryTooLong:
             true
         case .cannotTellNow, .notForwarded, .busy, .storage: false
         }

@@ -29,7 +29,7 @@ package enum EngineFailure: Error, Hashable, Sendable {
     case queryTooLong(limit: Int)
     case belongsToAnotherCustomer(PurchaseID, Claim.Refusal)
     case unknownPurchase(PurchaseID)
-    case unknownTransfer(Int64)
+    case unknownTransfer(LogPlace)
     /// The purchase has gone on, or the share has ended.
     case transferSuperseded(Int64)
     case unknownEntitlement(EntitlementID, known: [EntitlementID])
@@ -55,7 +55,10 @@ package enum EngineFailure: Error, Hashable, Sendable {
     /// not accept it.
     case notForwarded([String])
     /// A place in the log behind its end.
-    case unknownCursor(Int64)
+    case unknownCursor(LogPlace)
+    /// A place in the log as it was before a restore. `goOnFrom`: up to there it is the same log;
+    /// nil where nothing is known of the one that the place is of.
+    case outdatedCursor(goOnFrom: LogPlace?)
     /// So many writers wait for the database that one more is turned away.
     case busy
     case storage(String)
@@ -94,7 +97,7 @@ extension EngineFailure: CustomStringConvertible {
         case .belongsToAnotherCustomer(let purchase, let why):
             "\(purchase) is another customer's: \(why.rawValue)"
         case .unknownPurchase(let purchase): "no purchase \(purchase) is known"
-        case .unknownTransfer(let number): "no transfer \(number) of this customer is known"
+        case .unknownTransfer(let place): "no transfer \(place) of this customer is known"
         case .transferSuperseded(let number): "transfer \(number) was followed by another"
         case .unknownEntitlement(let entitlement, let known):
             "no entitlement \(entitlement), there are "
@@ -117,7 +120,8 @@ extension EngineFailure: CustomStringConvertible {
             "\(publication) may not be read: \(reason)"
         case .keyOfAnotherRequest: "the idempotency key belongs to another request"
         case .notForwarded(let targets): "not accepted by \(targets.joined(separator: ", "))"
-        case .unknownCursor(let sequence): "the log has no event \(sequence)"
+        case .unknownCursor(let place): "the log has no event \(place)"
+        case .outdatedCursor: "the cursor is of the log before a restore"
         case .busy: "too many writers wait for the database"
         case .storage(let what): what
         }

@@ -3,6 +3,16 @@ import Storage
 
 package typealias LoggedEvent = Storage.Event
 package typealias EventEntry = Storage.EventEntry
+package typealias LogPlace = Storage.LogPlace
+package typealias LogEpochs = Storage.LogEpochs
+
+/// Some events of an app's log, and where to go on from.
+package struct EventPage: Hashable, Sendable {
+    package var events: [LoggedEvent]
+    /// Of the log: an event's id names the epoch that the event belongs to.
+    package var epochs: LogEpochs
+    package var next: LogPlace
+}
 
 extension Engine {
     /// Events in one answer.
@@ -14,23 +24,41 @@ extension Engine {
     /// who may be known by the account token of purchases alone. A customer never heard of has
     /// none.
     ///
-    /// - Parameter sequence: of the last event that is known already; 0 for the first.
-    /// - Throws: ``EngineFailure``: `unknownCursor` for one behind the last, as where the database
-    ///   is an earlier backup: whoever went on from it would miss what comes until then.
-    package func events(
-        of appID: AppID, customer id: CustomerID? = nil, after sequence: Int64, limit: Int
-    ) async throws(EngineFailure) -> [LoggedEvent] {
+    /// - Parameter place: where the reader has come to; nil for the beginning.
+    /// - Throws: ``EngineFailure``: `unknownCursor` for a place behind the last event, and
+    ///   `outdatedCursor` for one of the log before a restore, however far the log has come since:
+    ///   whoever went on from either would miss events.
+    package func eventPage(
+        of appID: AppID, customer id: CustomerID? = nil, after place: LogPlace?, limit: Int
+    ) async throws(EngineFailure) -> EventPage {
         _ = try app(appID)
         guard limit <= Self.eventsMax else {
             throw .tooMuch(what: "events", limit: Self.eventsMax)
         }
-        let events: [LoggedEvent]? = try await reading { tx in
-            guard try sequence <= tx.lastSequence(of: appID) else { return nil }
-            guard let id else { return try tx.events(of: appID, after: sequence, limit: limit) }
-            return try tx.events(concerning: id, in: appID, after: sequence, limit: limit)
+        let page: Result<EventPage, EngineFailure> = try await reading { tx in
+            let epochs = try tx.logEpochs(of: appID)
+            let place = place ?? LogPlace(epochs.current, 0)
+            if let failure = try tx.refusal(of: place, in: appID, epochs) {
+                return .failure(failure)
+            }
+            let events = try tx.events(of: appID, id, after: place.sequence, limit: limit)
+            return .success(
+                EventPage(
+                    events: events, epochs: epochs,
+                    next: LogPlace(epochs.current, events.last?.sequence ?? place.sequence)))
         }
-        guard let events else { throw .unknownCursor(sequence) }
-        return events
+        return try page.get()
+    }
+
+    /// The same events, without a name for their place: for whoever keeps no cursor.
+    ///
+    /// - Parameter sequence: of the last event that is known already; 0 for the first.
+    package func events(
+        of appID: AppID, customer id: CustomerID? = nil, after sequence: Int64, limit: Int
+    ) async throws(EngineFailure) -> [LoggedEvent] {
+        let epochs = try await reading { tx in try tx.logEpochs(of: appID) }
+        let place = LogPlace(epochs.current, sequence)
+        return try await eventPage(of: appID, customer: id, after: place, limit: limit).events
     }
 
     /// Writes events for what time alone has done by now: periods that ended, grace that is over,
@@ -67,6 +95,26 @@ extension Engine {
 }
 
 extension StoreTransaction {
+    /// Why a place is no cursor of an app's log; nil where it is one. The beginning is the same in
+    /// every epoch.
+    fileprivate func refusal(
+        of place: LogPlace, in app: AppID, _ epochs: LogEpochs
+    ) throws(StorageFailure) -> EngineFailure? {
+        guard place.sequence > 0 else { return nil }
+        guard place.epoch == epochs.current else {
+            let shared = epochs.shared(with: place.epoch).map { min($0, place.sequence) }
+            return .outdatedCursor(goOnFrom: shared.map { LogPlace(epochs.current, $0) })
+        }
+        return try place.sequence <= lastSequence(of: app) ? nil : .unknownCursor(place)
+    }
+
+    fileprivate func events(
+        of app: AppID, _ customer: CustomerID?, after sequence: Int64, limit: Int
+    ) throws -> [LoggedEvent] {
+        guard let customer else { return try events(of: app, after: sequence, limit: limit) }
+        return try events(concerning: customer, in: app, after: sequence, limit: limit)
+    }
+
     /// The events of a customer behind one, in their order: by any id of theirs, and by an account
     /// token that is one.
     fileprivate func events(

@@ -64,9 +64,10 @@ extension StoreTransaction {
         }
         let events = try lastEvents(
             concerning: state, in: app.id, limit: Engine.historyEventsMax)
+        let epochs = try logEpochs(of: app.id)
         lines += events.filter {
             $0.entry.environment.map { $0 == state.environment } ?? true
-        }.map(HistoryLine.init)
+        }.map { HistoryLine($0, at: epochs.place(of: $0.sequence)) }
         return lines.enumerated().sorted {
             ($0.element.at, $0.offset) < ($1.element.at, $1.offset)
         }.map(\.element)
@@ -148,7 +149,7 @@ extension HistoryLine {
             at: transfer.at, kind: transfer.kind == .shared ? .share : .transfer,
             sentence: "Purchase \(transfer.purchase.original) \(way)\(why).\(fate)",
             purchase: transfer.purchase,
-            reference: transfer.stays ? nil : "trf_\(transfer.number)")
+            reference: transfer.stays ? nil : "trf_\(transfer.place)")
     }
 
     static func lines(of grant: Grant, at now: Instant) -> [HistoryLine] {
@@ -192,7 +193,7 @@ extension HistoryLine {
             reference: debit.id.rawValue)
     }
 
-    init(_ event: LoggedEvent) {
+    init(_ event: LoggedEvent, at place: LogPlace) {
         let change = event.entry.change
         var sentence = "Told: \(change.kind.rawValue.replacing("_", with: " "))"
         if let purchase = event.entry.purchase { sentence += " of purchase \(purchase.original)" }
@@ -209,7 +210,7 @@ extension HistoryLine {
         }
         self.init(
             at: event.entry.toldAt, kind: .event, sentence: sentence + ".",
-            purchase: event.entry.purchase, reference: "evt_\(event.sequence)")
+            purchase: event.entry.purchase, reference: "evt_\(place)")
     }
 }
 

@@ -61,19 +61,23 @@ extension Engine {
     /// Takes a transfer back, whoever caused it. The purchase is then where it was by a person's
     /// word: no policy moves it any more. Who had a share in it before has that again, as long as
     /// the policy says so. Harmless to repeat.
+    ///
+    /// - Parameter place: by which the transfer is named. Its epoch counts: before a restore the
+    ///   same number may have named another.
     package func undoTransfer(
-        _ number: Int64, of id: CustomerID, app appID: AppID
+        _ place: LogPlace, of id: CustomerID, app appID: AppID
     ) async throws(EngineFailure) -> StoredTransfer {
         let (app, _) = try app(appID)
         let now = now()
         return try await deciding { tx in
             let customer = try tx.customer(known: id, in: appID)?.customer
-            guard let customer, let transfer = try tx.transfer(number, in: appID),
+            guard let customer, let transfer = try tx.transfer(place.sequence, in: appID),
+                transfer.place == place,
                 transfer.customer == customer || transfer.former == customer
-            else { return .failure(.unknownTransfer(number)) }
+            else { return .failure(.unknownTransfer(place)) }
             guard transfer.undoneAt == nil else { return .success(transfer) }
             guard try tx.stands(transfer, in: appID) else {
-                return .failure(.transferSuperseded(number))
+                return .failure(.transferSuperseded(transfer.number))
             }
             try tx.undo(transfer, in: appID, at: now)
             if app.restore(in: transfer.purchase.environment) == .share {

@@ -55,6 +55,7 @@ extension Refused {
         case .keyOfAnotherRequest: self = .keyOfAnotherRequest
         case .notForwarded(let targets): self = .notForwarded(targets)
         case .unknownCursor: self = .unknownCursor
+        case .outdatedCursor(let place): self = .outdatedCursor(goOnFrom: place)
         case .busy:
             self.init(
                 .serverBusy, "Too many requests wait for the database.",

@@ -13,24 +13,26 @@ extension PerennialServer {
         _ request: Request, _ context: ServerContext, _ holder: KeyHolder
     ) async throws -> Response {
         let asked = request.uri.queryParameters
-        let after = Int64(try Self.numberedCursor(in: request))
+        let after = try Self.logPlace(in: request)
         let limit = try Self.limit(in: request, usual: Self.eventsUsual, most: Engine.eventsMax)
         let customer = asked["customer_id"].map { CustomerID(rawValue: String($0)) }
-        let events = try await engine.events(
+        let page = try await engine.eventPage(
             of: holder.app, customer: customer, after: after, limit: limit)
         return try Answers.ok(
             EventList(
-                items: events.map { Event($0) },
-                nextCursor: "\(events.last?.sequence ?? after)"))
+                items: page.events.map { Event($0, in: page.epochs) },
+                nextCursor: "\(page.next)"))
     }
 }
 
 extension PerennialContract.Event {
     /// The engine's event in the contract's words.
-    init(_ event: LoggedEvent) {
+    ///
+    /// - Parameter epochs: of its log.
+    init(_ event: LoggedEvent, in epochs: LogEpochs = .first) {
         let (entry, change) = (event.entry, event.entry.change)
         self.init(
-            id: "evt_\(event.sequence)", sequence: event.sequence,
+            id: "evt_\(epochs.place(of: event.sequence))", sequence: event.sequence,
             type: EventType(rawValue: change.kind.rawValue), at: Timestamp(change.at),
             knownAt: Timestamp(entry.toldAt), customerID: entry.customer?.rawValue,
             customerSequence: event.customerSequence, otherCustomerID: entry.other?.rawValue,

@@ -16,9 +16,13 @@ package final class KeyRing: Sendable {
     }
 
     private let entries = Mutex<[String: Entry]>([:])
+    private let refused: Set<String>
+
+    /// - Parameter refused: keys that let nobody in, whatever the database holds.
+    init(refused: Set<String> = []) { self.refused = refused }
 
     func holder(of key: String, in engine: Engine) async throws(EngineFailure) -> KeyHolder? {
-        guard key.utf8.count <= Self.keyBytesMax else { return nil }
+        guard key.utf8.count <= Self.keyBytesMax, !refused.contains(key) else { return nil }
         if let holder = remembered(key) { return holder }
         // The machine's clock and not the engine's: virtual time may stand still, or jump.
         let now = ContinuousClock.now

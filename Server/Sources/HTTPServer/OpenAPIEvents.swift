@@ -9,7 +9,8 @@ extension OpenAPI {
                   "items": { "type": "array", "items": { "$ref": "#/components/schemas/Event" } },
                   "next_cursor": {
                     "type": "string",
-                    "description": "Send it as after, now or later. There is always one."
+                    "description": "Send it as after, now or later. There is always one. Of before \
+        a restore from a backup it is refused with cursor_outdated."
                   }
                 }
               },
@@ -22,9 +23,14 @@ extension OpenAPI {
         "before", "after", "money", "why", "offer", "next_product_id", "next_price", \
         "grant", "term", "wallet", "cause"],
                 "properties": {
-                  "id": { "type": "string", "description": "The same whenever it is told." },
+                  "id": {
+                    "type": "string",
+                    "description": "The same whenever it is told, never another's."
+                  },
                   "sequence": {
-                    "type": "integer", "description": "In the app's log, from 1, without gaps."
+                    "type": "integer",
+                    "description": "In the app's log, from 1, without gaps. After a restore from a \
+        backup it counts again from where that ended."
                   },
                   "type": { "type": "string", "examples": [\(types)] },
                   "at": { "$ref": "#/components/schemas/Timestamp" },

@@ -94,11 +94,12 @@ extension PerennialServer {
     ) async throws -> Response {
         let id = try Self.customerID(in: context)
         let name = context.parameters.get("transfer_id") ?? ""
-        guard name.hasPrefix("trf_"), let number = Int64(name.dropFirst("trf_".count)) else {
+        guard name.hasPrefix("trf_"), let place = LogPlace(String(name.dropFirst("trf_".count)))
+        else {
             let found = String(name.prefix(Refused.shownCharactersMax)).debugDescription
             throw Refused.unknownTransfer("Found \(found).")
         }
-        let undone = try await engine.undoTransfer(number, of: id, app: holder.app)
+        let undone = try await engine.undoTransfer(place, of: id, app: holder.app)
         return try Answers.ok(PerennialContract.Transfer(undone))
     }
 
@@ -173,7 +174,7 @@ extension PurchasePreview.Shown {
 extension PerennialContract.Transfer {
     fileprivate init(_ kept: StoredTransfer) {
         self.init(
-            transferID: kept.stays ? nil : "trf_\(kept.number)",
+            transferID: kept.stays ? nil : "trf_\(kept.place)",
             originalTransactionID: kept.purchase.original.rawValue,
             environment: StoreEnvironment(kept.purchase.environment), to: kept.customer.rawValue)
         if !kept.stays {

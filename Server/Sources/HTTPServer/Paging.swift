@@ -14,13 +14,11 @@ extension PerennialServer {
         return limit
     }
 
-    /// A cursor that is the number of what is known already; 0 where none was sent.
-    static func numberedCursor(in request: Request) throws -> Int {
-        guard let text = cursor(in: request) else { return 0 }
-        guard let number = Int(text), number >= 0, text.first != "+" else {
-            throw Refused.unknownCursor
-        }
-        return number
+    /// A cursor that is a place in the log; nil where none was sent.
+    static func logPlace(in request: Request) throws -> LogPlace? {
+        guard let text = cursor(in: request) else { return nil }
+        guard let place = LogPlace(text) else { throw Refused.unknownCursor }
+        return place
     }
 
     /// A cursor that is a place in a list; nil where none was sent.
@@ -40,7 +38,22 @@ extension Refused {
     static var unknownCursor: Refused {
         Refused(
             .cursorUnknown, "There is no such cursor.",
-            remedy: "Send next_cursor of an answer as it is, or nothing to begin. Where the "
-                + "database is an older backup, read what it has from the beginning.")
+            remedy: "Send next_cursor of an answer as it is, or nothing to begin.")
+    }
+
+    /// - Parameter place: up to there the log is still the one that the cursor is of.
+    static func outdatedCursor(goOnFrom place: LogPlace?) -> Refused {
+        guard let place else {
+            return Refused(
+                .cursorOutdated, "The cursor is of a log that was lost.",
+                detail: "The database was restored from a backup that is older than this cursor.",
+                remedy: "Read from the beginning, without after; skip the events whose id you "
+                    + "know, and take back what you did for events that are not told any more.")
+        }
+        return Refused(
+            .cursorOutdated, "The cursor is of the log before a restore from a backup.",
+            detail: "Up to event \(place.sequence) the log is the one that you have read.",
+            remedy: "Take back what you did for later events than that one, and go on with "
+                + "after=\(place); or read from the beginning, without after.")
     }
 }

@@ -14,7 +14,7 @@ package struct PerennialServer: Sendable {
     package static let headerBytesMax = 32_768
 
     let engine: Engine
-    let keys = KeyRing()
+    let keys: KeyRing
     let counts = RequestCounts()
     let bodies: BodyBudget
     let logger: Logger
@@ -25,11 +25,13 @@ package struct PerennialServer: Sendable {
     /// - Parameter bodyLimits: how many bytes of bodies are held at one time.
     /// - Parameter logLinesDropped: how many lines the log has dropped since the start.
     /// - Parameter askClock: brings the engine's clock up to date, where it follows another one.
+    /// - Parameter refusedKeys: let nobody in, whatever the database holds.
     package init(
         engine: Engine, logger: Logger, bodyLimits: BodyLimits = BodyLimits(),
         logLinesDropped: @escaping @Sendable () -> Int = { 0 },
-        askClock: (@Sendable () async -> Void)? = nil
+        askClock: (@Sendable () async -> Void)? = nil, refusedKeys: Set<String> = []
     ) {
+        keys = KeyRing(refused: refusedKeys)
         self.engine = engine
         self.logger = logger
         self.logLinesDropped = logLinesDropped

@@ -24,6 +24,7 @@ enum ProblemStatus {
         .bodyTooLarge: .contentTooLarge,
         .bodyHasTooMany: .contentTooLarge,
         .cursorUnknown: .badRequest,
+        .cursorOutdated: .gone,
         .limitOutOfRange: .badRequest,
         .environmentUnknown: .badRequest,
         .routeUnknown: .notFound,

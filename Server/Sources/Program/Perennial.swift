@@ -9,6 +9,7 @@ struct Perennial: AsyncParsableCommand {
         subcommands: [
             DevCommand.self, ServeCommand.self, SimulateCommand.self, CheckCommand.self,
             ExplainCommand.self, RebuildCommand.self, KeysCommand.self, MigrateCommand.self,
+            BackupCommand.self, RestoreCommand.self,
             ReconcileCommand.self, ImportCommand.self, ConfigCommand.self, ProveCommand.self,
         ])
 

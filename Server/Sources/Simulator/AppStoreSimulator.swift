@@ -11,8 +11,6 @@ import Synchronization
 package actor AppStoreSimulator {
     /// Entries of the log that are shown; at most twice as many are kept.
     static let logEntriesMax = 10_000
-    /// Real time between two looks at a running clock.
-    static let tick = Duration.milliseconds(50)
 
     package nonisolated let clock: VirtualClock
     /// What signs, for the present world.
@@ -21,7 +19,8 @@ package actor AppStoreSimulator {
     private let ownAuthority: SigningAuthority
     private let keepsRoot: Bool
     let post: @Sendable (_ url: String, _ body: [UInt8]) async -> PostAnswer
-    private let quiesce: @Sendable () async -> Void
+    let quiesce: @Sendable () async -> Void
+    let keepTime: @Sendable (AppStoreDate) throws -> Void
     private(set) var settings: SimulatorSettings
     var world: World
     private(set) var faults: Faults
@@ -39,6 +38,8 @@ package actor AppStoreSimulator {
     var listeners = Listeners()
     /// The moment of the last event: on a running clock the present may be ahead of it.
     private var settled: AppStoreDate
+    /// Virtual time has not passed this moment, and is known to whoever has to remember it.
+    var kept: AppStoreDate
     private var entries: [JSON] = []
     private var isBusy = false
     private var waiting: [CheckedContinuation<Void, Never>] = []
@@ -50,10 +51,13 @@ package actor AppStoreSimulator {
     ///     goes on.
     ///   - quiesce: awaited after each step that posted something, and at the end of each advance:
     ///     lets the server finish what is due at the new time.
+    ///   - keepTime: called before virtual time passes a moment: whoever begins a later world after
+    ///     a sudden end lets it begin there. What it throws stops time, and is thrown on.
     package init(
         _ settings: SimulatorSettings, authority: SigningAuthority, keepsRoot: Bool = false,
         post: @escaping @Sendable (_ url: String, _ body: [UInt8]) async -> PostAnswer,
-        quiesce: @escaping @Sendable () async -> Void = {}
+        quiesce: @escaping @Sendable () async -> Void = {},
+        keepTime: @escaping @Sendable (AppStoreDate) throws -> Void = { _ in }
     ) {
         self.settings = settings
         ownAuthority = authority
@@ -61,11 +65,13 @@ package actor AppStoreSimulator {
         signing = Mutex(authority)
         self.post = post
         self.quiesce = quiesce
+        self.keepTime = keepTime
         clock = VirtualClock(settings.now)
         world = World(settings)
         faults = Faults(seed: settings.seed)
         deliveries = Deliveries(stopsRetryingAt400: settings.stopsRetryingAt400)
         settled = settings.now
+        kept = settings.now
     }
 
     /// The certificate to trust.
@@ -91,10 +97,11 @@ package actor AppStoreSimulator {
 
     /// Begins a new world. The root stays the same, unless the world is to be repeatable. The clock
     /// stands still, and may have gone back.
-    package func reset(_ settings: SimulatorSettings) async throws(SigningFailure) {
+    package func reset(_ settings: SimulatorSettings) async throws {
         await takeTurn()
         defer { endTurn() }
         let authority = try authority(for: settings)
+        try keep(settings.now)
         signing.withLock { $0 = authority }
         self.settings = settings
         world = World(settings)
@@ -141,6 +148,7 @@ package actor AppStoreSimulator {
         defer { endTurn() }
         if let wished { try check(wished) }
         let now = wished ?? clock.now
+        try keep(now)
         try await run(until: now)
         let (value, notices) = try change(&world, now)
         try send(notices)
@@ -181,70 +189,6 @@ package actor AppStoreSimulator {
         settings.notificationURL = url
         settings.v1NotificationURL = v1
     }
-
-    /// Moves the clock, letting everything due on the way happen in order of time.
-    package func advance(to moment: AppStoreDate) async throws {
-        try await advance { _ in moment }
-    }
-
-    /// The same, by a length of time from when its turn comes: two callers at once move the clock
-    /// by both lengths.
-    package func advance(by duration: ISODuration) async throws {
-        try await advance { world.calendar.moment($0, plus: duration) }
-    }
-
-    private func advance(_ target: (AppStoreDate) -> AppStoreDate) async throws {
-        await takeTurn()
-        defer { endTurn() }
-        let moment = target(clock.now)
-        try check(moment)
-        try await run(until: moment)
-        await quiesce()
-    }
-
-    /// Lets virtual time run at a multiple of real time; 0 stops it.
-    package func setRate(_ rate: Double) async throws {
-        await takeTurn()
-        defer { endTurn() }
-        try Self.check(rate: rate)
-        clock.run(rate: rate)
-    }
-
-    static func check(rate: Double) throws(StoreProblem) {
-        guard (0...VirtualClock.rateMax).contains(rate) else {
-            throw .badRequest(
-                "The rate is \(rate).", remedy: "Choose 0 to \(Int(VirtualClock.rateMax)).")
-        }
-    }
-
-    /// Makes a running clock do its work. Returns when its task is cancelled.
-    package func runClock() async {
-        while !Task.isCancelled {
-            if clock.rate > 0 { await catchUp() }
-            do { try await Task.sleep(for: Self.tick) } catch { break }
-        }
-        // Nobody waits for news of a simulator that stops.
-        listeners.finish()
-    }
-
-    private func catchUp() async {
-        await takeTurn()
-        defer { endTurn() }
-        do { try await run(until: clock.now) } catch {
-            note(.trouble, [("error", .string(error.description))])
-        }
-    }
-
-    private func check(_ moment: AppStoreDate) throws(StoreProblem) {
-        guard moment >= clock.now, moment <= Self.lastMoment else {
-            throw .badRequest(
-                "The clock stands at \(RFC3339.text(clock.now)) and cannot be set there.",
-                remedy: "Choose a later time (before 2099), or begin anew with POST /_sim/reset.")
-        }
-    }
-
-    /// 2099-01-01, when the certificates end.
-    private static let lastMoment = AppStoreDate(milliseconds: 4_070_908_800_000)
 }
 
 // MARK: - The loop
@@ -253,7 +197,7 @@ extension AppStoreSimulator {
     /// Takes one due thing after another, the earliest first. Of one moment a delivery comes before
     /// what the world does next, so a notification is posted before anything else happens; and what
     /// happens by itself comes before what random customers do.
-    private func run(until target: AppStoreDate) async throws(SigningFailure) {
+    func run(until target: AppStoreDate) async throws(SigningFailure) {
         while true {
             let delivery = deliveries.nextDue
             let event = world.nextDue
@@ -374,7 +318,7 @@ extension AppStoreSimulator {
         entries.append(.object((head + members).map { JSON.Member($0.0, $0.1) }))
     }
 
-    private func takeTurn() async {
+    func takeTurn() async {
         guard isBusy else {
             isBusy = true
             return
@@ -383,7 +327,7 @@ extension AppStoreSimulator {
     }
 
     /// Hands the turn to who has waited longest.
-    private func endTurn() {
+    func endTurn() {
         if waiting.isEmpty { isBusy = false } else { waiting.removeFirst().resume() }
     }
 }

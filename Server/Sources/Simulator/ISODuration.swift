@@ -1,14 +1,28 @@
 /// A length of time as ISO 8601 writes it: `P31D`, `P1M`, `PT1H30M`, `P1Y2M3W4DT5H6M7S`.
 ///
 /// Years, months, weeks and days are of the store's calendar (see ``StoreCalendar``), so that `P1M`
-/// after a purchase is exactly when it renews; hours, minutes and seconds are exact.
+/// after a purchase is exactly when it renews; hours, minutes and seconds are exact, and so is a
+/// fraction of any unit.
 package struct ISODuration: Hashable, Sendable {
     package var months: Int
     package var days: Int
     package var milliseconds: Int64
 
-    /// The largest number before one unit.
-    package static let countMax = 1_000_000
+    /// The longest: ten years, of which three may be leap years.
+    package static let daysMax = 3653
+    fileprivate static let dayMilliseconds: Int64 = 86_400_000
+    /// Of a number: ten years have nine digits of seconds. Zeros before them count as well.
+    private static let digitsMax = 12
+    /// Of a fraction: what is smaller than a millisecond is cut off.
+    private static let fractionDigitsMax = 9
+
+    /// Why a text is no duration that can be used.
+    package enum Refusal: Error, Hashable, Sendable {
+        case unreadable
+        /// A year and a month differ in length, and so do their parts.
+        case partOfMonth
+        case tooLong
+    }
 
     package init(months: Int = 0, days: Int = 0, milliseconds: Int64 = 0) {
         self.months = months
@@ -20,23 +34,142 @@ package struct ISODuration: Hashable, Sendable {
     package static func hours(_ hours: Int) -> Self { Self(milliseconds: Int64(hours) * 3_600_000) }
     package static func months(_ months: Int) -> Self { Self(months: months) }
 
-    /// Nil for text that is no duration, for a negative one, and for one without any unit.
+    /// Nil for text that is no duration, for a negative one, for one without any unit, and for one
+    /// of more than ten years.
     package init?(_ text: String) {
-        let pattern =
-            #/
-            P (?:(\d+)Y)? (?:(\d+)M)? (?:(\d+)W)? (?:(\d+)D)?
-            (?: T (?:(\d+)H)? (?:(\d+)M)? (?:(\d+) (?:\.(\d{1,3}))? S)? )?
-            /#
-        guard let match = text.wholeMatch(of: pattern)?.output, text.last?.isNumber == false,
-            text.last != "P", text.last != "T"
-        else { return nil }
-        let parts = [match.1, match.2, match.3, match.4, match.5, match.6, match.7]
-        let counts = parts.map { part in part.map { Int($0) ?? .max } ?? 0 }
-        guard counts.allSatisfy({ $0 <= Self.countMax }) else { return nil }
-        let decimals = (match.8.map(String.init) ?? "0") + "00"
-        months = counts[0] * 12 + counts[1]
-        days = counts[2] * 7 + counts[3]
-        milliseconds = Int64(counts[4]) * 3_600_000 + Int64(counts[5]) * 60_000
-        milliseconds += Int64(counts[6]) * 1000 + (Int64(decimals.prefix(3)) ?? 0)
+        do throws(Refusal) { try self.init(parsing: text) } catch { return nil }
+    }
+
+    /// Reads any number of each unit, in the order of the units; the last number may have a
+    /// fraction.
+    package init(parsing text: String) throws(Refusal) {
+        self.init()
+        let parts = text.dropFirst().split(
+            separator: "T", maxSplits: 1, omittingEmptySubsequences: false)
+        guard text.first == "P", let date = parts.first, text.count > 2 else { throw .unreadable }
+        let time = parts.count > 1 ? parts[1] : nil
+        guard time?.isEmpty != true else { throw .unreadable }
+        try add(date, Unit.ofDate, isLast: time == nil)
+        if let time { try add(time, Unit.ofTime, isLast: true) }
+        guard isWithinLimit else { throw .tooLong }
+    }
+
+    private enum Unit {
+        case year, month, week, day, hour, minute, second
+
+        static let ofDate: [(letter: Character, unit: Self)] = [
+            ("Y", .year), ("M", .month), ("W", .week), ("D", .day),
+        ]
+        static let ofTime: [(letter: Character, unit: Self)] = [
+            ("H", .hour), ("M", .minute), ("S", .second),
+        ]
+
+        /// More than ten years have of it.
+        var countMax: Int64 {
+            switch self {
+            case .year, .month, .week, .day: Int64(ISODuration.daysMax)
+            case .hour, .minute, .second: Int64(ISODuration.daysMax) * 86_400
+            }
+        }
+
+        /// Nil where it has no fixed length.
+        var milliseconds: Int64? {
+            switch self {
+            case .year, .month: nil
+            case .week: 7 * ISODuration.dayMilliseconds
+            case .day: ISODuration.dayMilliseconds
+            case .hour: 3_600_000
+            case .minute: 60_000
+            case .second: 1000
+            }
+        }
+    }
+
+    /// Adds numbers with units, each unit once at most and in its order.
+    ///
+    /// - Parameter isLast: whether the last of them is the last of all, which may have a fraction.
+    private mutating func add(
+        _ text: Substring, _ units: [(letter: Character, unit: Unit)], isLast: Bool
+    ) throws(Refusal) {
+        var rest = text
+        var waiting = units[...]
+        while !rest.isEmpty {
+            let number = rest.prefix { !$0.isLetter }
+            rest = rest.dropFirst(number.count)
+            guard let letter = rest.popFirst(),
+                let index = waiting.firstIndex(where: { $0.letter == letter })
+            else { throw .unreadable }
+            let (whole, fraction) = try Self.parts(of: number)
+            guard fraction == nil || (isLast && rest.isEmpty) else { throw .unreadable }
+            try add(whole, fraction, of: waiting[index].unit)
+            waiting = waiting[(index + 1)...]
+        }
+    }
+
+    private static func parts(
+        of number: Substring
+    ) throws(Refusal) -> (whole: Int64, fraction: Substring?) {
+        let parts = number.split(
+            maxSplits: 1, omittingEmptySubsequences: false, whereSeparator: { ".,".contains($0) })
+        let areDigits = parts.allSatisfy { part in
+            !part.isEmpty && part.utf8.allSatisfy { (0x30...0x39).contains($0) }
+        }
+        guard areDigits else { throw .unreadable }
+        let fraction = parts.count > 1 ? parts[1] : nil
+        guard parts[0].count <= digitsMax, fraction?.count ?? 0 <= fractionDigitsMax,
+            let whole = Int64(parts[0])
+        else { throw .tooLong }
+        return (whole, fraction)
+    }
+
+    private mutating func add(
+        _ count: Int64, _ fraction: Substring?, of unit: Unit
+    ) throws(Refusal) {
+        // Nothing below may overflow.
+        guard count <= unit.countMax else { throw .tooLong }
+        switch unit {
+        case .year: months += Int(count) * 12
+        case .month: months += Int(count)
+        case .week: days += Int(count) * 7
+        case .day: days += Int(count)
+        case .hour, .minute, .second: milliseconds += count * (unit.milliseconds ?? 0)
+        }
+        guard let fraction else { return }
+        guard let length = unit.milliseconds else { throw .partOfMonth }
+        var divisor: Int64 = 1
+        for _ in fraction { divisor *= 10 }
+        // Below 10 to the power of 9, times a week: far from what a number can hold.
+        milliseconds += (Int64(fraction) ?? 0) * length / divisor
+    }
+
+    /// By months of a twelfth of 365.25 days.
+    private var isWithinLimit: Bool {
+        let monthMilliseconds = Self.dayMilliseconds * 1461 / 48
+        let (months, days) = (Int64(months), Int64(days))
+        return months * monthMilliseconds + days * Self.dayMilliseconds + milliseconds
+            <= Int64(Self.daysMax) * Self.dayMilliseconds
+    }
+}
+
+extension RequestBody {
+    /// A length of time, of ten years at most.
+    func duration(_ field: String) throws(StoreProblem) -> ISODuration? {
+        guard let text = try string(field) else { return nil }
+        do throws(ISODuration.Refusal) { return try ISODuration(parsing: text) } catch {
+            let days = ISODuration.daysMax
+            let longest = "ten years at most: P10Y, P\(days)D, PT\(days * 86_400)S"
+            switch error {
+            case .unreadable:
+                throw Self.wrong(field, "a duration such as P31D, P1M or PT1H30M, \(longest)")
+            case .partOfMonth:
+                throw .badRequest(
+                    "The field \(field) has a part of a year or month, which differ in length.",
+                    remedy: "Send the part in days or in a smaller unit, \(longest).")
+            case .tooLong:
+                throw .badRequest(
+                    "The field \(field) is longer than ten years.",
+                    remedy: "Send \(longest). Further is reached by several calls.")
+            }
+        }
     }
 }

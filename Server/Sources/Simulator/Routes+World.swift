@@ -45,12 +45,12 @@ extension SimulatorRoute {
             "Random customers, who come and live as the clock goes on: advance it.",
             [
                 Field("accounts", "integer", "How many; 100 where it is absent."),
-                Field("within", "string", "The time of their lives: P1Y where it is absent."),
+                Field(
+                    "within", "string",
+                    "The time of their lives, ten years at most; P1Y where it is absent."),
             ], gives: .json("Population")
         ) { simulator, call in
-            guard let within = ISODuration(try call.body.string("within") ?? "P1Y") else {
-                throw RequestBody.wrong("within", "a duration such as P1Y")
-            }
+            let within = try call.body.duration("within") ?? .months(12)
             let names = try await simulator.populate(
                 Int(clamping: call.body.integer("accounts") ?? 100), within: within)
             return .json(["accounts": .array(names.map { .string($0) })])
@@ -88,7 +88,9 @@ extension SimulatorRoute {
     ]
 
     private static let clockFields = [
-        Field("advance", "string", "An ISO 8601 duration such as P31D, P1M or PT1H30M."),
+        Field(
+            "advance", "string",
+            "An ISO 8601 duration such as P31D, P1M or PT1H30M, of ten years at most."),
         Field("set", "string", "A later time, RFC 3339."),
         Field("rate", "number", "Virtual per real time; 0 stops the clock."),
     ]
@@ -170,12 +172,7 @@ extension AppStoreSimulator {
     fileprivate func moveClock(_ body: RequestBody) async throws {
         let moment = try body.time("set")
         let rate = try body.number("rate")
-        let duration = try body.string("advance").map { text throws(StoreProblem) in
-            guard let duration = ISODuration(text) else {
-                throw RequestBody.wrong("advance", "a duration such as P31D or PT1H30M")
-            }
-            return duration
-        }
+        let duration = try body.duration("advance")
         guard moment == nil || duration == nil else {
             throw StoreProblem.badRequest(
                 "The body has both `advance` and `set`.", remedy: "Send one of them.")

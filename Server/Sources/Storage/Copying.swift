@@ -23,6 +23,9 @@ struct CopiedTable: Hashable, Sendable {
             name: "keys", key: ["app", "hash"], others: ["kind", "name", "created_at_ms"]),
         CopiedTable(name: "logs", key: ["app"], others: ["last_sequence"]),
         CopiedTable(
+            name: "log_epochs", key: ["app", "number"],
+            others: ["name", "after_sequence", "began_at_ms"]),
+        CopiedTable(
             name: "events", key: ["app", "sequence"],
             others: [
                 "customer", "customer_sequence", "environment", "purchase", "kind", "told_at_ms",

@@ -39,7 +39,7 @@ extension Store {
         }
     }
 
-    private static func versionsTableExists(_ dialect: Dialect) -> String {
+    static func versionsTableExists(_ dialect: Dialect) -> String {
         switch dialect {
         case .sqlite:
             "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'schema_versions'"
@@ -84,7 +84,7 @@ extension Store {
         }
     }
 
-    private static func presentVersion(
+    static func presentVersion(
         _ connection: any Connection
     ) throws(StorageFailure) -> Int {
         let versions = try connection.rows(

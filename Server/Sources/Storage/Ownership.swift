@@ -15,6 +15,11 @@ package struct Transfer: Hashable, Sendable {
     package var reason: String
     package var at: Instant
     package var undoneAt: Instant?
+    /// Of the log in which that event stands; nil: the first.
+    package var epoch: String?
+
+    /// By which it is named: a number alone may have named another transfer before a restore.
+    package var place: LogPlace { LogPlace(epoch, number) }
 
     /// It went to nobody else: it stayed, or the two have become one since. Nothing can be taken
     /// back.
@@ -239,7 +244,20 @@ extension StoreTransaction {
                 [.text(app.rawValue), .text(customer.rawValue)])
             for row in rows { found.append(try Self.transfer(row)) }
         }
-        return Set(found).sorted { $0.number < $1.number }
+        return try withEpochs(Set(found).sorted { $0.number < $1.number }, in: app)
+    }
+
+    /// Names the epoch of the log that each belongs to.
+    private func withEpochs(
+        _ transfers: [Transfer], in app: AppID
+    ) throws(StorageFailure) -> [Transfer] {
+        guard !transfers.isEmpty else { return [] }
+        let epochs = try logEpochs(of: app)
+        return transfers.map { transfer in
+            var transfer = transfer
+            transfer.epoch = epochs.place(of: transfer.number).epoch
+            return transfer
+        }
     }
 
     package func transfer(
@@ -249,7 +267,7 @@ extension StoreTransaction {
             "SELECT \(Self.transferColumns) FROM transfers WHERE app = $1 AND transfer = $2",
             [.text(app.rawValue), .integer(number)])
         guard let row = rows.first else { return nil }
-        return try Self.transfer(row)
+        return try withEpochs([Self.transfer(row)], in: app).first
     }
 
     private static let transferColumns =
@@ -284,6 +302,6 @@ extension StoreTransaction {
                 .text(transfer.evidence.rawValue), .text(transfer.reason),
                 .integer(transfer.at.milliseconds),
             ])
-        return transfer
+        return try withEpochs([transfer], in: app)[0]
     }
 }

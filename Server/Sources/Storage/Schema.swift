@@ -6,13 +6,13 @@
 /// Ground: `headers`, `documents`, `customers`, `customer_ids`, `links`, `shares`, `blocks`,
 /// `transfers`, `grants`, `erasures`, `keys`, `token_keys`, `secrets`, `debits`, `forwards` with
 /// their `forward_bodies`, `imports`, `reminders`, `consumption_questions` with
-/// `consumption_consents` and `consumption_uses`, and the log of what was told: `events`, `logs`,
-/// and where it ends, `told` of each purchase and `wallets`. Derived, and made again by a rebuild
-/// by way of `facts_rebuilt`: `facts`, `purchases`. Between the two: `app_stores`, and those
-/// columns of `purchases` that say how asking the store went, which may be lost at the price of
-/// asking it again; and `term_watches` with `reminder_rules`, at the price of looking at every
-/// customer. Every key begins with the app, so that rows can be spread over machines by it. On
-/// PostgreSQL each month has its own table of documents.
+/// `consumption_consents` and `consumption_uses`, and the log of what was told: `events`, `logs`
+/// with their `log_epochs`, and where it ends, `told` of each purchase and `wallets`. Derived, and
+/// made again by a rebuild by way of `facts_rebuilt`: `facts`, `purchases`. Between the two:
+/// `app_stores`, and those columns of `purchases` that say how asking the store went, which may be
+/// lost at the price of asking it again; and `term_watches` with `reminder_rules`, at the price of
+/// looking at every customer. Every key begins with the app, so that rows can be spread over
+/// machines by it. On PostgreSQL each month has its own table of documents.
 ///
 /// A database may plan its statements while the tables are empty, and keep the plans. So of the
 /// indexes that a statement might use only one begins with all the columns it compares.
@@ -28,7 +28,7 @@ package enum Schema {
             identityTables(dialect), tokenTables(dialect), reminderTables(dialect),
             consumptionTables(dialect), toldWalletTables(dialect), rebuiltTables(dialect),
             turnTables(dialect), listIndexes, nobodysIndexes, erasureKinds(dialect),
-            probeTables(dialect),
+            probeTables(dialect), epochTables(dialect),
         ]
     }
 

@@ -33,11 +33,16 @@ final class SQLiteSession: @unchecked Sendable {
     /// Where the library is in use already its settings stay as they are, which does no harm.
     private static let configured = perennial_sqlite_count_no_memory()
 
-    /// Opens the file, and makes it where it is not there.
-    init(path: String, settings: [String]) throws(StorageFailure) {
+    /// Opens the file.
+    ///
+    /// - Parameter mayCreate: whether it is made where it is not there.
+    init(
+        path: String, settings: [String], mayCreate: Bool = true
+    ) throws(StorageFailure) {
         _ = Self.configured
         var opened: OpaquePointer?
-        let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX
+        let creating = mayCreate ? SQLITE_OPEN_CREATE : 0
+        let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | creating
         let code = sqlite3_open_v2(path, &opened, flags, nil)
         guard code == SQLITE_OK, let opened else {
             let failure = StorageFailure(

@@ -29,6 +29,15 @@ import Testing
         }
     }
 
+    @Test func `a key that the server refuses opens nothing, although it is kept`() async throws {
+        try await TestServer.run { server in
+            let ring = KeyRing(refused: [TestServer.secret])
+            let refused = try await ring.holder(of: TestServer.secret, in: server.engine)
+            let taken = try await ring.holder(of: TestServer.key, in: server.engine)
+            #expect(refused == nil && taken != nil)
+        }
+    }
+
     @Test func `a key that was never made opens nothing`() async throws {
         try await TestServer.run { server in
             for key in ["pk_wrong", String(repeating: "x", count: 5000)] {

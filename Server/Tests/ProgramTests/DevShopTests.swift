@@ -14,6 +14,21 @@ import Testing
         }
     }
 
+    @Test func `time is written down before it passes, and never goes back`() async throws {
+        try await TemporaryFolder.with { folder in
+            let shop = DevShop(folder: folder)
+            let world = try shop.nextWorld()
+            try shop.keep(world)
+            let keeper = WorldKeeper(world, in: shop)
+            for (moment, expected) in [(7, 7), (5, 7), (9, 9)] as [(Int64, Int64)] {
+                try keeper.keep(until: .init(milliseconds: world.now + moment))
+                #expect(try shop.lastWorld()?.now == world.now + expected)
+            }
+            #expect(try shop.lastWorld()?.seed == world.seed)
+            #expect(FileStatus(path: folder + "/simulator-world")?.permissions == 0o600)
+        }
+    }
+
     @Test func `a fresh start forgets the database and nothing else`() async throws {
         try await TemporaryFolder.with { folder in
             let shop = DevShop(folder: folder)

@@ -44,6 +44,31 @@ import Testing
         }
     }
 
+    @Test func `a database with keys of development is not served`() async throws {
+        try await TemporaryFolder.with { folder in
+            let assembly = try await Assembly(
+                apps: [app("rage", isSimulated: false)], databaseAddress: folder + "/p.sqlite",
+                now: { .machine }, logger: .quiet)
+            defer { assembly.database.close() }
+            _ = try await assembly.engine.createKey(app: "rage", kind: .app, name: "")
+            for (key, kind) in DevelopmentKeys.keys(of: "rage") + DevelopmentKeys.keys(of: "birds")
+            {
+                try await assembly.engine.keep(key: key, app: "rage", kind: kind, name: "")
+                let failure = try await #require(throws: StartFailure.self) {
+                    try await ServeRules.checkKeys(of: assembly)
+                }
+                #expect(failure.message.contains(key))
+                // What the remedy says is enough.
+                let digits = try #require(failure.remedy.firstMatch(of: /rage (\w{8})`/)).output.1
+                let stored = try KeysRevokeCommand.key(
+                    beginning: String(digits), among: await assembly.engine.keys(of: "rage"),
+                    of: "rage")
+                try await assembly.engine.revoke(stored)
+                try await ServeRules.checkKeys(of: assembly)
+            }
+        }
+    }
+
     @Test func `an app is named with help where the name is wrong or missing`() async throws {
         try await TemporaryFolder.with { folder in
             let assembly = try await Assembly(

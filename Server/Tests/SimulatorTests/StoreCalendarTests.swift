@@ -69,7 +69,14 @@ import Testing
         ("P31D", "2026-02-10T20:00:00.000Z"), ("P1M", "2026-02-10T20:00:00.000Z"),
         ("PT1H30M", "2026-01-10T21:30:00.000Z"), ("P1Y2M", "2027-03-10T20:00:00.000Z"),
         ("P1W", "2026-01-17T20:00:00.000Z"), ("PT0.5S", "2026-01-10T20:00:00.500Z"),
-        ("P6M", "2026-07-10T19:00:00.000Z"),
+        ("P6M", "2026-07-10T19:00:00.000Z"), ("PT2902346S", "2026-02-13T10:12:26.000Z"),
+        ("PT315619200S", "2036-01-11T20:00:00.000Z"), ("P10Y", "2036-01-10T20:00:00.000Z"),
+        ("P3653D", "2036-01-11T20:00:00.000Z"), ("PT5260320M", "2036-01-11T20:00:00.000Z"),
+        ("PT87672H", "2036-01-11T20:00:00.000Z"), ("P521W", "2036-01-05T20:00:00.000Z"),
+        ("P120M", "2036-01-10T20:00:00.000Z"), ("P1Y1M1W1DT1H1M1S", "2027-02-18T21:01:01.000Z"),
+        ("P1.5D", "2026-01-12T08:00:00.000Z"), ("P0,5W", "2026-01-14T08:00:00.000Z"),
+        ("PT1.25H", "2026-01-10T21:15:00.000Z"), ("P1DT0.0015S", "2026-01-11T20:00:00.001Z"),
+        ("P0D", "2026-01-10T20:00:00.000Z"), ("PT0000000000S", "2026-01-10T20:00:00.000Z"),
     ])
     func `a duration moves the clock`(text: String, expected: String) throws {
         let duration = try require(ISODuration(text), "no duration")
@@ -77,9 +84,27 @@ import Testing
         #expect(RFC3339.text(moved) == expected)
     }
 
-    @Test(arguments: ["", "P", "PT", "31D", "P-1D", "P1H", "P1.5D", "PT1D", "P99999999D", "P1"])
+    @Test(arguments: [
+        "", "P", "PT", "31D", "P-1D", "P1H", "PT1D", "P1", "P1DT", "P1D1D", "P1D1W", "PT1S1M", "1D",
+        "P1.D", "P.5D", "P1.5D1H", "P1.5DT1H", "PT1.5H1M", "P 1D", "p1d", "P+1D", "P٥D", "PD",
+        "P1\u{301}D", "PT1HT1M", "P1DT1D",
+    ])
     func `what is no duration is refused`(text: String) {
-        #expect(ISODuration(text) == nil)
+        #expect(throws: ISODuration.Refusal.unreadable) { try ISODuration(parsing: text) }
+    }
+
+    @Test(arguments: [
+        "P11Y", "P121M", "P522W", "P3654D", "PT87673H", "PT5260321M", "PT315619201S", "P10Y1D",
+        "P9223372036854775807Y", "P99999999999M", "P99999999D", "PT9999999999999999999999S",
+        "PT315619200.001S",
+    ])
+    func `a duration of more than ten years is refused as such`(text: String) {
+        #expect(throws: ISODuration.Refusal.tooLong) { try ISODuration(parsing: text) }
+    }
+
+    @Test(arguments: ["P0.5Y", "P1.5M", "P1Y0,5M"])
+    func `a part of a month has no length`(text: String) {
+        #expect(throws: ISODuration.Refusal.partOfMonth) { try ISODuration(parsing: text) }
     }
 
     @Test(arguments: ["", "P", "PD", "P0D", "P+5D", "P-5D", "P367D", "5D", "P1H", "P1Y6M", "P٥D"])

@@ -100,6 +100,7 @@ private struct Way: CustomTestStringConvertible, Sendable {
         try tx.put(
             ImportPosition(bytesRead: 7), of: ImportKey(app: app, kind: "x", file: bytes), at: now)
         try tx.storePaused(app, in: .sandbox, until: now)
+        try tx.beginEpoch(named: "aaaaaaaaaa", at: now)
         var arrived = AttestedDocument(document(3), [])
         arrived.forward = ForwardOrder(
             ArrivedNotification(contentType: nil, body: [1]), to: ["a", "b"], createdAt: now,
@@ -154,6 +155,8 @@ private struct Way: CustomTestStringConvertible, Sendable {
                     try $0.link(of: PurchaseID("🙂", in: .production), in: app)
                 }
                 #expect(link?.customer == "🙂")
+                #expect(
+                    try await copy.reading { try $0.logEpochs(of: app) }.current == "aaaaaaaaaa")
             }
         }
     }

@@ -227,9 +227,9 @@ struct ServerProgram: Sendable {
 
     private var common: [String] { ["--config", configuration, "--database", database] }
 
-    /// Those of the payloads that the database does not hold.
-    func missing(_ payloads: Set<String>) async throws -> [String] {
-        let store = Store(try engine.open(database))
+    /// Those of the payloads that the database does not hold, or another one.
+    func missing(_ payloads: Set<String>, in other: String? = nil) async throws -> [String] {
+        let store = Store(try engine.open(other ?? database))
         var kept: Set<[UInt8]> = []
         var position = DocumentPosition.start
         while true {
@@ -292,5 +292,53 @@ enum SimulatorProgram {
             throw ServerProgram.Missing(description: "the simulator did not start")
         }
         return running
+    }
+}
+
+/// The built program `perennial`, as `dev`.
+struct DevelopmentProgram: Sendable {
+    let simulator: Wire
+    private let running: ServerProgram.Running
+
+    static func start(in folder: TemporaryFolder) async throws -> Self {
+        let (port, simulatorPort) = (try ServerProgram.freePort(), try ServerProgram.freePort())
+        let process = try process(
+            in: folder, ["--port", "\(port)", "--simulator-port", "\(simulatorPort)"])
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        let running = ServerProgram.Running(
+            wire: Wire(base: "http://127.0.0.1:\(simulatorPort)"),
+            process: process.processIdentifier)
+        guard try await running.wait(for: "/_sim/health", of: process) else {
+            throw ServerProgram.Missing(description: "development did not start")
+        }
+        return Self(simulator: running.wire, running: running)
+    }
+
+    func kill() { running.kill() }
+
+    /// Runs it to its end, which comes at once where it may not start.
+    static func run(
+        in folder: TemporaryFolder, _ arguments: [String]
+    ) throws -> (status: Int32, output: String) {
+        let process = try process(
+            in: folder, ["--port", "0", "--simulator-port", "0"] + arguments)
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        process.standardError = pipe
+        try process.run()
+        let output = pipe.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        return (process.terminationStatus, String(decoding: output, as: UTF8.self))
+    }
+
+    private static func process(
+        in folder: TemporaryFolder, _ arguments: [String]
+    ) throws -> Process {
+        let process = Process()
+        process.executableURL = try ServerProgram.executable()
+        process.arguments = ["dev", "--data", folder.path] + arguments
+        return process
     }
 }

@@ -92,6 +92,7 @@ struct CheckReport {
         _ file: ConfigurationFile, _ settings: Settings
     ) async throws {
         let shown = DatabaseAddress.withoutPassword(settings.database)
+        noteWire(to: settings.database)
         let version = try await DatabaseAddress.version(of: settings.database)
         switch version {
         case Schema.version:
@@ -105,6 +106,16 @@ struct CheckReport {
                 "ok    database \(shown): the next start brings its tables from version "
                     + "\(version) to \(Schema.version)")
             lines.append("note  keys are looked for when that is done")
+        }
+    }
+
+    /// What goes over a network may be read there, and the password with it.
+    private mutating func noteWire(to address: String) {
+        for host in DatabaseAddress.hostsInTheClear(of: address) {
+            lines.append(
+                "note  the database at \(host) may be reached without encryption: anybody on the "
+                    + "way could read and change what is sent. Write sslmode=verify-full into its "
+                    + "address, or require at least.")
         }
     }
 

@@ -25,6 +25,9 @@ struct DevCommand: AsyncParsableCommand {
             try Settings.port(String(port), for: "--port")
             try Settings.port(String(simulatorPort), for: "--simulator-port")
             let shop = DevShop(folder: data)
+            try DevShop.make(shop.folder)
+            let lock = try ServerLock.take(for: shop.databaseAddress)
+            defer { lock?.release() }
             if fresh { try shop.forget() }
             let app = try shop.app(of: config)
             let isContinued = try shop.lastWorld() != nil
@@ -32,6 +35,8 @@ struct DevCommand: AsyncParsableCommand {
             var settings = try shop.settings(app, world, logger: logger)
             (settings.port, settings.simulatorPort) = (port, simulatorPort)
             try shop.keep(world)
+            let keeper = WorldKeeper(world, in: shop)
+            settings.keepTime = { try keeper.keep(until: $0) }
             let keys = settings.keys.map(\.key)
             _ = try await LocalStore.run(settings, stopsOnSignals: true) { store in
                 print(
@@ -40,7 +45,7 @@ struct DevCommand: AsyncParsableCommand {
                         appKey: keys[0], secretKey: keys[1], isExample: config == nil,
                         isContinued: isContinued))
                 fflush(nil)
-                try await store.keepingTime(of: world, in: shop)
+                try await store.keepTime(with: keeper)
             }
         }
     }
@@ -50,16 +55,12 @@ extension LocalStore {
     var serverPort: Int { URL(string: serverURL)?.port ?? 0 }
     var simulatorPort: Int { URL(string: simulatorURL)?.port ?? 0 }
 
-    /// Until it is cancelled, writes down now and then how far virtual time has come.
-    fileprivate func keepingTime(of world: DevShop.World, in shop: DevShop) async throws {
-        var kept = world
+    /// Until it is cancelled, writes down how far a running clock has come while the simulator was
+    /// busy: whatever else moves it writes that down before.
+    fileprivate func keepTime(with keeper: WorldKeeper) async throws {
         while !Task.isCancelled {
             try? await Task.sleep(for: .seconds(1))
-            // Time can go back, with a new world; the database then still holds what was later.
-            let now = max(kept.now, simulator.clock.milliseconds)
-            guard now != kept.now else { continue }
-            kept.now = now
-            try shop.keep(kept)
+            try keeper.keep(until: simulator.clock.now)
         }
     }
 }

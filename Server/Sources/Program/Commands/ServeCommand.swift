@@ -27,6 +27,8 @@ struct ServeCommand: AsyncParsableCommand {
         let file = try Outcome.configuration(at: options.configPath)
         let settings = try options.settings(file, flags: ["host": host, "port": port])
         try ServeRules.check(file.apps, clockFrom: clockFrom)
+        let lock = try ServerLock.take(for: settings.database)
+        defer { lock?.release() }
         let logger = Log.start(settings.logLevel)
         guard let clockFrom else {
             return try await serve(file, settings, clock: nil, logger)
@@ -62,7 +64,8 @@ struct ServeCommand: AsyncParsableCommand {
         if let clock { askClock = { await clock.askAgain() } }
         let server = PerennialServer(
             engine: assembly.engine, logger: logger,
-            logLinesDropped: { LineLog.standardError.droppedCount }, askClock: askClock)
+            logLinesDropped: { LineLog.standardError.droppedCount }, askClock: askClock,
+            refusedKeys: DevelopmentKeys.all(of: assembly.apps.map(\.id)))
         let app = server.application(host: settings.host, port: settings.port) { port in
             logger.notice(
                 "listening",
@@ -105,6 +108,17 @@ enum ServeRules {
     static func checkKeys(of assembly: Assembly) async throws {
         for app in assembly.apps where try await !assembly.engine.hasKeys(app.id) {
             throw noKey(of: app.id)
+        }
+        try await requireNoDevelopmentKey(in: assembly)
+    }
+
+    private static func requireNoDevelopmentKey(in assembly: Assembly) async throws {
+        for key in DevelopmentKeys.all(of: assembly.apps.map(\.id)).sorted() {
+            guard let holder = try await assembly.engine.keyHolder(key) else { continue }
+            throw StartFailure(
+                "The database holds \(key), a key of `perennial dev` that everybody knows.",
+                remedy: "Serve another database than that one; or run `perennial keys revoke "
+                    + "--app \(holder.app) \(DevelopmentKeys.hashBeginning(of: key))`.")
         }
     }
 

@@ -118,6 +118,11 @@ enum DatabaseAddress {
         }
     }
 
+    /// The hosts across a network that may be sent to without encryption; of a file none.
+    static func hostsInTheClear(of address: String) -> [String] {
+        isServer(address) ? PostgresDatabase.hostsInTheClear(of: address) : []
+    }
+
     /// The address as it may be shown and logged.
     static func withoutPassword(_ address: String) -> String {
         if isWords(address) { return wordsShown }

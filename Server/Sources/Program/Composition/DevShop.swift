@@ -125,11 +125,10 @@ struct DevShop {
             seed: world.seed, now: AppStoreDate(milliseconds: world.now), shop: products,
             bundleID: app.settings.bundleID,
             appAppleID: app.settings.appAppleID ?? ExampleShop.appAppleID)
-        let name = app.settings.id.rawValue
         return LocalStore.Settings(
             app: app, simulator: simulator, authority: try authority(),
             databaseAddress: databaseAddress,
-            keys: [("pk_dev_\(name)", .app), ("sk_dev_\(name)", .secret)], logger: logger)
+            keys: DevelopmentKeys.keys(of: app.settings.id), logger: logger)
     }
 
     // MARK: - How far time had come
@@ -155,8 +154,9 @@ struct DevShop {
         return World(seed: last.seed + 1, now: last.now)
     }
 
+    /// When it returns, the next world comes after this one, also should the power go.
     func keep(_ world: World) throws {
-        try JSONEncoder().encode(world).write(to: file("simulator-world"), options: .atomic)
+        try Disk.replace(file("simulator-world").path, with: JSONEncoder().encode(world))
     }
 
     private func file(_ name: String) -> URL { folder.appendingPathComponent(name) }

@@ -85,7 +85,7 @@ private struct SimulatorInTurn: Service {
                 await parts.reconciler.settle()
                 await parts.teller.settle()
                 await parts.forwarder.settle()
-            })
+            }, keepTime: parts.settings.keepTime)
         parts.clock.follow(simulator.clock)
         let secret = AppSecret(settings.sharedSecret)
         let credentials = try AppStoreCredentials.simulated(bundleID: settings.bundleID)

@@ -41,6 +41,8 @@ package struct LocalStore: Sendable {
         package var questions = Questions.all
         /// In which version the simulator tells the server what happens.
         package var announcements = Announcements.signed
+        /// Called before virtual time passes a moment.
+        package var keepTime: @Sendable (AppStoreDate) throws -> Void = { _ in }
 
         package enum Announcements: Sendable {
             case signed

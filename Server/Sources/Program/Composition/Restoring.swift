@@ -1,0 +1,140 @@
+import Foundation
+import Ledger
+import Storage
+import StorageSQLite
+
+/// Puts a backup in the place of a SQLite database. No server may run on it meanwhile.
+struct Restoring {
+    var backup: String
+    /// The database.
+    var path: String
+    var now: Instant
+    private var progress: @Sendable (BackupCopy.Progress) -> Void
+
+    struct Outcome: Sendable {
+        var contents: StoreContents
+        /// Where the database is now that was there before; nil where there was none.
+        var aside: String?
+        /// Of the logs, from now on.
+        var epoch: String
+    }
+
+    private var sidecars: [String] { ["-wal", "-shm", "-journal"] }
+
+    /// - Parameters:
+    ///   - path: of the database; a symbolic link stays, and what it leads to is replaced.
+    ///   - progress: how far the copy is that is made of the backup.
+    init(
+        backup: String, path: String, now: Instant,
+        progress: @escaping @Sendable (BackupCopy.Progress) -> Void = { _ in }
+    ) {
+        self.backup = backup
+        self.path = Disk.resolved(path) ?? path
+        self.now = now
+        self.progress = progress
+    }
+
+    /// Everything is made ready beside the database first. Then its name passes to the restored
+    /// one in one step; until that the one before is served as ever, should the power go.
+    func run() async throws -> Outcome {
+        try requireTwoFiles()
+        let lock = try ServerLock.take(for: path)
+        defer { lock?.release() }
+        let fresh = path + ".restoring"
+        BackupCopy.remove(fresh)
+        let contents = try await BackupCopy(of: backup).makePart(fresh, progress: progress)
+        do {
+            let epoch = try await beginEpoch(in: fresh)
+            if let status = FileStatus(path: path) { try status.pass(to: fresh, of: path) }
+            try await SQLiteFile(fresh).close()
+            try Disk.sync(fresh)
+            let aside = try await putAside()
+            try Disk.rename(fresh, to: path)
+            try Disk.syncFolder(of: path)
+            return Outcome(contents: contents, aside: aside, epoch: epoch)
+        } catch {
+            BackupCopy.remove(fresh)
+            throw error
+        }
+    }
+
+    private func requireTwoFiles() throws {
+        guard let status = FileStatus(path: backup) else {
+            throw StartFailure(
+                "There is no backup at \(backup).",
+                remedy: "Name a file that `perennial backup` made.")
+        }
+        if let present = FileStatus(path: path), present.isSameFile(as: status) {
+            throw StartFailure(
+                "\(backup) is the database itself.",
+                remedy: "Name the backup first, and the database with --database.")
+        }
+    }
+
+    /// The restored log counts again from where the backup ended: see ``LogPlace``.
+    private func beginEpoch(in file: String) async throws -> String {
+        let store = Store(try DatabaseAddress.open(file, mayCreate: false))
+        defer { store.database.close() }
+        return try await store.beginEpoch(at: now)
+    }
+
+    // MARK: - The one before
+
+    /// Gives the present database a second name, under which it stays. Returns that; nil where
+    /// there is no database yet.
+    private func putAside() async throws -> String? {
+        guard Disk.exists(path) else {
+            // A log of a database that is not there any more would be taken for the restored one's.
+            for suffix in sidecars where Disk.exists(path + suffix) {
+                try Disk.name(path + suffix, aside + suffix)
+            }
+            return nil
+        }
+        let isReadable = try await settle()
+        let isInUse = ["-wal", "-journal"].contains { Disk.exists(path + $0) }
+        guard !isReadable || !isInUse else {
+            throw StartFailure(
+                "Another program has the database \(path) open.",
+                remedy: "Let it end, then restore.")
+        }
+        if isReadable, link(path, aside) == 0 {
+            try Disk.syncFolder(of: path)
+            return aside
+        }
+        // It is damaged, or its file system knows one name only: it is gone for a moment. Its log
+        // goes last, as without it the database would lack what was written last.
+        try Disk.name(path, aside)
+        for suffix in sidecars where Disk.exists(path + suffix) {
+            try Disk.name(path + suffix, aside + suffix)
+        }
+        try Disk.syncFolder(of: path)
+        return aside
+    }
+
+    /// Lets everything stand in the file itself. False where it is so damaged that it cannot be
+    /// opened, which may be why it is replaced.
+    private func settle() async throws -> Bool {
+        do {
+            try await SQLiteFile(path).settle()
+            return true
+        } catch let failure as StorageFailure where failure.kind == .busy {
+            throw StartFailure(
+                "Another program works on the database \(path): \(failure).",
+                remedy: "Let it end, then restore.")
+        } catch { return false }
+    }
+
+    /// Such as `perennial.sqlite.replaced-1795248000000`.
+    private var aside: String { "\(path).replaced-\(now.milliseconds)" }
+}
+
+extension Store {
+    /// Begins a new epoch of every app's log, in a database of this program's version or before.
+    func beginEpoch(at now: Instant) async throws -> String {
+        try await migrate(at: now.milliseconds)
+        var random = SystemRandomNumberGenerator()
+        let epoch = LogPlace.newEpoch(by: &random)
+        try await transaction { tx in try tx.beginEpoch(named: epoch, at: now) }
+        return epoch
+    }
+}

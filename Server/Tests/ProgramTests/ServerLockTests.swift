@@ -1,0 +1,43 @@
+import Foundation
+import Testing
+
+@testable import Program
+
+@Suite struct ServerLockTests {
+    @Test func `a second server is refused, by whatever path it comes`() async throws {
+        try await TemporaryFolder.with { folder in
+            let path = folder + "/p.sqlite"
+            let first = try #require(try ServerLock.take(for: path))
+            try DatabaseAddress.open(path).close()
+            try FileManager.default.createSymbolicLink(
+                atPath: folder + "/link.sqlite", withDestinationPath: path)
+            try FileManager.default.createSymbolicLink(
+                atPath: folder + "/there", withDestinationPath: folder)
+            for other in [
+                "p.sqlite", "link.sqlite", "there/p.sqlite", "../\(name(of: folder))/p.sqlite",
+            ] {
+                let failure = #expect(throws: StartFailure.self) {
+                    try ServerLock.take(for: "\(folder)/\(other)")
+                }
+                let message = failure?.message ?? ""
+                #expect(message.hasSuffix("(process \(getpid()))."), "\(other): \(message)")
+            }
+            #expect(FileStatus(path: path + ".lock")?.permissions == 0o600)
+            // Another database beside it is free.
+            #expect(try ServerLock.take(for: folder + "/q.sqlite") != nil)
+            first.release()
+            #expect(try ServerLock.take(for: path) != nil)
+            // That one was let go of, and its lock with it.
+            #expect(try ServerLock.take(for: path) != nil)
+        }
+    }
+
+    private func name(of folder: String) -> String {
+        URL(fileURLWithPath: folder).lastPathComponent
+    }
+
+    @Test(arguments: ["postgres://db/p", "host=db dbname=p", ":memory:"])
+    func `what many may share has no lock`(address: String) throws {
+        #expect(try ServerLock.take(for: address) == nil)
+    }
+}

@@ -1,0 +1,110 @@
+import Ledger
+import Testing
+
+@testable import Storage
+
+@Suite struct LogEpochTests {
+    private func tell(_ count: Int, in app: AppID, to store: Store) async throws {
+        try await store.transaction { tx in
+            for number in 0..<count {
+                let customer = try tx.customer(
+                    CustomerID(rawValue: "c\(number)"), in: app, at: now
+                ).customer
+                try tx.tellIdentity(
+                    .aliasAdded, of: customer, other: "other", in: app, at: now)
+            }
+        }
+    }
+
+    private func begin(_ name: String, in store: Store) async throws {
+        try await store.transaction { tx in try tx.beginEpoch(named: name, at: now) }
+    }
+
+    private func epochs(of app: AppID, in store: Store) async throws -> LogEpochs {
+        try await store.reading { try $0.logEpochs(of: app) }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `an event keeps its name, and what comes after a restore has another`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore { store in
+            #expect(try await epochs(of: app, in: store) == .first)
+            try await tell(3, in: app, to: store)
+            try await begin("aaaaaaaaaa", in: store)
+            try await tell(2, in: app, to: store)
+            // Between the two nothing is told.
+            try await begin("bbbbbbbbbb", in: store)
+            try await begin("cccccccccc", in: store)
+            let all = try await epochs(of: app, in: store)
+            #expect(all.current == "cccccccccc")
+            #expect(
+                (1...6).map { all.place(of: $0).description } == [
+                    "1", "2", "3", "aaaaaaaaaa_4", "aaaaaaaaaa_5", "cccccccccc_6",
+                ])
+            #expect(all.shared(with: nil) == 3)
+            #expect(all.shared(with: "aaaaaaaaaa") == 5)
+            #expect(all.shared(with: "bbbbbbbbbb") == 5)
+            #expect(all.shared(with: "cccccccccc") == .max)
+            #expect(all.shared(with: "dddddddddd") == nil)
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `an app that the backup does not know has the epoch from its first event on`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore { store in
+            try await tell(1, in: "zebra", to: store)
+            try await begin("aaaaaaaaaa", in: store)
+            try await tell(1, in: app, to: store)
+            try await begin("bbbbbbbbbb", in: store)
+            let own = try await epochs(of: app, in: store)
+            #expect(own.shared(with: nil) == 0)
+            #expect([1, 2].map { own.place(of: $0).epoch } == ["aaaaaaaaaa", "bbbbbbbbbb"])
+            let others = try await epochs(of: "zebra", in: store)
+            #expect(others.shared(with: nil) == 1)
+            #expect(others.place(of: 2).epoch == "bbbbbbbbbb")
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `to begin an epoch twice begins it once, and makes asking due`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore { store in
+            let worker = CheckWorker(holder: "w", lease: .seconds(1), checksPerSecond: 1)
+            try await store.transaction { tx in
+                let lease = try tx.leaseCatchUp(
+                    of: app, in: .production, at: now, every: .hours(1), for: worker)
+                try tx.endCatchUp(
+                    #require(lease), of: app, in: .production, upTo: now)
+            }
+            for _ in 1...2 { try await begin("aaaaaaaaaa", in: store) }
+            #expect(try await epochs(of: app, in: store).marks.count == 1)
+            let standing = try await store.reading { try $0.standing(of: app, in: .production) }
+            #expect(standing.caughtUpTo == now - .hours(1))
+        }
+    }
+
+    @Test(arguments: ["0", "12", "9223372036854775807", "k3f9x2ab7c_12", "aaaaaaaaaa_0"])
+    func `a place is read as it is written`(text: String) throws {
+        #expect(try #require(LogPlace(text)).description == text)
+    }
+
+    @Test(arguments: [
+        "", "-1", "+1", "x", "1.0", " 1", "9223372036854775808", "_1", "12_", "k3f9x2ab7c",
+        "k3f9x2ab7_1", "k3f9x2ab7cd_1", "3k3f9x2ab7_1", "K3F9X2AB7C_1", "k3f9x2ab7c_-1",
+        "k3f9x2ab7c_1_1", "k3f9x2ab7c-1", "k3f9x2äb7_1", "١",
+    ])
+    func `what is no place is none`(text: String) {
+        #expect(LogPlace(text) == nil)
+    }
+
+    @Test func `the name of an epoch can be read, and is new each time`() {
+        var random = SystemRandomNumberGenerator()
+        let names = (0..<100).map { _ in LogPlace.newEpoch(by: &random) }
+        #expect(Set(names).count == 100)
+        #expect(names.allSatisfy { LogPlace("\($0)_7") == LogPlace($0, 7) })
+    }
+}

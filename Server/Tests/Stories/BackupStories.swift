@@ -1,0 +1,202 @@
+import AppStoreFormats
+import Foundation
+import Testing
+
+/// A backup is made while the server works, and restored: what was lost by that is never taken for
+/// something else.
+@Suite(.serialized) struct BackupStories {
+    /// Backups that are made while notifications stream in.
+    private static let backupsMin = 3
+
+    @Test(.timeLimit(.minutes(45)))
+    func `backups made under load hold all that was acknowledged before, and can be served`()
+        async throws
+    {
+        try await withShop(on: .sqlite, notifies: false) { shop in
+            let folder = try TemporaryFolder()
+            defer { folder.remove() }
+            let program = try await ServerProgram(
+                folder: folder, simulator: shop.simulator, on: .sqlite,
+                folder.path + "/p.sqlite")
+            let notifications = try await Stream.notifications(from: shop.simulator)
+            let server = try await program.start()
+            let acknowledged = Acknowledged()
+            async let stream: Void = Stream.sendOnce(notifications, to: server.wire, acknowledged)
+            var backups: [(file: String, before: Set<String>)] = []
+            while acknowledged.all.count < notifications.count / 2 {
+                let file = folder.path + "/backup-\(backups.count)"
+                let before = acknowledged.all
+                let made = try program.run(["backup", file])
+                #expect(made.status == 0, "\(made.output)")
+                backups.append((file, before))
+            }
+            await stream
+            #expect(acknowledged.all.count == notifications.count, "a writer was disturbed")
+            #expect(backups.count >= Self.backupsMin)
+            for (file, before) in backups {
+                #expect(try await program.missing(before, in: file).isEmpty, "\(file)")
+            }
+            let refused = try program.run(["restore", backups[0].file])
+            #expect(refused.status == 1 && refused.output.contains("Another server works on"))
+            server.kill()
+            let last = try #require(backups.last)
+            let restored = try program.run(["restore", last.file])
+            #expect(restored.status == 0, "\(restored.output)")
+            #expect(try await program.missing(last.before).isEmpty)
+            try program.expectClean()
+            try await program.start().kill()
+        }
+    }
+
+    @Test(.timeLimit(.minutes(45)))
+    func `after a restore no old cursor skips an event, and no old id names a new one`()
+        async throws
+    {
+        try await withShop(on: .sqlite, notifies: false) { shop in
+            let folder = try TemporaryFolder()
+            defer { folder.remove() }
+            let program = try await ServerProgram(
+                folder: folder, simulator: shop.simulator, on: .sqlite,
+                folder.path + "/p.sqlite")
+            let bought = try await shop.buyMonth("anna")
+            var server = try await program.start()
+            var log = LogReader(server, program)
+            try await log.wire.post(
+                "/v1/purchases",
+                [
+                    "customer_id": "anna",
+                    "signed_transactions": [.string(try bought.text("signed_transaction"))],
+                ])
+            let shared = try await log.all()
+            let file = folder.path + "/backup"
+            let made = try program.run(["backup", file])
+            #expect(made.status == 0, "\(made.output)")
+            let original = try bought.text("original_transaction_id")
+            let lostTransfer = try await log.transfer(original, to: "ben")
+            let lost = try await log.all()
+            server.kill()
+
+            let restored = try program.run(["restore", file])
+            #expect(restored.status == 0, "\(restored.output)")
+            server = try await program.start()
+            log = LogReader(server, program)
+            // The log grows to where it was, and past that: by numbers nothing is amiss.
+            let transfer = try await log.transfer(original, to: "ben")
+            // The same number, of the same customer, and another transfer.
+            #expect(transfer != lostTransfer)
+            let path = "/v1/customers/ben/transfers/"
+            #expect(try await log.wire.send("DELETE", path + lostTransfer).status == 404)
+            for size in 1...3 {
+                let refused = try await log.refusal(of: lost.cursor)
+                #expect(refused.status == 410)
+                #expect(try refused.json.text("code") == "cursor_outdated")
+                try await log.addAlias("a-\(size)")
+            }
+            let grown = try await log.all()
+            #expect(grown.ids.count == lost.ids.count + 3)
+            #expect(grown.ids.starts(with: shared.ids), "what is shared keeps its ids")
+            let gone = Set(lost.ids).subtracting(shared.ids)
+            #expect(!gone.isEmpty && gone.isDisjoint(with: grown.ids))
+
+            // What the refusal says is enough to go on.
+            let remedy = try await log.refusal(of: lost.cursor).json.text("remedy")
+            let next = try #require(remedy.firstMatch(of: /after=(\w+)/)).output.1
+            #expect(
+                try await log.page(after: String(next)).ids
+                    == Array(grown.ids.dropFirst(shared.ids.count)))
+            #expect(try await log.page(after: grown.cursor).ids == [])
+
+            #expect(try await log.wire.send("DELETE", path + transfer).status == 200)
+            server.kill()
+            try program.expectClean()
+        }
+    }
+
+    @Test(.timeLimit(.minutes(45)))
+    func `a PostgreSQL that was restored by its own means is marked`() async throws {
+        try await withShop(on: .sqlite, notifies: false) { shop in
+            let folder = try TemporaryFolder()
+            defer { folder.remove() }
+            try await StoryDatabase.postgres.withAddress { address in
+                let program = try await ServerProgram(
+                    folder: folder, simulator: shop.simulator, on: .postgres, address)
+                var server = try await program.start()
+                try await LogReader(server, program).addAlias("a-1")
+                let before = try await LogReader(server, program).all()
+                server.kill()
+                let refused = try program.run(["backup", folder.path + "/b"])
+                #expect(refused.status == 1 && refused.output.contains("pg_dump"))
+                let marked = try program.run(["restore", "--mark"])
+                #expect(marked.status == 0, "\(marked.output)")
+                server = try await program.start()
+                let log = LogReader(server, program)
+                try await log.addAlias("a-2")
+                #expect(try await log.refusal(of: before.cursor).status == 410)
+                let after = try await log.all()
+                #expect(after.ids.starts(with: before.ids) && after.ids.count == 2)
+                #expect(after.ids.last != "evt_2")
+                #expect(try await log.page(after: after.cursor).ids == [])
+                server.kill()
+            }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(45)))
+    func `a second server on one file is refused, commands are not, and a kill frees it`()
+        async throws
+    {
+        try await withShop(on: .sqlite, notifies: false) { shop in
+            let folder = try TemporaryFolder()
+            defer { folder.remove() }
+            let program = try await ServerProgram(
+                folder: folder, simulator: shop.simulator, on: .sqlite,
+                folder.path + "/p.sqlite")
+            let first = try await program.start()
+            let second = try program.run(
+                ["serve", "--port", "0", "--clock-from", shop.simulator.base])
+            #expect(second.status == 1, "\(second.output)")
+            #expect(second.output.contains("(process \(first.process))"), "\(second.output)")
+            #expect(try program.run(["keys", "list"]).status == 0)
+            let made = try program.run(["keys", "create", "--app", "birds", "--kind", "app"])
+            #expect(made.status == 0)
+            #expect(try await first.wire.send("GET", "/ready").status == 200)
+            first.kill()
+            try await program.start().kill()
+        }
+    }
+}
+
+/// The log of a server, as another program reads it.
+private struct LogReader {
+    let wire: Wire
+
+    init(_ server: ServerProgram.Running, _ program: ServerProgram) {
+        var wire = server.wire
+        wire.bearer = program.key
+        self.wire = wire
+    }
+
+    func page(after cursor: String) async throws -> (ids: [String], cursor: String) {
+        let list = try await wire.get("/v1/events?limit=500&after=\(cursor)")
+        let ids = (list["items"]?.array ?? []).compactMap { $0["id"]?.string }
+        return (ids, try list.text("next_cursor"))
+    }
+
+    func all() async throws -> (ids: [String], cursor: String) { try await page(after: "") }
+
+    func refusal(of cursor: String) async throws -> Wire.Answer {
+        try await wire.send("GET", "/v1/events?after=\(cursor)")
+    }
+
+    func addAlias(_ id: String) async throws {
+        try await wire.post("/v1/customers/anna/aliases", ["customer_id": .string(id)])
+    }
+
+    /// Returns the transfer's id.
+    func transfer(_ original: String, to customer: String) async throws -> String {
+        try await wire.post(
+            "/v1/customers/\(customer)/transfers",
+            ["original_transaction_id": .string(original), "reason": "ticket"]
+        ).text("transfer_id")
+    }
+}

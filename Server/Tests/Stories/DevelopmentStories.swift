@@ -1,0 +1,49 @@
+import AppStoreFormats
+import Foundation
+import Testing
+
+/// `perennial dev` as a process of its own, which ends without warning.
+@Suite(.serialized) struct DevelopmentStories {
+    private static func now(_ dev: DevelopmentProgram) async throws -> String {
+        try await dev.simulator.get("/_sim/clock").text("now")
+    }
+
+    @Test(.timeLimit(.minutes(15)))
+    func `where its clock was moved to it never comes back from before that`() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        var last = ""
+        for (body, name) in [
+            (["advance": "PT2902346S"], "advanced"), (["set": "2027-01-01T00:00:00Z"], "set"),
+            (["advance": "P1M"], "advanced again"),
+        ] as [(JSON, String)] {
+            let dev = try await DevelopmentProgram.start(in: folder)
+            #expect(try await Self.now(dev) >= last, "before it was \(name)")
+            try await dev.simulator.post("/_sim/clock", body)
+            last = try await Self.now(dev)
+            dev.kill()
+        }
+        let dev = try await DevelopmentProgram.start(in: folder)
+        #expect(try await Self.now(dev) >= last)
+        // A clock that runs is kept ahead of itself.
+        try await dev.simulator.post("/_sim/clock", ["rate": 86400])
+        let start = try await Self.now(dev)
+        try await eventually { try await Self.now(dev) > start }
+        last = try await Self.now(dev)
+        dev.kill()
+        let again = try await DevelopmentProgram.start(in: folder)
+        #expect(try await Self.now(again) >= last)
+        again.kill()
+    }
+
+    @Test(.timeLimit(.minutes(15)))
+    func `a second one in the same folder is refused, and forgets nothing`() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let dev = try await DevelopmentProgram.start(in: folder)
+        let second = try DevelopmentProgram.run(in: folder, ["--fresh"])
+        #expect(second.status == 1 && second.output.contains("Another server"), "\(second.output)")
+        #expect(FileManager.default.fileExists(atPath: folder.path + "/dev.sqlite"))
+        dev.kill()
+    }
+}
