@@ -193,7 +193,7 @@ extension EngineFailure {
             .unknownOffer, .offerNotForThem, .offerForUnknownTransaction, .unknownContent,
             .contentNotOpen, .unknownCursor, .queryTooLong:
             true
-        case .cannotTellNow, .notForwarded, .busy, .storage: false
+        case .cannotTellNow, .notForwarded, .busy, .documentBudgetSpent, .storage: false
         }
     }
 }

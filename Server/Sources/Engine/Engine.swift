@@ -25,6 +25,7 @@ package struct Engine: Sendable {
     let mint = TokenMint()
     let reminding = Reminding()
     let catchUpPauses = CatchUpPauses()
+    let walks = HistoryWalks()
     let askingTurn = AskingTurn()
     let writes = Writes()
     let signers: [AppID: OfferSigner]

@@ -55,6 +55,8 @@ package enum EngineFailure: Error, Hashable, Sendable {
     case unknownCursor(Int64)
     /// So many writers wait for the database that one more is turned away.
     case busy
+    /// Devices have brought so many new documents of a purchase that no more are taken for a while.
+    case documentBudgetSpent(PurchaseID, wait: Duration)
     case storage(String)
 
     /// What a database transaction threw, as ours.
@@ -62,6 +64,8 @@ package enum EngineFailure: Error, Hashable, Sendable {
         switch error {
         case let failure as EngineFailure: self = failure
         case let failure as IntakeFailure: self = .incomplete(failure)
+        case let spent as DocumentBudgetSpent:
+            self = .documentBudgetSpent(spent.purchase, wait: spent.wait)
         case let failure as StorageFailure where failure.kind == .busy: self = .busy
         default: self = .storage("\(error)")
         }
@@ -113,6 +117,8 @@ extension EngineFailure: CustomStringConvertible {
         case .notForwarded(let targets): "not accepted by \(targets.joined(separator: ", "))"
         case .unknownCursor(let sequence): "the log has no event \(sequence)"
         case .busy: "too many writers wait for the database"
+        case .documentBudgetSpent(let purchase, let wait):
+            "too many new documents of \(purchase), for \(wait)"
         case .storage(let what): what
         }
     }

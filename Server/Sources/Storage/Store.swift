@@ -10,6 +10,9 @@ package struct Store: Sendable {
 
     /// - Parameter rules: by which it is decided when to ask the store, and what time alone does.
     package init(_ database: any Database, rules: StoreRules = StoreRules()) {
+        var rules = rules
+        // What is remembered of one database says nothing of another.
+        rules.formerIDs = FormerIDs()
         self.database = database
         self.rules = rules
         local = database as? any LocalDatabase
@@ -72,6 +75,7 @@ package struct StoreRules: Sendable {
     package var wallets: [AppID: WalletRules]
     /// By what an id is known that was erased: 32 bytes. It does not tell upper from lower case.
     package var erasedHash: @Sendable (CustomerID) -> [UInt8]
+    var formerIDs = FormerIDs()
 
     /// - Parameter erasedHash: the usual one finds nobody, as no erasure is known by such bytes: it
     ///   is for stores that look for nobody who was erased.
