@@ -33,6 +33,8 @@ package enum FaultFamily: String, Hashable, Sendable, Comparable, CaseIterable {
     case skew
     case secondServer = "second-server"
     case races
+    // Last, so that no other draw of a seed moves.
+    case swallowedNotifications = "swallowed-notifications"
 
     package static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
 
@@ -67,6 +69,8 @@ package enum FaultFamily: String, Hashable, Sendable, Comparable, CaseIterable {
         case .skew: "A server's clock is minutes ahead or behind."
         case .secondServer: "Two servers work on one database."
         case .races: "The other server acts between any two steps of a server."
+        case .swallowedNotifications:
+            "Something before the server answers a notification with 200, and loses it."
         }
     }
 }

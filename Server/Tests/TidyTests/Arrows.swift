@@ -118,7 +118,8 @@ enum Arrows {
         ]).union(web).union(certificates),
         "ConvergenceTests": testing(["Convergence", "Simulator", "AppStoreFormats"]),
         "ProgramTests": testing(["Program"]).union(everything.subtracting(["Simulator"])),
-        "Stories": testing(["Program", "PostgresCluster", "HummingbirdTesting"]).union(everything),
+        "Stories": testing(["Program", "PostgresCluster", "HummingbirdTesting", "Signing"])
+            .union(everything),
         "TidyTests": testing([]),
     ]
 
