@@ -185,8 +185,8 @@ let package = Package(
             [
                 "AppStoreClient", "AppStoreFormats", "Convergence", "Dice", "Engine", "Ledger",
                 "PostgresCluster",
-                "Program", "Simulator", "Storage", "StoragePostgres", "StorageSQLite", crypto,
-                httpClient, logging,
+                "Program", "Signing", "Simulator", "Storage", "StoragePostgres", "StorageSQLite",
+                crypto, httpClient, logging,
             ], tables: true),
         tests("TidyTests", []),
     ] as [Target]).filter(keep),

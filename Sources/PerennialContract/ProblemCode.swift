@@ -38,6 +38,9 @@ public struct ProblemCode: RawRepresentable, Hashable, Sendable, Codable {
     public static let renewalWithoutTransaction = Self(rawValue: "renewal_without_transaction")
     public static let purchaseBelongsToAnotherCustomer = Self(
         rawValue: "purchase_belongs_to_another_customer")
+    /// Devices have posted too many new documents of one purchase: the same again after the time
+    /// that `Retry-After` says.
+    public static let documentBudgetSpent = Self(rawValue: "document_budget_spent")
 
     // Wallets
     public static let currencyUnknown = Self(rawValue: "currency_unknown")
@@ -89,7 +92,7 @@ public struct ProblemCode: RawRepresentable, Hashable, Sendable, Codable {
         notificationNotTrusted, notificationForAnotherApp, notificationNotUnderstood,
         notificationIncomplete, purchaseNotTrusted, purchaseForAnotherApp, purchaseNotUnderstood,
         purchaseIncomplete, legacyOff, purchasesMissing, renewalWithoutTransaction,
-        purchaseBelongsToAnotherCustomer,
+        purchaseBelongsToAnotherCustomer, documentBudgetSpent,
         customerIDMeaningless, customerProofMissing, customerProofNotValid, purchaseUnknown,
         transferUnknown, transferSuperseded, entitlementUnknown, grantUnknown, grantWithoutTime,
         offersKeyMissing, offerUnknown, offerNotForCustomer,

@@ -1,5 +1,4 @@
 import AppStoreFormats
-import Crypto
 
 /// What verifyReceipt answered to a question of ours, in the style of the receipt that was asked
 /// about. `signedAt` is when it was asked.
@@ -28,7 +27,7 @@ extension Verifier {
         do throws(Refusal) {
             let json = try Self.json(body)
             let environment = try app.requireEnvironment(environment)
-            let digest = Array(SHA256.hash(data: body))
+            let digest = DocumentDigest(unsigned: body)
             if let answer = VerifyReceiptTransactionAnswer(json: json),
                 let receipt = answer.receipt, receipt.bundleID != nil
             {

@@ -41,7 +41,7 @@ extension Verifier {
             return Self.outcome(
                 Verified(
                     payload: receipt, environment: environment, signedAt: created,
-                    digest: Array(SHA256.hash(data: file))),
+                    digest: DocumentDigest(envelope, file)),
                 at: now)
         } catch {
             var refusal = error
@@ -84,7 +84,7 @@ extension Verifier {
         if let guid { try receipt.requireDevice(guid) }
         return Verified(
             payload: receipt, environment: .sandbox, signedAt: created,
-            digest: Array(SHA256.hash(data: file)))
+            digest: DocumentDigest(found, file))
     }
 }
 
@@ -136,5 +136,15 @@ extension Verifier {
     package static func peek(receipt file: [UInt8]) -> String? {
         guard let envelope = try? ReceiptEnvelope(parsing: file) else { return nil }
         return (try? AppReceipt(reading: envelope.content))?[.bundleID]?.text
+    }
+
+    /// Bytes beside the content that a receipt's file may have where it comes from outside: nobody
+    /// has signed them, so anybody could make a large file of a small receipt. Apple's have about
+    /// 4,500.
+    package static let unsignedReceiptBytesMax = 65_536
+
+    /// How many bytes of an app receipt's file nobody has signed; nil for what is none.
+    package static func unsignedBytes(inReceipt file: [UInt8]) -> Int? {
+        (try? ReceiptEnvelope(parsing: file)).map { file.count - $0.content.count }
     }
 }

@@ -1,5 +1,4 @@
 import AppStoreFormats
-import Crypto
 import SwiftASN1
 import X509
 import _CryptoExtras
@@ -22,8 +21,8 @@ extension Verifier {
             } else {
                 signer = try await chains.signer(of: parts.signature)
             }
-            let signed = [parts.signature.version] + parts.file.signedBytes
-            guard signer.key.hasSigned(signed, as: parts.signature.signature, .sha1) else {
+            guard signer.key.hasSigned(parts.signedBytes, as: parts.signature.signature, .sha1)
+            else {
                 throw Refusal(
                     .badSignature, expected: "one of its signer's key",
                     found: "a signature that does not fit")
@@ -39,12 +38,12 @@ extension Verifier {
                     found: purchased.text)
             }
             try app.requireBundle(receipt.bundleID)
-            let environment = try app.requireEnvironment(parts.file.environment ?? .production)
+            let environment = try app.requireEnvironment(parts.storeEnvironment)
             try receipt.requireSignedApp(app, in: environment)
             return Self.outcome(
                 Verified(
                     payload: receipt, environment: environment, signedAt: purchased,
-                    digest: Array(SHA256.hash(data: file))),
+                    digest: DocumentDigest(parts, by: signer, file)),
                 at: now)
         } catch {
             var refusal = error
@@ -67,9 +66,12 @@ extension TransactionReceipt {
 }
 
 /// The file and the signature in it, taken apart but not trusted.
-private struct TransactionReceiptParts {
+struct TransactionReceiptParts {
     let file: TransactionReceiptFile
     let signature: TransactionReceiptSignature
+
+    var signedBytes: [UInt8] { [signature.version] + file.signedBytes }
+    var storeEnvironment: StoreEnvironment { file.environment ?? .production }
 
     init(reading bytes: [UInt8]) throws(Refusal) {
         do throws(ReceiptFailure) {
@@ -78,7 +80,7 @@ private struct TransactionReceiptParts {
         } catch { throw Refusal(unreadable: error) }
     }
 
-    func receipt() throws(Refusal) -> TransactionReceipt {
+    fileprivate func receipt() throws(Refusal) -> TransactionReceipt {
         do throws(ReceiptFailure) {
             return try TransactionReceipt(signedBytes: file.signedBytes)
         } catch { throw Refusal(unreadable: error) }

@@ -26,6 +26,17 @@ extension Verifier {
     }
 }
 
+extension Verifier {
+    /// When a signed document claims to have been signed (`signedDate`), before anybody has checked
+    /// the signature. Good for looking whether the same document is kept already.
+    package static func claimedSigning(of jws: [UInt8]) -> AppStoreDate? {
+        guard jws.count <= jwsBytesMax, let payload = CompactJWS(jws)?.payload,
+            let json = try? JSON(parsing: payload)
+        else { return nil }
+        return json["signedDate"]?.integer.map { AppStoreDate(milliseconds: $0) }
+    }
+}
+
 extension ExternalPurchaseToken {
     /// The prefix of the token's id that stands for the sandbox: it has no environment field.
     private static let sandboxPrefix = "SANDBOX"

@@ -1,5 +1,4 @@
 import AppStoreFormats
-import Crypto
 
 /// A notification of version 1 that came with the app's secret, and the receipt within it.
 package struct V1Contents: Hashable, Sendable {
@@ -62,7 +61,7 @@ extension Verifier {
             notification: Verified(
                 payload: notification, environment: environment,
                 signedAt: notification.moment(receivedAt: seenAt),
-                digest: Array(SHA256.hash(data: V1Notification.identity(of: json)))),
+                digest: DocumentDigest(unsigned: V1Notification.identity(of: json))),
             latestMoment: notification.latestMoment ?? AppStoreDate(milliseconds: 0),
             appReceipt: appReceipt,
             transactionReceipt: await transactionReceipt(

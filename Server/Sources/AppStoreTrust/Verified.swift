@@ -11,9 +11,8 @@ package struct Verified<Payload: Hashable & Sendable>: Hashable, Sendable {
     /// document within a notification that names no date of its own has the notification's. A
     /// transaction receipt names none: then it is the date of the purchase.
     package let signedAt: AppStoreDate
-    /// The SHA-256 of the document as it came: 32 bytes. Of a document within a notification, that
-    /// of the notification.
-    package let digest: [UInt8]
+    /// Of a document within a notification, that of the notification.
+    package let digest: DocumentDigest
 }
 
 /// What became of a document that asked for trust.

@@ -131,7 +131,7 @@ extension Verifier {
     }
 
     private func verified<Payload: SignedPayload>(
-        _ bytes: [UInt8]?, _ digest: [UInt8], by chain: TrustedChain, for app: AppIdentity,
+        _ bytes: [UInt8]?, _ digest: DocumentDigest, by chain: TrustedChain, for app: AppIdentity,
         at now: AppStoreDate
     ) throws(Refusal) -> Verified<Payload> {
         guard let bytes else {
@@ -150,25 +150,17 @@ extension Verifier {
     }
 
     /// The payload, once the signature over it is known to be made by a chain's leaf; nil where it
-    /// is no base64url. And the digest of the whole document.
+    /// is no base64url. And the digest of the document.
     private func signedPayload(
         of parts: CompactJWS, by chain: TrustedChain
-    ) throws(Refusal) -> (payload: [UInt8]?, digest: [UInt8]) {
-        // Hashed once: the digest of the whole goes on where that of the signed bytes ends.
-        var hash = SHA256()
-        hash.update(data: parts.signedBytes)
-        let signedDigest = hash.finalize()
-        hash.update(data: Self.dot)
-        hash.update(data: parts.signatureSegment)
-        let digest = Array(hash.finalize())
-        if !documents.withLock({ $0.contains(digest) }) {
-            try requireSignature(of: parts, by: chain, over: signedDigest)
-            documents.withLock { $0.insert(digest) }
+    ) throws(Refusal) -> (payload: [UInt8]?, digest: DocumentDigest) {
+        let (digest, signed) = DocumentDigest.digests(of: parts)
+        if !documents.withLock({ $0.contains(digest.whole) }) {
+            try requireSignature(of: parts, by: chain, over: signed)
+            documents.withLock { $0.insert(digest.whole) }
         }
         return (parts.payload, digest)
     }
-
-    private static let dot = [UInt8(ascii: ".")]
 
     private func requireSignature(
         of parts: CompactJWS, by chain: TrustedChain, over digest: SHA256.Digest

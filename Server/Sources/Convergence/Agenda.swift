@@ -17,6 +17,8 @@ struct Agenda: Sendable {
         case look
         /// A server asks for the notifications that did not reach it.
         case catchUp
+        /// A server reads the history of notifications, where that is due.
+        case walk
         case stop(server: Int)
         case start(server: Int)
         case skew(server: Int)
@@ -57,6 +59,7 @@ extension Agenda.Deed: CustomStringConvertible {
         case .step(let number): "step \(number)"
         case .look: "look"
         case .catchUp: "catch up"
+        case .walk: "walk"
         case .stop(let server): "stop: server \(server)"
         case .start(let server): "start: server \(server)"
         case .skew(let server): "skew: server \(server)"

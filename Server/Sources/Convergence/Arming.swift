@@ -18,7 +18,7 @@ extension FaultFamily {
         case .notificationOutage, .habits, .refusedTokens, .absentIDs, .rateLimits, .brokenAnswers,
             .lateAnswers, .staleAnswers, .spentPages, .apiOutage, .silentHistory, .lostPosts,
             .repeatedPosts, .latePosts, .oddDevices, .crashes, .downtime, .skew, .secondServer,
-            .races, .bothEnvironments, .erasures:
+            .races, .bothEnvironments, .erasures, .swallowedNotifications:
             []
         }
     }
@@ -36,7 +36,7 @@ extension FaultFamily {
             .overtakenNotifications, .otherTransactionIDs, .unknownWords, .brokenBodies, .forgeries,
             .notificationOutage, .habits, .apiOutage, .silentHistory, .lostPosts, .repeatedPosts,
             .latePosts, .oddDevices, .crashes, .downtime, .skew, .secondServer, .races,
-            .bothEnvironments, .erasures:
+            .bothEnvironments, .erasures, .swallowedNotifications:
             []
         }
     }
@@ -93,7 +93,7 @@ extension Plan {
     /// Faults of the simulator.
     func arm(_ faults: inout Faults) {
         var lots = lots("odds")
-        for family in FaultFamily.allCases {
+        for family in FaultFamily.allCases where family != .swallowedNotifications {
             // The same number of lots, whether the family is in or not.
             let odds = lots.choice(0.1, 0.3, 0.6, 1)
             let mild = lots.choice(0.05, 0.2, 0.4)

@@ -33,9 +33,10 @@ package enum FaultFamily: String, Hashable, Sendable, Comparable, CaseIterable {
     case skew
     case secondServer = "second-server"
     case races
-    // People.
+    // Added later. They stand last, so that they move no other draw of a seed.
     case bothEnvironments = "both-environments"
     case erasures
+    case swallowedNotifications = "swallowed-notifications"
 
     package static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
 
@@ -72,6 +73,8 @@ package enum FaultFamily: String, Hashable, Sendable, Comparable, CaseIterable {
         case .bothEnvironments: "One customer has purchases in production and in the sandbox."
         case .erasures: "Customers have themselves erased, and come back."
         case .races: "The other server acts between any two steps of a server."
+        case .swallowedNotifications:
+            "Something before the server answers a notification with 200, and loses it."
         }
     }
 }

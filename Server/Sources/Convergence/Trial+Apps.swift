@@ -31,9 +31,20 @@ extension Trial {
             agenda.add(.catchUp, at: at)
             at += serverLots.length(from: .hours(2), to: .days(9))
         }
+        planWalks(start, length)
         if plan.speech == .mixed { agenda.add(.update, at: plan.updatesAt) }
         planOutages(start, length)
         planPeople(start, length)
+    }
+
+    /// A server that walks looks all the time whether it should; here now and then.
+    private func planWalks(_ start: Int64, _ length: Int64) {
+        guard plan.has(.swallowedNotifications) else { return }
+        var at = start
+        while at < start + length {
+            agenda.add(.walk, at: at)
+            at += swallowLots.length(from: .hours(3), to: .days(3))
+        }
     }
 
     private func planOutages(_ start: Int64, _ length: Int64) {

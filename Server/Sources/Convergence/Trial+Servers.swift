@@ -194,6 +194,15 @@ extension Trial {
         await bury()
     }
 
+    func walk() async throws {
+        guard let server = anyServer() else { return }
+        do {
+            let count = try await server.engine.walkHistory()
+            report.tally.add("swallowed notification found", count)
+        } catch { try excuse(error, server) }
+        await bury()
+    }
+
     /// After a delivery the servers look whether something is due: mostly at once.
     func settle() async {
         await lookWhereDue()

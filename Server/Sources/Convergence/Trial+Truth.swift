@@ -12,6 +12,11 @@ extension Trial {
     /// After the faults have ended everything is true within this time: notifications that did not
     /// reach us are asked for hourly, and the store may have asked for an hour's rest.
     static let intervalMinutes: Int64 = 130
+    /// The same where notifications were lost behind a 200: a day, since the whole history is read
+    /// twice a day.
+    private static let walkIntervalMinutes: Int64 = 1_440
+    /// Between two looks of a server whether the history is to be read.
+    private static let walkLookMinutes = 180
     /// Where the history is silent so long is waited for the sweep. What is not due before is left
     /// out: a year that is paid is asked about once in a year.
     private static let sweepDaysMax = 40
@@ -29,7 +34,14 @@ extension Trial {
         for minutes in [2, 63, 125] as [Int64] {
             agenda.add(.catchUp, at: end + minutes * Self.minute)
         }
-        try await play(until: end + Self.intervalMinutes * Self.minute)
+        var interval = Self.intervalMinutes
+        if plan.has(.swallowedNotifications) {
+            interval = Self.walkIntervalMinutes
+            for minutes in stride(from: 3, to: Int(interval), by: Self.walkLookMinutes) {
+                agenda.add(.walk, at: end + Int64(minutes) * Self.minute)
+            }
+        }
+        try await play(until: end + interval * Self.minute)
         for name in accounts { try await postAll(of: name) }
         if plan.waitsForSweep { try await sweep(since: end) }
         hasConverged = true

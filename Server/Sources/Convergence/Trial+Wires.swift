@@ -22,6 +22,7 @@ extension Trial {
     /// Carries a notification to one of the servers. Says what the store hears.
     func deliver(_ body: [UInt8]) async -> PostAnswer {
         report.figures.notifications += 1
+        if isSwallowed() { return PostAnswer(status: 200) }
         guard let server = anyServer() else {
             report.tally.add("no server when a notification came")
             return PostAnswer(error: "connection refused")
@@ -42,6 +43,17 @@ extension Trial {
         if answer.isSuccess { for letter in letters { evidence.take(letter, at: now) } }
         await bury()
         return answer
+    }
+
+    /// Whether something before the servers takes a notification for itself: the store has a 200,
+    /// and nobody has the notification.
+    private func isSwallowed() -> Bool {
+        guard isStormy, plan.has(.swallowedNotifications), swallowLots.happens(swallowOdds) else {
+            return false
+        }
+        report.tally.add("notification swallowed")
+        report.note("swallowed", at: now)
+        return true
     }
 
     private func answer(of server: Server, to body: [UInt8]) async -> PostAnswer {
@@ -194,7 +206,7 @@ extension EngineFailure {
             .unknownOffer, .offerNotForThem, .offerForUnknownTransaction, .unknownContent,
             .contentNotOpen, .unknownCursor, .outdatedCursor, .queryTooLong:
             true
-        case .cannotTellNow, .notForwarded, .busy, .storage: false
+        case .cannotTellNow, .notForwarded, .busy, .documentBudgetSpent, .storage: false
         }
     }
 }

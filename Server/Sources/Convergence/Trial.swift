@@ -60,6 +60,9 @@ package actor Trial {
     var wireLots: Lots
     var speechLots: Lots
     var thiefLots: Lots
+    var swallowLots: Lots
+    /// How many notifications are lost behind a 200.
+    let swallowOdds: Double
     /// In a world of receipts: what the books said when an answer was first seen to be otherwise.
     var otherwise: [String: (truth: Holding, at: Int64)] = [:]
     /// Purchases whose answer may be otherwise: the store was not asked since.
@@ -113,6 +116,8 @@ package actor Trial {
         wireLots = plan.lots("wires")
         speechLots = plan.lots("speeches")
         thiefLots = plan.lots("thieves")
+        swallowLots = plan.lots("swallowed")
+        swallowOdds = swallowLots.choice(0.1, 0.3, 0.6, 1)
     }
 
     private static func auditor(
@@ -191,7 +196,7 @@ package actor Trial {
     }
 
     private func carryOut(_ deed: Agenda.Deed) async throws {
-        if deed != .look, deed != .catchUp { report.note("\(deed)", at: now) }
+        if deed != .look, deed != .catchUp, deed != .walk { report.note("\(deed)", at: now) }
         switch deed {
         case .open(let account): try await open(accounts[account])
         case .post(let account): try await postNews(of: accounts[account])
@@ -200,6 +205,7 @@ package actor Trial {
         case .step(let number): try await take(step: number)
         case .look: try await look()
         case .catchUp: try await catchUp()
+        case .walk: try await walk()
         case .stop(let server):
             servers[server].power.turnOff()
             servers[server].isStopped = true
@@ -219,7 +225,7 @@ package actor Trial {
         agenda.remove { deed in
             switch deed {
             case .look, .step, .resume: false
-            case .open, .post, .act, .catchUp, .stop, .start, .skew, .update, .buy, .erase:
+            case .open, .post, .act, .catchUp, .walk, .stop, .start, .skew, .update, .buy, .erase:
                 true
             }
         }

@@ -1,6 +1,10 @@
 import AppStoreFormats
 import AppStoreTrust
 import Ledger
+import Storage
+
+/// How many new documents of one purchase devices may bring in an hour.
+package typealias DocumentBudget = Storage.DocumentBudget
 
 /// One app, as the configuration describes it.
 package struct AppSettings: Hashable, Sendable {
@@ -39,6 +43,8 @@ package struct AppSettings: Hashable, Sendable {
     package var offers: OfferCatalogue
     /// What the store is told of purchases whose refund is wished for.
     package var consumption: ConsumptionRules
+    /// How much devices may bring of one purchase.
+    package var documentBudget: DocumentBudget
 
     package init(
         id: AppID, bundleID: String, appAppleID: Int64? = nil, isSimulated: Bool = false,
@@ -49,7 +55,8 @@ package struct AppSettings: Hashable, Sendable {
         forwards: ForwardRules = .none, restore: [Environment: Claim.Policy] = [:],
         sharing: [Environment: Claim.ShareRules] = [:], accountTokens: AccountTokens = .customers,
         proof: IdentityProof? = nil, tokens: TokenRules? = TokenRules(),
-        offers: OfferCatalogue = .none, consumption: ConsumptionRules = ConsumptionRules()
+        offers: OfferCatalogue = .none, consumption: ConsumptionRules = ConsumptionRules(),
+        documentBudget: DocumentBudget = DocumentBudget()
     ) {
         self.id = id
         self.bundleID = bundleID
@@ -70,6 +77,7 @@ package struct AppSettings: Hashable, Sendable {
         self.tokens = tokens
         self.offers = offers
         self.consumption = consumption
+        self.documentBudget = documentBudget
     }
 
     package func restore(in environment: Environment) -> Claim.Policy {

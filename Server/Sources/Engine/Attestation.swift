@@ -1,6 +1,5 @@
 import AppStoreFormats
 import AppStoreTrust
-import Crypto
 import Intake
 import Ledger
 import Storage
@@ -131,25 +130,36 @@ extension StoredDocument {
     ) {
         let packed = PackedDocument(packing: bytes)
         self.init(
-            app: origin.app.id, id: verified.digest, kind: kind,
+            app: origin.app.id, id: verified.digest.signed, kind: kind,
             environment: verified.environment == .production ? .production : .sandbox,
             source: origin.source, signedAt: Instant(verified.signedAt),
             receivedAt: origin.receivedAt, parts: packed.parts,
             headers: packed.headers.map {
                 Header(digest: origin.digests.digest(of: $0), segment: $0)
             })
+        formerID = verified.digest.whole
     }
 
-    /// The document as it came; nil where what is stored is damaged.
+    /// The document as it came; nil where what is stored is damaged. Older documents have the
+    /// digest of the whole as their id.
     var bytes: [UInt8]? {
         let packed = PackedDocument(parts: parts, headers: headers.map(\.segment))
-        guard let bytes = packed.unpacked, Self.digest(of: bytes, kind) == id else { return nil }
+        guard let bytes = packed.unpacked, let digest = Self.digest(of: bytes, kind),
+            digest.signed == id || digest.whole == id
+        else { return nil }
         return bytes
     }
 
-    private static func digest(of bytes: [UInt8], _ kind: Kind) -> [UInt8]? {
-        guard kind == .notificationV1 else { return Array(SHA256.hash(data: bytes)) }
-        let json = try? JSON(parsing: bytes)
-        return json.map { Array(SHA256.hash(data: V1Notification.identity(of: $0))) }
+    private static func digest(of bytes: [UInt8], _ kind: Kind) -> DocumentDigest? {
+        switch kind {
+        case .notification, .transaction, .renewal: DocumentDigest(jws: bytes)
+        case .appReceipt: DocumentDigest(appReceipt: bytes)
+        case .transactionReceipt: DocumentDigest(transactionReceipt: bytes)
+        case .notificationV1:
+            (try? JSON(parsing: bytes)).map {
+                DocumentDigest(unsigned: V1Notification.identity(of: $0))
+            }
+        case .receiptAnswer: DocumentDigest(unsigned: bytes)
+        }
     }
 }

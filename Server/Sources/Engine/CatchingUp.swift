@@ -14,7 +14,7 @@ extension Engine {
 
     /// How long the store keeps its notifications ("Get Notification History"), without an hour in
     /// which clocks may differ.
-    private static func historyKept(in environment: Ledger.Environment) -> Duration {
+    static func historyKept(in environment: Ledger.Environment) -> Duration {
         switch environment {
         case .production: .days(180) - .hours(1)
         case .sandbox: .days(30) - .hours(1)
@@ -114,7 +114,7 @@ extension Engine {
     private static let pageWaitsMax = 3
     private static let pageWaitMax = Duration.seconds(5)
 
-    private func next(of pages: inout Pages<NotificationPage>) async throws -> NotificationPage? {
+    func next(of pages: inout Pages<NotificationPage>) async throws -> NotificationPage? {
         for _ in 0..<Self.pageWaitsMax where asking.waits {
             do throws(AppStoreFailure) { return try await pages.next() } catch {
                 guard case .tooMany(let until) = error else { throw error }
@@ -127,7 +127,11 @@ extension Engine {
     }
 
     /// True where it is new. One that is not trusted is told, and left out.
-    private func keepLost(_ payload: String, of appID: AppID) async throws -> Bool {
+    ///
+    /// - Parameter sendsOn: whether it is sent on to other addresses.
+    func keepLost(
+        _ payload: String, of appID: AppID, sendsOn: Bool = true
+    ) async throws -> Bool {
         let (app, verifier) = try app(appID)
         let bytes = Array(payload.utf8)
         let now = now()
@@ -138,13 +142,17 @@ extension Engine {
                 from: Attestation.Origin(
                     app: app, source: .reconciliation, receivedAt: now, digests: digests))
             var attested = attestation.kept
-            // The others have not had it either.
-            let body = JSON.object([JSON.Member("signedPayload", .string(payload))]).bytes
-            attested.forward = order(
-                for: ArrivedNotification(contentType: "application/json", body: body),
-                attestation.document)
+            if sendsOn {
+                // The others have not had it either.
+                let body = JSON.object([JSON.Member("signedPayload", .string(payload))]).bytes
+                attested.forward = order(
+                    for: ArrivedNotification(contentType: "application/json", body: body),
+                    attestation.document)
+            }
             let kept = attested
-            return try await transaction { tx in try tx.keep(kept) }
+            let isNew = try await transaction { tx in try tx.keep(kept) }
+            if isNew { counters.notificationsFound.add() }
+            return isNew
         } catch {
             guard case .notTrusted = error else { throw error }
             logger.error(
@@ -165,7 +173,7 @@ extension AppStoreFailure {
     }
 
     /// Before then nobody asks again.
-    fileprivate var namedMoment: Instant? {
+    var namedMoment: Instant? {
         if case .tooMany(let until) = self { Instant(until) } else { nil }
     }
 }

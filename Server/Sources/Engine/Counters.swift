@@ -13,6 +13,8 @@ final class Counters: Sendable {
     let notificationsRepeated = Counter()
     let notificationsRefused = Counter()
     let notificationsLeftToOthers = Counter()
+    let notificationsFound = Counter()
+    let historyPages = Counter()
     let documentsSignedAhead = Counter()
     let purchasesPosted = Counter()
     let customersAnswered = Counter()
@@ -28,6 +30,10 @@ package struct EngineCounts: Hashable, Sendable {
     package var notificationsRepeated: Int
     package var notificationsRefused: Int
     package var notificationsLeftToOthers: Int
+    /// That were asked for, as they had not reached us, or were lost since.
+    package var notificationsFound: Int
+    /// Of the App Store's history, read to find out what is missing here.
+    package var historyPages: Int
     /// Documents that could not be judged, since our clock is behind their signing.
     package var documentsSignedAhead: Int
     package var purchasesPosted: Int
@@ -46,6 +52,8 @@ extension Engine {
             notificationsRepeated: counters.notificationsRepeated.count,
             notificationsRefused: counters.notificationsRefused.count,
             notificationsLeftToOthers: counters.notificationsLeftToOthers.count,
+            notificationsFound: counters.notificationsFound.count,
+            historyPages: counters.historyPages.count,
             documentsSignedAhead: counters.documentsSignedAhead.count,
             purchasesPosted: counters.purchasesPosted.count,
             customersAnswered: counters.customersAnswered.count,

@@ -24,6 +24,7 @@ package struct Engine: Sendable {
     let mint = TokenMint()
     let reminding = Reminding()
     let catchUpPauses = CatchUpPauses()
+    let walks = HistoryWalks()
     let askingTurn = AskingTurn()
     let signers: [AppID: OfferSigner]
 

@@ -61,6 +61,8 @@ package enum EngineFailure: Error, Hashable, Sendable {
     case outdatedCursor(goOnFrom: LogPlace?)
     /// So many writers wait for the database that one more is turned away.
     case busy
+    /// Devices have brought so many new documents of a purchase that no more are taken for a while.
+    case documentBudgetSpent(PurchaseID, wait: Duration)
     case storage(String)
 
     /// What a database transaction threw, as ours.
@@ -68,6 +70,8 @@ package enum EngineFailure: Error, Hashable, Sendable {
         switch error {
         case let failure as EngineFailure: self = failure
         case let failure as IntakeFailure: self = .incomplete(failure)
+        case let spent as DocumentBudgetSpent:
+            self = .documentBudgetSpent(spent.purchase, wait: spent.wait)
         case let failure as StorageFailure where failure.kind == .busy: self = .busy
         case let failure as StorageFailure where failure.kind == .erased:
             self = .meaninglessCustomerID(failure.what)
@@ -123,6 +127,8 @@ extension EngineFailure: CustomStringConvertible {
         case .unknownCursor(let place): "the log has no event \(place)"
         case .outdatedCursor: "the cursor is of the log before a restore"
         case .busy: "too many writers wait for the database"
+        case .documentBudgetSpent(let purchase, let wait):
+            "too many new documents of \(purchase), for \(wait)"
         case .storage(let what): what
         }
     }

@@ -120,16 +120,17 @@ extension Engine {
         do {
             let targets = apps[document.app]?.forwards.targets ?? []
             let holder = forwarding.holder
+            let id = try await reading { tx in try tx.knownID(of: document) }
             let leases = try await transaction { tx in
                 try tx.leaseForwards(
-                    of: document.id, in: document.app, for: holder, lease: Forwarding.lease)
+                    of: id, in: document.app, for: holder, lease: Forwarding.lease)
             }
             let known = leases.compactMap { lease in
                 targets.first { $0.name == lease.target }.map { (lease: lease, target: $0) }
             }
             try await attempt(known, of: document.app, arrived)
             let after = try await reading { tx in
-                try tx.forwards(of: document.id, in: document.app)
+                try tx.forwards(of: id, in: document.app)
             }
             let names = Set(targets.map(\.name))
             let open = after.filter { $0.acceptedAt == nil && names.contains($0.target) }

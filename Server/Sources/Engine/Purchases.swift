@@ -78,6 +78,7 @@ extension Engine {
         if let text = evidence.appReceipt {
             let guid = try evidence.guid()
             let file = try Self.file(text, named: "app_receipt")
+            try Self.requireLean(file)
             let attestation = try await attest(appReceipt: file, guid: guid, verifier, origin)
             report(attestation)
             attestations.append(attestation)
@@ -95,6 +96,16 @@ extension Engine {
             throw .unreadable("\(name) is no Base64.")
         }
         return bytes
+    }
+
+    /// Refuses a receipt whose file is much larger than what is signed in it.
+    private static func requireLean(_ file: [UInt8]) throws(EngineFailure) {
+        let unsigned = Verifier.unsignedBytes(inReceipt: file) ?? 0
+        guard unsigned <= Verifier.unsignedReceiptBytesMax else {
+            throw .unreadable(
+                "The receipt has \(unsigned) bytes that nobody signed, more than "
+                    + "\(Verifier.unsignedReceiptBytesMax).")
+        }
     }
 
     func attest(
@@ -139,10 +150,15 @@ extension StoreTransaction {
         _ attestations: [Attestation], of id: CustomerID, in app: AppSettings, at now: Instant
     ) throws -> ForeignPurchase? {
         var purses = Purses()
+        var new: [AttestedDocument] = []
         for attestation in attestations.sorted(by: { $0.isPayment && !$1.isPayment }) {
             if !attestation.isPayment { try requireKnownPurchase(attestation, in: app.id) }
-            _ = try keep(attestation.kept, &purses)
+            // A receipt that shows no purchase is evidence of nothing: it is not kept.
+            guard !attestation.isEmpty else { continue }
+            let kept = attestation.kept
+            if try keep(kept, &purses) { new.append(kept) }
         }
+        try spend(app.documentBudget, on: new, at: now)
         var foreign: ForeignPurchase?
         let signed = attestations.purchasesSigned
         for (purchase, signedAt) in signed.sorted(by: { $0.key < $1.key }) {
@@ -188,6 +204,9 @@ extension Attestation {
     }
 
     var isPayment: Bool { document.kind != .renewal }
+
+    /// It attests nothing, and lacks nothing either.
+    fileprivate var isEmpty: Bool { facts.isEmpty && shortcomings.isEmpty }
 }
 
 extension [Attestation] {

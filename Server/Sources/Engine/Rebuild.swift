@@ -100,10 +100,11 @@ extension Engine {
     }
 
     /// Takes in documents of another database, in the order in which they stand: each is verified
-    /// again, as of the moment it was received there. Harmless to repeat.
+    /// again, as of the moment it was received there, and keeps its id. Harmless to repeat.
     package func take(_ documents: [StoredDocument]) async throws(EngineFailure) {
         for document in documents {
-            let attestation = try await attestation(again: document)
+            var attestation = try await attestation(again: document)
+            attestation.document.id = document.id
             do { _ = try await store.keep(attestation.kept) } catch { throw EngineFailure(error) }
         }
     }

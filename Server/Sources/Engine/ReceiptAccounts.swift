@@ -27,7 +27,7 @@ extension Engine {
     func account(
         of attestation: Attestation, in app: AppSettings, isWhole: Bool
     ) async throws(EngineFailure) -> ReceiptAccount? {
-        do { _ = try await store.keep(attestation.kept) } catch { throw EngineFailure(error) }
+        guard try await keepWithinBudget(attestation, of: app) else { return nil }
         let own = attestation.purchases
         let others = isWhole ? try await others(beside: attestation, in: app.id) : []
         let purchases = own + others
@@ -44,6 +44,27 @@ extension Engine {
         let told = try await known(of: purchases, in: app.id, isWhole: isWhole)
         let left = told.held(at: now(), app.rules)
         return own.contains { left[$0] != nil } ? nil : told.holding(left)
+    }
+
+    /// Keeps what a device has brought. False where too much of one of its purchases was brought
+    /// lately: then it is not kept.
+    private func keepWithinBudget(
+        _ attestation: Attestation, of app: AppSettings
+    ) async throws(EngineFailure) -> Bool {
+        let kept = attestation.kept
+        let now = attestation.document.receivedAt
+        do throws(EngineFailure) {
+            try await transaction { tx in
+                if try tx.keep(kept) { try tx.spend(app.documentBudget, on: [kept], at: now) }
+            }
+            return true
+        } catch {
+            guard case .documentBudgetSpent = error else { throw error }
+            logger.notice(
+                "A receipt was not kept: too many new documents of a purchase.",
+                metadata: ["app": "\(app.id)", "reason": "\(error)"])
+            return false
+        }
     }
 
     /// What the same store account has beside the purchases in a receipt: whatever the newest

@@ -50,6 +50,10 @@ extension Engine {
     }
 
     private func answer(app question: ReceiptQuestion) async throws(EngineFailure) -> [UInt8] {
+        let unsigned = Verifier.unsignedBytes(inReceipt: question.file) ?? 0
+        guard unsigned <= Verifier.unsignedReceiptBytesMax else {
+            return VerifyReceiptAnswer(.malformed).json.bytes
+        }
         let (app, verifier) = try app(question.app.id)
         let now = now()
         let outcome = await verifier.receipt(

@@ -60,6 +60,8 @@ extension Refused {
             self.init(
                 .serverBusy, "Too many requests wait for the database.",
                 remedy: "Send the same request again later.")
+        case .documentBudgetSpent(let purchase, let wait):
+            self = .documentBudgetSpent(purchase, wait: wait)
         case .unknownPurchase: self = .unknownPurchase(detail)
         case .unknownTransfer: self = .unknownTransfer(detail)
         case .transferSuperseded: self = .transferSuperseded(detail)
@@ -96,6 +98,16 @@ extension Refused {
         Refused(
             .idempotencyKeyReused, "The Idempotency-Key belongs to another request.",
             remedy: "Use a new key for each debit or grant, and the same only to repeat it.")
+    }
+
+    private static func documentBudgetSpent(_ purchase: PurchaseID, wait: Duration) -> Refused {
+        var refused = Refused(
+            .documentBudgetSpent, "Too many new documents of one purchase came in a short time.",
+            detail: "Purchase \(purchase).",
+            remedy: "Wait as long as Retry-After says, then send the same again; post a purchase "
+                + "when it changes, not again and again.")
+        refused.headers[.retryAfter] = String(max(1, wait.components.seconds + 1))
+        return refused
     }
 
     private static func unknownContent(_ publication: PublicationID, isListed: Bool) -> Refused {

@@ -58,6 +58,14 @@ struct Metrics {
                 ("{result=\"left_to_others\"}", engine.notificationsLeftToOthers),
             ], to: &lines)
         Self.add(
+            "perennial_notifications_found_total",
+            "Notifications that had not come, or were lost, and were asked for.",
+            [("", engine.notificationsFound)], to: &lines)
+        Self.add(
+            "perennial_history_pages_total",
+            "Pages of the App Store's history that were read for what is missing.",
+            [("", engine.historyPages)], to: &lines)
+        Self.add(
             "perennial_documents_signed_ahead_total",
             "Documents signed over five minutes ahead of this machine's clock.",
             [("", engine.documentsSignedAhead)], to: &lines)

@@ -4,7 +4,7 @@ import PerennialContract
 /// Which HTTP status goes with which code: the one table.
 ///
 /// A status of 5xx means that the same request may be done later; the App Store then sends its
-/// notification again. One of 4xx means that it never will be.
+/// notification again. One of 4xx means that it never will be, but for 429: after a while.
 enum ProblemStatus {
     static let retryAfterSeconds = 30
 
@@ -42,6 +42,7 @@ enum ProblemStatus {
         .purchasesMissing: .badRequest,
         .renewalWithoutTransaction: .unprocessableContent,
         .purchaseBelongsToAnotherCustomer: .conflict,
+        .documentBudgetSpent: .tooManyRequests,
         .customerIDMeaningless: .unprocessableContent,
         .customerProofMissing: .unauthorized,
         .customerProofNotValid: .unauthorized,

@@ -137,7 +137,7 @@ extension StoreTransaction {
     }
 
     /// Changes the row, which is made where there is none yet.
-    private func write(
+    func write(
         _ app: AppID, _ environment: Environment, _ changes: String, _ values: [Value]
     ) throws(StorageFailure) {
         let key: [Value] = [.text(app.rawValue), .text(environment.rawValue)]

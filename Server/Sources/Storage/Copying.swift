@@ -106,14 +106,16 @@ struct CopiedTable: Hashable, Sendable {
             others: [
                 "account_token", "timeline", "due_at_ms", "known_at_ms", "asked_at_ms",
                 "failed_at_ms", "failures", "revision", "lease_until_ms", "lease_holder", "told",
-                "turns_at_ms",
+                "turns_at_ms", "documents_full_at_ms",
             ]),
         CopiedTable(
             name: "app_stores", key: ["app", "environment"],
             others: [
                 "answered_at_ms", "failures", "paused_until_ms", "busy_until_ms", "caught_up_to_ms",
-                "lease_until_ms", "lease_holder",
+                "lease_until_ms", "lease_holder", "walked_to_ms", "walk_lease_until_ms",
+                "walk_lease_holder",
             ]),
+        CopiedTable(name: "former_ids", key: ["app"], others: ["signed_until_ms"]),
     ]
 
     /// The first app, or the one behind another.

@@ -3,9 +3,13 @@ import Ledger
 /// A document as it is kept: packed, with where and when it came from.
 package struct StoredDocument: Hashable, Sendable {
     package var app: AppID
-    /// The SHA-256 of the document as it came: 32 bytes. Of a notification of version 1, of what is
-    /// the same in all its copies.
+    /// The SHA-256 of what is signed, and by whom: 32 bytes. So all variants of a document that
+    /// differ in what nobody signed have one id, whichever comes first. Of a notification of
+    /// version 1, of what is the same in all its copies.
     package var id: [UInt8]
+    /// The id that earlier versions gave it: the SHA-256 of the document as it came. Not stored;
+    /// nil where it is not known, or the same.
+    package var formerID: [UInt8]?
     package var kind: Kind
     package var environment: Environment
     package var source: Source

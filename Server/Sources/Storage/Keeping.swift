@@ -44,6 +44,7 @@ extension StoreTransaction {
     private func keep(
         _ attested: [AttestedDocument], _ purses: inout Purses
     ) throws(StorageFailure) -> [Bool] {
+        let attested = try asKnown(attested)
         let isNew = try add(attested.map(\.document))
         let new = zip(attested, isNew).filter(\.1).map(\.0)
         try add(new, &purses)

@@ -10,7 +10,7 @@
 /// with their `log_epochs`, and where it ends, `told` of each purchase and `wallets`. Derived, and
 /// made again by a rebuild by way of `facts_rebuilt`: `facts`, `purchases`. Between the two:
 /// `app_stores`, and those columns of `purchases` that say how asking the store went, which may be
-/// lost at the price of asking it again; and `term_watches` with `reminder_rules`, at the price of
+/// lost at the price of asking it again; `former_ids`, at the price of keeping some documents twice; and `term_watches` with `reminder_rules`, at the price of
 /// looking at every customer. Every key begins with the app, so that rows can be spread over
 /// machines by it. On PostgreSQL each month has its own table of documents.
 ///
@@ -29,6 +29,7 @@ package enum Schema {
             consumptionTables(dialect), toldWalletTables(dialect), rebuiltTables(dialect),
             turnTables(dialect), listIndexes, nobodysIndexes, erasureKinds(dialect),
             probeTables(dialect), epochTables(dialect),
+            documentIDTables(dialect), walkColumns(dialect),
         ]
     }
 
@@ -65,8 +66,8 @@ package enum Schema {
                 PRIMARY KEY (app, digest)
             ) \(type.strict)
             """,
-            // `id` is the SHA-256 of the document as it came; `parts` and `headers` give it back
-            // byte for byte.
+            // `id` is the SHA-256 of what is signed, of older documents that of the document as it
+            // came; `parts` and `headers` give it back byte for byte.
             """
             CREATE TABLE documents (
                 app \(type.text) NOT NULL,

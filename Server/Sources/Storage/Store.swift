@@ -9,6 +9,9 @@ package struct Store: Sendable {
 
     /// - Parameter rules: by which it is decided when to ask the store, and what time alone does.
     package init(_ database: any Database, rules: StoreRules = StoreRules()) {
+        var rules = rules
+        // What is remembered of one database says nothing of another.
+        rules.formerIDs = FormerIDs()
         self.database = database
         self.rules = rules
         commits = GroupCommit(database, rules)
@@ -65,6 +68,7 @@ package struct StoreRules: Sendable {
     /// kept as this hash under the app's key.
     package var erasedHash: @Sendable (CustomerID) -> [UInt8]
     package var erasureKeying: ErasureKeying
+    var formerIDs = FormerIDs()
 
     /// - Parameter erasedHash: the usual one finds nobody, as no erasure is known by such bytes: it
     ///   is for stores that look for nobody who was erased.

@@ -56,6 +56,10 @@ import Testing
                 "pro": ["pro.monthly", "pro.yearly"], "archive": ["pro.yearly"],
             ])
         #expect(birds.rules.unconfirmedHold == .hours(6))
+        #expect(birds.documentBudget.perHour == 1_000)
+        let limited = try read(
+            "apps:\n  a:\n    bundle_id: x\n    documents_per_purchase_and_hour: 200")
+        #expect(limited.apps.first?.settings.documentBudget.perHour == 200)
         #expect(file.apps.last?.settings.isSimulated == true)
         #expect(file.apps.last?.extraRoots == [Array("DER".utf8)])
         #expect(file.settings == ["port": "9000", "log_level": "debug"])
@@ -145,6 +149,9 @@ import Testing
         Row(
             text: "apps:\n  a:\n    bundle_id: x\n    access:\n      unconfirmed_hold_hours: 999",
             line: 5, says: "out of range"),
+        Row(
+            text: "apps:\n  a:\n    bundle_id: x\n    documents_per_purchase_and_hour: 199",
+            line: 4, says: "out of range"),
         Row(
             text: "apps:\n  a:\n    bundle_id: x\n    trust:\n      extra_roots: [root.cer]",
             line: 5, says: "trusts Apple only"),

@@ -30,6 +30,7 @@ struct Wire: Sendable {
     struct Answer: Sendable {
         var status: Int
         var body: [UInt8]
+        var retryAfter: String?
 
         var json: JSON {
             get throws { try JSON(parsing: body) }
@@ -52,7 +53,9 @@ struct Wire: Sendable {
         if let body { request.body = .bytes(ByteBuffer(bytes: body)) }
         let response = try await Self.client.execute(request, timeout: patience)
         let bytes = try await response.body.collect(upTo: Self.answerBytesMax)
-        return Answer(status: Int(response.status.code), body: Array(bytes.readableBytesView))
+        return Answer(
+            status: Int(response.status.code), body: Array(bytes.readableBytesView),
+            retryAfter: response.headers.first(name: "Retry-After"))
     }
 
     /// The JSON of a successful answer; anything else is thrown with what was said.

@@ -118,7 +118,9 @@ enum Arrows {
         ]).union(web).union(certificates),
         "ConvergenceTests": testing(["Convergence", "Simulator", "AppStoreFormats"]),
         "ProgramTests": testing(["Program"]).union(everything.subtracting(["Simulator"])),
-        "Stories": testing(["Program", "PostgresCluster", "HummingbirdTesting", "Dice"])
+        "Stories": testing([
+            "Program", "PostgresCluster", "HummingbirdTesting", "Dice", "Signing",
+        ])
             .union(everything),
         "TidyTests": testing([]),
     ]

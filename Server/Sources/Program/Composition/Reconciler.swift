@@ -18,6 +18,7 @@ actor Reconciler: Service {
     private let asksForLost: Bool
     private let logger: Logger
     private let line = WaitingLine()
+    private let walkLine = WaitingLine()
 
     /// - Parameters:
     ///   - pause: between two looks for what is due.
@@ -36,12 +37,16 @@ actor Reconciler: Service {
         await withTaskGroup(of: Void.self) { tasks in
             tasks.addTask { [pause] in await repeating(every: pause) { await self.ask() } }
             tasks.addTask { await repeating(every: Self.lookPause) { await self.look() } }
+            // Beside the others: a long history must not keep what is due from being asked.
+            guard asksForLost else { return }
+            tasks.addTask { [pause] in await repeating(every: pause) { await self.walk() } }
         }
     }
 
     /// Returns when nothing is due that may be asked now, and what is left was looked at.
     func settle() async {
         await ask()
+        if asksForLost { await walk() }
         await look()
     }
 
@@ -62,6 +67,15 @@ actor Reconciler: Service {
             if asksForLost, isLate { await catchUp() }
         } catch {
             logger.error("what is due was not asked", metadata: ["error": "\(error)"])
+        }
+    }
+
+    /// Callers wait for each other, so that nobody finds a walk half done.
+    private func walk() async {
+        await walkLine.join()
+        defer { walkLine.leave() }
+        do { try await engine.walkHistory() } catch {
+            logger.error("the history was not read", metadata: ["error": "\(error)"])
         }
     }
 

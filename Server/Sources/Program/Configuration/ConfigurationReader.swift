@@ -106,7 +106,7 @@ struct ConfigurationReader {
                 "bundle_id", "app_apple_id", "simulated", "products", "terms", "wallets",
                 "content", "storekit", "access", "trust", "app_store", "shared_secret_file",
                 "shared_secret_env", "verify_receipt_url", "forward", "forward_policy", "restore",
-                "identity", "tokens", "consumption", "legacy",
+                "identity", "tokens", "consumption", "legacy", "documents_per_purchase_and_hour",
             ], in: "app \(name)")
         let isSimulated = members["simulated"].flatMap { bool($0) } ?? false
         let products = members["products"].map { self.products($0) } ?? []
@@ -125,7 +125,8 @@ struct ConfigurationReader {
                 proof: members["identity"].flatMap { proof($0) },
                 tokens: members["tokens"].map { tokens($0) } ?? TokenRules(),
                 consumption: members["consumption"].map { consumption($0) }
-                    ?? ConsumptionRules()),
+                    ?? ConsumptionRules(),
+                documentBudget: documentBudget(members)),
             extraRoots: [])
         if let content = members["content"] {
             app.settings.content = self.content(content, of: products, app.settings.terms.clock)
@@ -143,6 +144,15 @@ struct ConfigurationReader {
         if let legacy = members["legacy"] { read(legacy: legacy, members, into: &app) }
         warnAboutWhatIsLeftOut(key, members, isSimulated: isSimulated)
         return app
+    }
+
+    /// At least as many as one posting may hold, or some posting would never be taken.
+    private static let documentsPerHourRange = PurchaseEvidence.documentsMax...1_000_000
+
+    private mutating func documentBudget(_ members: [String: Node]) -> DocumentBudget {
+        let perHour = number(
+            "documents_per_purchase_and_hour", members, in: Self.documentsPerHourRange)
+        return perHour.map { DocumentBudget(perHour: $0) } ?? DocumentBudget()
     }
 
     private mutating func warnAboutWhatIsLeftOut(

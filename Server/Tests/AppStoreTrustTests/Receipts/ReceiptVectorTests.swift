@@ -245,6 +245,29 @@ struct ReceiptVectorTests {
         #expect(refused > bytes.count / 13 * 9 / 10)
     }
 
+    @Test(arguments: old)
+    func `what stands around a transaction receipt's list makes no other document`(
+        name: String
+    ) async throws {
+        let bytes = try file("transaction-receipts", name)
+        let receipt = try TransactionReceiptFile(parsing: bytes)
+        let bundle = try TransactionReceipt(signedBytes: receipt.signedBytes).bundleID
+        var digests: Set<[UInt8]> = []
+        for changed in [bytes, bytes + [0x0A], receipt.bytes] {
+            let outcome = await Self.verifier.transactionReceipt(
+                changed, for: try app(bundle), at: Self.now)
+            let verified = try #require(outcome.verified)
+            digests.insert(verified.digest.signed)
+            #expect(DocumentDigest(transactionReceipt: changed) == verified.digest)
+        }
+        #expect(digests.count == 1)
+        // The store that it is of stands outside of what is signed, and is another claim.
+        var other = receipt
+        other.environment = nil
+        let claimed = try #require(DocumentDigest(transactionReceipt: other.bytes))
+        #expect(!digests.contains(claimed.signed))
+    }
+
     /// The word stands outside of what is signed.
     @Test(arguments: old)
     func `a sandbox receipt without the word sandbox is no receipt of production`(

@@ -1,0 +1,80 @@
+import Ledger
+import Synchronization
+
+/// Until when documents may have been kept under their former id, app by app: the SHA-256 of the
+/// whole document, where new ones have that of what is signed.
+///
+/// A document that is posted again must be found under the id that it has, or it would be kept a
+/// second time. Only what was signed before the upgrade can have a former id, so nothing is looked
+/// for where a document was signed later.
+final class FormerIDs: Sendable {
+    /// An older server may go on for a while on the same database.
+    static let margin = Duration.days(1)
+
+    private let ends = Mutex<[AppID: Instant]?>(nil)
+
+    /// The table never changes after the upgrade, so it is read once.
+    fileprivate func end(of app: AppID, _ tx: StoreTransaction) throws(StorageFailure) -> Instant? {
+        if let known = ends.withLock({ $0 }) { return known[app] }
+        var read: [AppID: Instant] = [:]
+        for row in try tx.connection.rows("SELECT app, signed_until_ms FROM former_ids", []) {
+            let end = Instant(milliseconds: try row.integer(1))
+            read[AppID(rawValue: try row.text(0))] = end + Self.margin
+        }
+        let found = read
+        ends.withLock { $0 = found }
+        return found[app]
+    }
+}
+
+extension StoreTransaction {
+    /// The same documents, each under the id by which it is known here: see ``FormerIDs``.
+    func asKnown(_ attested: [AttestedDocument]) throws(StorageFailure) -> [AttestedDocument] {
+        var places: [Int] = []
+        for (place, one) in attested.enumerated() {
+            guard let former = one.document.formerID, former != one.document.id,
+                let end = try rules.formerIDs.end(of: one.document.app, self),
+                one.document.signedAt <= end
+            else { continue }
+            places.append(place)
+        }
+        guard !places.isEmpty else { return attested }
+        let found = try connection.rowsEach(
+            "SELECT 1 FROM documents WHERE app = $1 AND signed_at_ms = $2 AND id = $3",
+            places.map { Self.key(of: attested[$0].document, id: attested[$0].document.formerID) })
+        var known = attested
+        for (place, rows) in zip(places, found) where !rows.isEmpty {
+            if let former = attested[place].document.formerID { known[place].document.id = former }
+        }
+        return known
+    }
+
+    /// The id by which a document is known here.
+    package func knownID(of document: StoredDocument) throws(StorageFailure) -> [UInt8] {
+        try asKnown([AttestedDocument(document, [])])[0].document.id
+    }
+
+    /// Whether documents are kept, each by either of its ids.
+    ///
+    /// - Parameter ids: the id of what was signed at a moment, and its former id.
+    package func areKept(
+        _ ids: [(signedAt: Instant, id: [UInt8], formerID: [UInt8])], of app: AppID
+    ) throws(StorageFailure) -> [Bool] {
+        let rows = try connection.rowsEach(
+            "SELECT 1 FROM documents WHERE app = $1 AND signed_at_ms = $2 AND id IN ($3, $4)",
+            ids.map {
+                [
+                    .text(app.rawValue), .integer($0.signedAt.milliseconds), .bytes($0.id),
+                    .bytes($0.formerID),
+                ]
+            })
+        return rows.map { !$0.isEmpty }
+    }
+
+    private static func key(of document: StoredDocument, id: [UInt8]?) -> [Value] {
+        [
+            .text(document.app.rawValue), .integer(document.signedAt.milliseconds),
+            .bytes(id ?? document.id),
+        ]
+    }
+}

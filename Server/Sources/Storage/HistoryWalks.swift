@@ -1,0 +1,87 @@
+import Ledger
+
+/// The task of walking the App Store's history of notifications, taken by one server for a while.
+package struct WalkLease: Hashable, Sendable {
+    package var app: AppID
+    package var environment: Environment
+    /// Until when notifications were walked before; nil: never.
+    package var from: Instant?
+    package var worker: CheckWorker
+}
+
+extension StoreTransaction {
+    /// Whether the history is to be walked now: not where that was done lately, another server does
+    /// it, or the store is left alone.
+    package func isWalkDue(
+        of app: AppID, in environment: Environment, at now: Instant, every interval: Duration
+    ) throws(StorageFailure) -> Bool {
+        guard let row = try walkRow(of: app, in: environment) else { return true }
+        let walkedTo = try row.optionalInteger(0).map(Instant.init(milliseconds:))
+        let isLeased = try (row.optionalInteger(1) ?? 0) > clock()
+        let isPaused = Instant(milliseconds: try row.integer(2)) > now
+        return !isLeased && !isPaused && walkedTo.map { $0 + interval <= now } ?? true
+    }
+
+    /// Takes the task, where ``isWalkDue(of:in:at:every:)``.
+    package func leaseWalk(
+        of app: AppID, in environment: Environment, at now: Instant, every interval: Duration,
+        for worker: CheckWorker
+    ) throws(StorageFailure) -> WalkLease? {
+        guard try isWalkDue(of: app, in: environment, at: now, every: interval) else { return nil }
+        let from = try walkRow(of: app, in: environment)?.optionalInteger(0)
+        try write(
+            app, environment, "walk_lease_until_ms = $1, walk_lease_holder = $2",
+            [
+                .integer(try clock() + worker.lease.wholeMilliseconds), .text(worker.holder),
+            ])
+        return WalkLease(
+            app: app, environment: environment, from: from.map(Instant.init(milliseconds:)),
+            worker: worker)
+    }
+
+    /// The walk goes on: what was made before a moment is known by now, if one is given. False
+    /// where the lease has passed to another, who walks the same way again.
+    package func extend(
+        _ lease: WalkLease, walkedTo moment: Instant? = nil
+    ) throws(StorageFailure) -> Bool {
+        let until = try clock() + lease.worker.lease.wholeMilliseconds
+        let changed = try connection.run(
+            "UPDATE app_stores SET walk_lease_until_ms = $1, "
+                + "walked_to_ms = coalesce($2, walked_to_ms) "
+                + "WHERE app = $3 AND environment = $4 AND walk_lease_holder = $5",
+            [.integer(until), .integer(moment?.milliseconds)] + Self.key(of: lease))
+        return changed > 0
+    }
+
+    /// Gives the task back, done or not.
+    package func end(_ lease: WalkLease) throws(StorageFailure) {
+        try connection.run(
+            "UPDATE app_stores SET walk_lease_until_ms = NULL, walk_lease_holder = NULL "
+                + "WHERE app = $1 AND environment = $2 AND walk_lease_holder = $3",
+            Self.key(of: lease))
+    }
+
+    /// When the latest of an app's documents was signed; nil where it has none.
+    package func newestDocument(of app: AppID) throws(StorageFailure) -> Instant? {
+        try connection.rows(
+            "SELECT max(signed_at_ms) FROM documents WHERE app = $1", [.text(app.rawValue)]
+        ).first?.optionalInteger(0).map(Instant.init(milliseconds:))
+    }
+
+    private func walkRow(
+        of app: AppID, in environment: Environment
+    ) throws(StorageFailure) -> Row? {
+        try connection.rows(
+            "SELECT walked_to_ms, walk_lease_until_ms, paused_until_ms FROM app_stores "
+                + "WHERE app = $1 AND environment = $2",
+            [.text(app.rawValue), .text(environment.rawValue)]
+        ).first
+    }
+
+    private static func key(of lease: WalkLease) -> [Value] {
+        [
+            .text(lease.app.rawValue), .text(lease.environment.rawValue),
+            .text(lease.worker.holder),
+        ]
+    }
+}

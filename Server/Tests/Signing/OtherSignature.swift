@@ -1,0 +1,32 @@
+import AppStoreFormats
+
+/// The other signature that fits the same bytes: of ECDSA's (r, s) also (r, n − s) is one, and
+/// whoever has the first can write down the second.
+package enum OtherSignature {
+    /// The order of P-256's base point (SEC 2, 2.4.2).
+    private static let order: [UInt8] = [
+        0xFF, 0xFF, 0xFF, 0xFF, 0x00, 0x00, 0x00, 0x00, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF,
+        0xFF, 0xBC, 0xE6, 0xFA, 0xAD, 0xA7, 0x17, 0x9E, 0x84, 0xF3, 0xB9, 0xCA, 0xC2, 0xFC, 0x63,
+        0x25, 0x51,
+    ]
+
+    /// The same JWS with it; nil for what is no JWS by ES256.
+    package static func jws(_ jws: [UInt8]) -> [UInt8]? {
+        guard let parts = CompactJWS(jws), let signature = parts.signature, signature.count == 64
+        else { return nil }
+        let other = Array(signature[..<32]) + difference(order, Array(signature[32...]))
+        return Array(parts.signedBytes) + [UInt8(ascii: ".")] + Base64.url.encode(other)
+    }
+
+    /// Of two numbers of equal length, big-endian, the larger first.
+    private static func difference(_ one: [UInt8], _ other: [UInt8]) -> [UInt8] {
+        var result = one
+        var borrow = 0
+        for index in one.indices.reversed() {
+            let value = Int(one[index]) - Int(other[index]) - borrow
+            borrow = value < 0 ? 1 : 0
+            result[index] = UInt8(value + 256 * borrow)
+        }
+        return result
+    }
+}

@@ -1,0 +1,150 @@
+import Ledger
+import Testing
+
+@testable import Storage
+
+/// Documents that were kept before their id was that of what is signed, and how much devices may
+/// bring.
+@Suite struct DocumentIDTests {
+    private static func id(_ number: UInt8) -> [UInt8] { [UInt8](repeating: number, count: 32) }
+
+    /// The same document as ``document(_:)``, as it is named now.
+    private static func renamed(_ number: UInt8, signedAt: Instant = now) -> StoredDocument {
+        var document = document(number, signedAt: signedAt)
+        (document.id, document.formerID) = (id(number + 100), id(number))
+        return document
+    }
+
+    /// As the database of an earlier version is brought up to date.
+    private static func upgrade(_ store: Store) async throws {
+        try await store.database.write { connection in
+            try connection.run("DROP TABLE former_ids", [])
+            try connection.run("ALTER TABLE purchases DROP COLUMN documents_full_at_ms", [])
+            for statement in Schema.documentIDTables(connection.dialect) {
+                try connection.run(statement, [])
+            }
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `a document kept before the upgrade is found again, and keeps its id and bytes`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore { store in
+            var old = AttestedDocument(document(1), [fact("1")])
+            old.document.id = Self.id(1)
+            #expect(try await store.keep(old))
+            try await Self.upgrade(store)
+            let again = Store(store.database)
+            var other = Self.renamed(1)
+            other.parts = [0, 1, 9]
+            let isNew = try await again.keep(AttestedDocument(other, [fact("1")]))
+            #expect(!isNew)
+            let kept = try await again.reading { tx in
+                try tx.documents(of: app, after: .start, limit: 9)
+            }
+            #expect(kept == [document(1)])
+            let known = try await again.reading { tx in try tx.knownID(of: Self.renamed(1)) }
+            #expect(known == Self.id(1))
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `of each app is known until when its documents may have former ids`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore { store in
+            var other = document(4, signedAt: now + .days(70))
+            other.app = "cats"
+            let documents = [
+                document(1), document(2, signedAt: now - .days(90)),
+                document(3, signedAt: now + .days(2)), other,
+            ]
+            _ = try await store.transaction { tx in try tx.add(documents) }
+            try await Self.upgrade(store)
+            let rows = try await store.database.read { connection in
+                try connection.rows(
+                    "SELECT app, signed_until_ms FROM former_ids ORDER BY app", [])
+            }
+            #expect(
+                rows.map(\.values) == [
+                    [.text("birds"), .integer((now + .days(2)).milliseconds)],
+                    [.text("cats"), .integer((now + .days(70)).milliseconds)],
+                ])
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `what was signed long after the upgrade is not looked for under a former id`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore { store in
+            let late = now + FormerIDs.margin + .seconds(1)
+            _ = try await store.transaction { tx in try tx.add(document(1)) }
+            try await Self.upgrade(store)
+            let again = Store(store.database)
+            // It stands there, as no document of an earlier version can.
+            _ = try await again.transaction { tx in try tx.add(document(2, signedAt: late)) }
+            let known = try await again.reading { tx in
+                try tx.knownID(of: Self.renamed(2, signedAt: late))
+            }
+            #expect(known == Self.id(102))
+            let kept = try await again.reading { tx in
+                try tx.areKept(
+                    [
+                        (signedAt: now, id: Self.id(101), formerID: Self.id(1)),
+                        (signedAt: now, id: Self.id(1), formerID: Self.id(9)),
+                        (signedAt: now, id: Self.id(9), formerID: Self.id(8)),
+                        (signedAt: late, id: Self.id(1), formerID: Self.id(1)),
+                    ], of: app)
+            }
+            #expect(kept == [true, true, false, false])
+        }
+    }
+
+    @Test func `a budget may be used at once, and is there again after an hour`() {
+        let budget = DocumentBudget(perHour: 6)
+        var fullAt: Instant?
+        func take(_ count: Int, after minutes: Int) -> DocumentBudget.Taking {
+            let taking = budget.take(count, fullAt: fullAt, at: now + .seconds(minutes * 60))
+            if case .taken(let end) = taking { fullAt = end }
+            return taking
+        }
+        #expect(take(4, after: 0) == .taken(fullAt: now + .seconds(40 * 60)))
+        #expect(take(3, after: 0) == .spent(until: now + .seconds(10 * 60)))
+        #expect(take(2, after: 0) == .taken(fullAt: now + .seconds(60 * 60)))
+        #expect(take(1, after: 9) == .spent(until: now + .seconds(10 * 60)))
+        #expect(take(1, after: 10) == .taken(fullAt: now + .seconds(70 * 60)))
+        #expect(take(6, after: 70) == .taken(fullAt: now + .seconds(130 * 60)))
+        // A clock that was put back by a day locks nobody out.
+        #expect(take(6, after: -1_440) == .taken(fullAt: now - .days(1) + .seconds(3_600)))
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `what is beyond the budget is undone as a whole, and other purchases are not touched`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore { store in
+            let budget = DocumentBudget(perHour: 2)
+            let other = PurchaseID("2000", in: .production)
+            func post(_ numbers: [UInt8], about purchase: PurchaseID) async throws {
+                try await store.transaction { tx in
+                    let new = numbers.map {
+                        AttestedDocument(document($0), [fact("\($0)", about: purchase)])
+                    }
+                    let kept = try new.filter { try tx.keep($0) }
+                    try tx.spend(budget, on: kept, at: now)
+                }
+            }
+            try await post([1, 2], about: purchase)
+            try await post([1, 2], about: purchase)
+            let spent = await #expect(throws: DocumentBudgetSpent.self) {
+                try await post([3], about: purchase)
+            }
+            #expect(spent == DocumentBudgetSpent(purchase: purchase, wait: .seconds(1800)))
+            try await post([4], about: other)
+            let count = try await store.reading { tx in try tx.documentCount() }
+            #expect(count == 3)
+        }
+    }
+}

@@ -1,0 +1,90 @@
+import Ledger
+import Storage
+import Testing
+
+/// Who walks the App Store's history, and where whoever comes next goes on.
+@Suite struct HistoryWalkTests {
+    private static let one = CheckWorker(holder: "one", lease: .seconds(300), checksPerSecond: 1)
+    private static let two = CheckWorker(holder: "two", lease: .seconds(300), checksPerSecond: 1)
+
+    private static func lease(
+        _ store: Store, _ worker: CheckWorker, at moment: Instant = now
+    ) async throws -> WalkLease? {
+        try await store.transaction { tx in
+            try tx.leaseWalk(
+                of: app, in: .production, at: moment, every: .hours(12), for: worker)
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `one server walks, and the next goes on from where it came`(driver: Driver) async throws {
+        try await driver.withStore { store in
+            let first = try #require(try await Self.lease(store, Self.one))
+            #expect(first.from == nil)
+            #expect(try await Self.lease(store, Self.two) == nil, "somebody walks already")
+            let isHeld = try await store.transaction { tx in
+                try tx.extend(first, walkedTo: now - .hours(13))
+            }
+            #expect(isHeld)
+            try await store.transaction { tx in try tx.end(first) }
+            let second = try #require(try await Self.lease(store, Self.two))
+            #expect(second.from == now - .hours(13))
+            let isLost = try await store.transaction { tx in
+                try tx.extend(first, walkedTo: now + .days(9))
+            }
+            #expect(!isLost, "the lease has passed to another")
+            try await store.transaction { tx in
+                _ = try tx.extend(second, walkedTo: now)
+                try tx.end(second)
+            }
+            #expect(try await Self.lease(store, Self.one, at: now + .hours(11)) == nil)
+            let third = try await Self.lease(store, Self.one, at: now + .hours(12))
+            #expect(third?.from == now)
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `a server that dies on the way is followed by another`(driver: Driver) async throws {
+        try await driver.withStore { store in
+            let dead = CheckWorker(holder: "dead", lease: .zero, checksPerSecond: 1)
+            let first = try #require(try await Self.lease(store, dead))
+            _ = try await store.transaction { tx in
+                try tx.extend(first, walkedTo: now - .days(2))
+            }
+            #expect(try await Self.lease(store, Self.two)?.from == now - .days(2))
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `neither while the store is left alone, nor instead of what asks for failures`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore { store in
+            try await store.transaction { tx in
+                try tx.storePaused(app, in: .production, until: now + .seconds(60))
+            }
+            #expect(try await Self.lease(store, Self.one) == nil)
+            let later = now + .seconds(60)
+            #expect(try await Self.lease(store, Self.one, at: later) != nil)
+            let other = try await store.transaction { tx in
+                try tx.leaseCatchUp(
+                    of: app, in: .production, at: later, every: .hours(1), for: Self.two)
+            }
+            #expect(other != nil)
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `the newest document is an app's own`(driver: Driver) async throws {
+        try await driver.withStore { store in
+            let none = try await store.reading { tx in try tx.newestDocument(of: app) }
+            #expect(none == nil)
+            var other = document(3, signedAt: now + .days(70))
+            other.app = "cats"
+            let documents = [document(1, signedAt: now - .days(40)), document(2), other]
+            _ = try await store.transaction { tx in try tx.add(documents) }
+            let newest = try await store.reading { tx in try tx.newestDocument(of: app) }
+            #expect(newest == now)
+        }
+    }
+}

@@ -1,0 +1,321 @@
+import AppStoreClient
+import AppStoreFormats
+import AppStoreTrust
+import Convergence
+import Engine
+import Ledger
+import Logging
+import Simulator
+import Storage
+import Synchronization
+import Testing
+
+/// What was answered with 200 on its way to us, and lost.
+@Suite(.serialized) struct WalkStories {
+    @Test(arguments: StoryDatabase.allCases)
+    func `a refund that something before the server has swallowed is known within a day`(
+        database: StoryDatabase
+    ) async throws {
+        try await SwallowingShop.open(on: database) { shop in
+            let bought = try await shop.buy("tiers.silver")
+            try await shop.pass(days: 10)
+            #expect(try await shop.isTrue())
+            shop.way.swallow(1)
+            try await shop.store.change(bought, .refund())
+            // The store has its 200: no failure of it is ever found.
+            try await shop.pass(hours: 2, walks: false)
+            try await shop.engine.catchUp()
+            #expect(try await !shop.isTrue())
+            try await shop.pass(days: 1)
+            #expect(try await shop.isTrue())
+            #expect(shop.engine.counts.notificationsFound == 1)
+        }
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `a switch of renewal that was swallowed is known within a day, too`(
+        database: StoryDatabase
+    ) async throws {
+        try await SwallowingShop.open(on: database) { shop in
+            let bought = try await shop.buy("tiers.silver")
+            try await shop.pass(days: 3)
+            shop.way.swallow(1)
+            try await shop.store.change(bought, .cancel)
+            #expect(try await !shop.isTrue())
+            try await shop.pass(days: 1)
+            #expect(try await shop.isTrue())
+        }
+    }
+
+    @Test
+    func `all that was swallowed is found, at a tenth of a call for each notification at most`()
+        async throws
+    {
+        try await SwallowingShop.open(on: .sqlite) { shop in
+            _ = try await shop.store.populate(900, within: .months(2))
+            shop.way.swallow(0.2)
+            for _ in 0..<120 { try await shop.pass(hours: 12) }
+            let sent = await shop.store.notifications
+            let counts = shop.engine.counts
+            let rate = Double(counts.historyPages) / Double(sent.count)
+            print(
+                "\(counts.historyPages) pages for \(sent.count) notifications, \(rate) each; "
+                    + "\(shop.way.swallowed) were swallowed, \(counts.notificationsFound) found")
+            #expect(rate <= 0.1)
+            #expect(shop.way.swallowed > 100)
+            // What came in the last moments is left to the next walk.
+            let settled = shop.store.clock.milliseconds - 3_600_000
+            let missing = try await shop.missing(
+                sent.filter { $0.notice.at.milliseconds < settled })
+            #expect(missing == 0)
+        }
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `a database that was restored from a backup hears all that came since`(
+        database: StoryDatabase
+    ) async throws {
+        try await SwallowingShop.open(on: .sqlite) { shop in
+            _ = try await shop.store.populate(20, within: .months(1))
+            try await shop.pass(days: 15)
+            try await database.withAddress { address in
+                let backup = try database.open(address)
+                let store = Store(backup)
+                try await store.migrate(at: 0)
+                try await store.copy(from: Store(shop.database))
+                try await shop.pass(days: 10)
+                let since = await shop.store.notifications
+                #expect(try await shop.missing(since) == 0)
+                let restored = try shop.on(backup)
+                let lost = try await restored.missing(since)
+                #expect(lost > 10)
+                try await restored.engine.walkHistory()
+                #expect(try await restored.missing(since) == 0)
+                #expect(restored.engine.counts.notificationsFound == lost)
+                backup.close()
+            }
+        }
+    }
+
+    @Test func `a database without documents begins now, one with some a month before the newest`()
+        async throws
+    {
+        try await SwallowingShop.open(on: .sqlite) { shop in
+            _ = try await shop.store.populate(20, within: .months(3))
+            shop.way.swallow(1)
+            try await shop.pass(days: 80, walks: false)
+            let before = await shop.store.notifications
+            #expect(before.count > 40)
+            try await shop.engine.walkHistory()
+            #expect(shop.engine.counts.historyPages == 0)
+            #expect(try await shop.missing(before) == before.count)
+            try await StoryDatabase.sqlite.withAddress { address in
+                let database = try StoryDatabase.sqlite.open(address)
+                try await Store(database).migrate(at: 0)
+                let other = try shop.on(database)
+                // As an import brings it: the newest that is known is of day 60 or so.
+                let start = before[0].notice.at.milliseconds
+                let newest = try #require(
+                    before.last { $0.notice.at.milliseconds < start + 60 * 86_400_000 })
+                try await other.record(newest)
+                try await other.engine.walkHistory()
+                let margin = newest.notice.at.milliseconds - 30 * 86_400_000
+                let heard = before.filter { $0.notice.at.milliseconds > margin }
+                #expect(try await other.missing(heard) == 0)
+                let earlier = before.filter { $0.notice.at.milliseconds < margin }
+                let unheard = try await other.missing(earlier)
+                #expect(unheard == earlier.count && unheard > 0)
+                database.close()
+            }
+        }
+    }
+
+    @Test func `a walk that is cut off goes on later, and finds the rest`() async throws {
+        try await SwallowingShop.open(on: .sqlite) { shop in
+            _ = try await shop.store.populate(60, within: .months(1))
+            try await shop.pass(days: 1)
+            shop.way.swallow(1)
+            try await shop.pass(days: 20, walks: false)
+            await shop.store.setFaults { $0.api.odds[.retryableError] = 0.5 }
+            for _ in 0..<60 {
+                try await shop.engine.walkHistory()
+                try await shop.pass(minutes: 10, walks: false)
+            }
+            let sent = await shop.store.notifications
+            let settled = shop.store.clock.milliseconds - 86_400_000
+            let missing = try await shop.missing(
+                sent.filter { $0.notice.at.milliseconds < settled })
+            #expect(missing == 0)
+        }
+    }
+}
+
+/// A store, a server that asks it, and something between the two that may swallow notifications.
+private struct SwallowingShop: Sendable {
+    let store: AppStoreSimulator
+    let engine: Engine
+    let database: any Database
+    let way: Way
+
+    /// Each notification's way to the server.
+    final class Way: Sendable {
+        private struct State {
+            var engine: Engine?
+            var share = 0.0
+            var swallowed = 0
+            var dice = SplitMix64(seed: 1)
+        }
+
+        private let state = Mutex(State())
+
+        var swallowed: Int { state.withLock { $0.swallowed } }
+
+        /// From now on so many of all notifications are lost behind a 200.
+        func swallow(_ share: Double) { state.withLock { $0.share = share } }
+
+        func connect(_ engine: Engine?) { state.withLock { $0.engine = engine } }
+
+        func post(_ body: [UInt8]) async -> PostAnswer {
+            let engine = state.withLock { state -> Engine? in
+                guard Double.random(in: 0..<1, using: &state.dice) < state.share else {
+                    return state.engine
+                }
+                state.swallowed += 1
+                return nil
+            }
+            do {
+                _ = try await engine?.record(notification: body)
+                return PostAnswer(status: 200)
+            } catch { return PostAnswer(status: 503, error: "\(error)") }
+        }
+    }
+
+    private static let app: AppID = "birds"
+    private static let authority = Result { try SigningAuthority() }
+
+    static func open(
+        on database: StoryDatabase, _ story: (SwallowingShop) async throws -> Void
+    ) async throws {
+        try await database.withAddress { address in
+            let way = Way()
+            let store = AppStoreSimulator(
+                SimulatorSettings(shop: try FullShop.file(), notificationURL: "direct"),
+                authority: try authority.get(), post: { _, body in await way.post(body) })
+            let rows = try database.open(address)
+            let shop = SwallowingShop(
+                store: store, engine: try engine(on: rows, of: store), database: rows, way: way)
+            try await shop.engine.prepare()
+            way.connect(shop.engine)
+            defer { way.connect(nil) }
+            try await story(shop)
+            rows.close()
+        }
+    }
+
+    /// The same shop, with another server on another database that is asked nothing by the store.
+    func on(_ other: any Database) throws -> SwallowingShop {
+        SwallowingShop(
+            store: store, engine: try Self.engine(on: other, of: store), database: other, way: way)
+    }
+
+    private static func engine(
+        on database: any Database, of store: AppStoreSimulator
+    ) throws -> Engine {
+        let clock = store.clock
+        let client = AppStoreClient(
+            AppStoreCredentials(
+                keyID: APIKey.wellKnown.id, issuerID: APIKey.wellKnown.issuerID,
+                bundleID: ExampleShop.bundleID, sign: APIKey.wellKnownSignature),
+            now: { AppStoreDate(milliseconds: clock.milliseconds) }, pacing: .unlimited,
+            send: { request in
+                let answer = await store.answer(
+                    request.method, request.path, query: request.query,
+                    authorization: request.authorization, body: request.body ?? [],
+                    in: request.environment == .sandbox ? .sandbox : .production)
+                return AppStoreResponse(
+                    status: answer.status, retryAfter: answer.retryAfter, body: answer.body)
+            })
+        let worker = CheckWorker(
+            holder: "server", lease: .seconds(300), checksPerSecond: 1_000_000)
+        var asking = Asking(worker: worker) { _ in client }
+        asking.waits = false
+        let products = try FullShop.file().products.map { ProductID(rawValue: $0.id) }
+        return Engine(
+            database: database,
+            apps: [
+                AppSettings(
+                    id: app, bundleID: ExampleShop.bundleID, appAppleID: ExampleShop.appAppleID,
+                    isSimulated: true,
+                    entitlements: Dictionary(
+                        uniqueKeysWithValues: products.map {
+                            (EntitlementID(rawValue: $0.rawValue), [$0])
+                        }))
+            ],
+            verifiers: [app: Verifier(roots: try TrustRoots(der: [authority.get().rootDER]))],
+            now: { Instant(milliseconds: clock.milliseconds) }, asking: asking,
+            logger: Logger(label: "story") { _ in SwiftLogNoOpLogHandler() })
+    }
+
+    // MARK: - Acts
+
+    /// Anna buys, and her app posts it.
+    func buy(_ product: String) async throws -> String {
+        try await store.addDevice(account: "anna")
+        let bought = try await store.purchase(
+            PurchaseOrder(product, offerID: PurchaseOrder.noOffer), on: "anna-1")
+        _ = try await engine.record(
+            PurchaseEvidence(signedTransactions: try await store.transactions(on: "anna-1")),
+            of: "anna", app: Self.app)
+        return bought.originalTransactionID
+    }
+
+    /// Time passes; the server looks each hour whether it should walk, and asks about nothing else.
+    func pass(days: Int = 0, hours: Int = 0, minutes: Int = 0, walks: Bool = true) async throws {
+        if minutes > 0 { try await store.advance(by: .seconds(minutes * 60)) }
+        for _ in 0..<(days * 24 + hours) {
+            try await store.advance(by: .seconds(3600))
+            if walks { try await engine.walkHistory() }
+        }
+    }
+
+    // MARK: - Verdicts
+
+    /// Whether Anna's answer is the books'.
+    func isTrue() async throws -> Bool {
+        let now = Instant(milliseconds: store.clock.milliseconds)
+        let state = try await engine.customer("anna", app: Self.app, environment: .production)
+        let books = try await store.truth(of: "anna").purchases
+        return Set(state.purchases.compactMap { Holding($0, at: now) })
+            == Set(books.map { Holding($0) })
+    }
+
+    func record(_ sent: SentNotification) async throws {
+        let body: JSON = ["signedPayload": .string(sent.signedPayload)]
+        _ = try await engine.record(notification: body.bytes)
+    }
+
+    /// How many of these are not kept.
+    func missing(_ sent: [SentNotification]) async throws -> Int {
+        let ids = sent.compactMap { sent in
+            let bytes = Array(sent.signedPayload.utf8)
+            return DocumentDigest(jws: bytes).flatMap { digest in
+                Verifier.claimedSigning(of: bytes).map {
+                    (
+                        signedAt: Instant(milliseconds: $0.milliseconds), id: digest.signed,
+                        formerID: digest.whole
+                    )
+                }
+            }
+        }
+        let kept = try await Store(database).reading { tx in
+            try tx.areKept(ids, of: Self.app)
+        }
+        return kept.count { !$0 }
+    }
+}
+
+extension ISODuration {
+    fileprivate static func seconds(_ count: Int) -> ISODuration {
+        ISODuration(milliseconds: Int64(count) * 1000)
+    }
+}
