@@ -69,7 +69,8 @@ extension Engine {
             .keyOfAnotherRequest, .notForwarded, .busy, .storage, .unknownContent, .contentNotOpen,
             .unknownPurchase, .unknownTransfer, .transferSuperseded, .unknownEntitlement,
             .unknownGrant, .grantWithoutTime, .noProof, .noOffersKey, .unknownOffer,
-            .offerNotForThem, .offerForUnknownTransaction, .unknownCursor, .queryTooLong:
+            .offerNotForThem, .offerForUnknownTransaction, .unknownCursor, .queryTooLong,
+            .proofOfOneOnly, .unknownAlias, .firstID, .notForSandbox:
             throw failure
         }
     }

@@ -7,7 +7,7 @@ extension PerennialServer {
     /// A customer as they are now, with their token.
     func answer(_ state: CustomerState, to holder: KeyHolder) async throws -> Response {
         await together()
-        var customer = Customer(state)
+        var customer = Customer(state, showsAnonymous: holder.kind == .secret)
         customer.token = try await engine.token(for: state, app: holder.app)
         return Answers.customer(customer)
     }

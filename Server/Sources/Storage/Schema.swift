@@ -2,8 +2,8 @@
 /// it.
 ///
 /// Ground: `headers`, `documents`, `customers`, `customer_ids`, `links`, `shares`, `blocks`,
-/// `transfers`, `grants`, `erasures`, `keys`, `token_keys`, `secrets`, `debits`, `forwards` with
-/// their `forward_bodies`, `imports`, `reminders`, `consumption_questions` with
+/// `transfers`, `grants`, `erasures`, `parted_ids`, `keys`, `token_keys`, `secrets`, `debits`,
+/// `forwards` with their `forward_bodies`, `imports`, `reminders`, `consumption_questions` with
 /// `consumption_consents` and `consumption_uses`, and the log of what was told: `events`, `logs`,
 /// and where it ends, `told` of each purchase and `wallets`. Derived, and made again by a rebuild
 /// by way of `facts_rebuilt`: `facts`, `purchases`. Between the two: `app_stores`, and those
@@ -26,6 +26,7 @@ package enum Schema {
             identityTables(dialect), tokenTables(dialect), reminderTables(dialect),
             consumptionTables(dialect), toldWalletTables(dialect), rebuiltTables(dialect),
             turnTables(dialect), listIndexes, nobodysIndexes,
+            partingTables(dialect),
         ]
     }
 
