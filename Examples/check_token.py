@@ -40,7 +40,7 @@ def claims(token, keys, app, environment, customer, now):
     """What a token says; an error where it is not good for this app, environment and time.
 
     The environment is "production" wherever what is sold is worth something: testers have tokens of
-    the sandbox for nothing. The customer is whom your own log-in has shown; None takes the token of
+    the sandbox for nothing. Their `iss` and `aud` end in "/sandbox". The customer is whom your own log-in has shown; None takes the token of
     anybody, and `sub` then says whose it is.
     """
     head, body, signature = token.split(".")
@@ -55,7 +55,7 @@ def claims(token, keys, app, environment, customer, now):
         int.from_bytes(raw[:32], "big"), int.from_bytes(raw[32:], "big"))
     point.public_key().verify(pair, (head + "." + body).encode(), ec.ECDSA(hashes.SHA256()))
     said = json.loads(decoded(body))
-    if said["aud"] != app:
+    if said["aud"] != app + ("" if environment == "production" else "/" + environment):
         raise ValueError("for another app")
     if said["environment"] != environment:
         raise ValueError("of another environment")

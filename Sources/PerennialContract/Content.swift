@@ -16,7 +16,7 @@ public struct Content: Hashable, Sendable, Codable {
     /// Products that open it by themselves.
     public var productIDs: [String]
     /// Where its file is, without a key, until ``urlUntil``: a path of this server. Nil where it
-    /// may not be read, or has no file.
+    /// may not be read, has no file, or the sandbox opens no files.
     public var url: String?
     public var urlUntil: Timestamp?
 

@@ -58,6 +58,7 @@ public struct EventType: RawRepresentable, Hashable, Sendable, Codable {
     public static let moved = Self(rawValue: "moved")
     public static let customerMerged = Self(rawValue: "customer_merged")
     public static let aliasAdded = Self(rawValue: "alias_added")
+    public static let aliasParted = Self(rawValue: "alias_parted")
     public static let movedAway = Self(rawValue: "moved_away")
     public static let unlinked = Self(rawValue: "unlinked")
     public static let shared = Self(rawValue: "shared")
@@ -85,8 +86,8 @@ public struct EventType: RawRepresentable, Hashable, Sendable, Codable {
         commitmentRenewalTurnedOff, commitmentRenewalTurnedOn, productChangeScheduled,
         productChangeCancelled, offerRedeemed, priceIncreaseAnnounced, priceIncreaseAgreed,
         billingFailed, graceBegan, graceEnded, retryBegan, accessUnconfirmed, expired, periodBegan,
-        accessChanged, linked, moved, customerMerged, aliasAdded, movedAway, unlinked, shared,
-        shareEnded, blocked, unblocked, customerErased, granted, grantEnded,
+        accessChanged, linked, moved, customerMerged, aliasAdded, aliasParted, movedAway, unlinked,
+        shared, shareEnded, blocked, unblocked, customerErased, granted, grantEnded,
         termEnding, consumptionAsked, consumptionAnswered, consumptionUnanswered, walletCredited,
         walletDebited, walletClawedBack, walletRestored, walletAdjusted,
     ]

@@ -22,6 +22,11 @@ public struct Paths: Sendable {
 
     public static func aliases(of id: String) -> String { "\(customer(id))/aliases" }
 
+    /// To part an alias from a customer.
+    public static func alias(_ alias: String, of id: String) -> String {
+        "\(aliases(of: id))/\(percentEncoded(alias))"
+    }
+
     public static func transfers(of id: String) -> String { "\(customer(id))/transfers" }
 
     public static func grants(of id: String) -> String { "\(customer(id))/grants" }

@@ -53,10 +53,15 @@ public struct ProblemCode: RawRepresentable, Hashable, Sendable, Codable {
     public static let contentNotOpen = Self(rawValue: "content_not_open")
     public static let contentLinkInvalid = Self(rawValue: "content_link_invalid")
 
+    /// Purchases of the sandbox cost nothing: what is asked for is not given for them.
+    public static let sandboxNotAllowed = Self(rawValue: "sandbox_not_allowed")
+
     // Customers
     public static let customerIDMeaningless = Self(rawValue: "customer_id_meaningless")
     public static let customerProofMissing = Self(rawValue: "customer_proof_missing")
     public static let customerProofNotValid = Self(rawValue: "customer_proof_not_valid")
+    public static let aliasUnknown = Self(rawValue: "alias_unknown")
+    public static let aliasIsFirst = Self(rawValue: "alias_is_first")
     public static let purchaseUnknown = Self(rawValue: "purchase_unknown")
     public static let transferUnknown = Self(rawValue: "transfer_unknown")
     public static let transferSuperseded = Self(rawValue: "transfer_superseded")
@@ -88,12 +93,13 @@ public struct ProblemCode: RawRepresentable, Hashable, Sendable, Codable {
         forwardNotAccepted, forwardUnknown, routeUnknown,
         methodNotAllowed, requestNotUnderstood,
         currencyUnknown, amountNotPositive, walletHasTooLittle, idempotencyKeyReused,
-        contentUnknown, contentNotOpen, contentLinkInvalid,
+        contentUnknown, contentNotOpen, contentLinkInvalid, sandboxNotAllowed,
         notificationNotTrusted, notificationForAnotherApp, notificationNotUnderstood,
         notificationIncomplete, purchaseNotTrusted, purchaseForAnotherApp, purchaseNotUnderstood,
         purchaseIncomplete, legacyOff, purchasesMissing, renewalWithoutTransaction,
         purchaseBelongsToAnotherCustomer, documentBudgetSpent,
-        customerIDMeaningless, customerProofMissing, customerProofNotValid, purchaseUnknown,
+        customerIDMeaningless, customerProofMissing, customerProofNotValid, aliasUnknown,
+        aliasIsFirst, purchaseUnknown,
         transferUnknown, transferSuperseded, entitlementUnknown, grantUnknown, grantWithoutTime,
         offersKeyMissing, offerUnknown, offerNotForCustomer,
         trustUndecided, serverBusy, storageUnavailable, appNotConfigured,

@@ -8,6 +8,8 @@ import Simulator
 /// What all trials of a process share: nothing in it changes an answer.
 package struct House: Sendable {
     static let app: AppID = "birds"
+    /// What every subscription gives: the answer about it reaches over changes of product.
+    static let membership: EntitlementID = "membership"
     static let secret = AppSecret(SimulatorSettings.wellKnownSecret)
 
     let shop: StoreKitFile
@@ -30,14 +32,17 @@ package struct House: Sendable {
             keyID: APIKey.wellKnown.id, issuerID: APIKey.wellKnown.issuerID,
             bundleID: ExampleShop.bundleID, sign: APIKey.wellKnownSignature)
         // Each product gives an entitlement of its own name.
-        let entitlements = shop.products.map {
-            (EntitlementID(rawValue: $0.id), Set([ProductID(rawValue: $0.id)]))
-        }
+        var entitlements = Dictionary(
+            uniqueKeysWithValues: shop.products.map {
+                (EntitlementID(rawValue: $0.id), Set([ProductID(rawValue: $0.id)]))
+            })
+        let subscriptions = shop.products.filter { $0.type == .autoRenewable }
+        entitlements[Self.membership] = Set(subscriptions.map { ProductID(rawValue: $0.id) })
         apps = [
             AppSettings(
                 id: Self.app, bundleID: ExampleShop.bundleID, appAppleID: ExampleShop.appAppleID,
                 isSimulated: true, sharedSecret: Self.secret,
-                entitlements: Dictionary(uniqueKeysWithValues: entitlements))
+                entitlements: entitlements)
         ]
     }
 }

@@ -111,11 +111,29 @@ extension Trial {
             throw breach(
                 "convergence", "\(name): the books say \(right), and the answer is \(wrong)")
         }
-        let open = Set(state.entitlements.filter { $0.value.isOpen }.map { $0.key.rawValue })
+        let products = state.entitlements.filter { $0.key != House.membership }
+        let open = Set(products.filter { $0.value.isOpen }.map { $0.key.rawValue })
         let opening = Set(known.filter { $0.opensSomething }.map(\.productID))
         let isWhole = hasConverged || known.count == books.count
         guard !isWhole || isHeld || !beginning.isEmpty || open == opening else {
             throw breach("convergence", "\(name): \(opening) are open, and the answer is \(open)")
+        }
+        if isWhole, !isHeld, beginning.isEmpty { try expectMembership(of: name, books, state) }
+    }
+
+    /// What every subscription gives is open until the last of what is paid for, also where that
+    /// changes to another product.
+    private func expectMembership(
+        of name: String, _ books: [BookedPurchase], _ state: CustomerState
+    ) throws {
+        let paid = books.filter { $0.isOpen && $0.renewsTo != nil }
+            .compactMap { $0.until?.milliseconds }.max()
+        let right = state.entitlements[House.membership].flatMap { $0.isOpen ? $0 : nil }
+        guard right?.until?.milliseconds == paid else {
+            let until = paid.map { "\(Instant(milliseconds: $0))" } ?? "-"
+            throw breach(
+                "convergence",
+                "\(name): paid until \(until), and the answer is \(right?.reason.sentence ?? "-")")
         }
     }
 

@@ -8,6 +8,8 @@ package struct ShelfEntry: Hashable, Sendable {
     package var reading: Reading
     /// Nil where it may not be read, or has no file.
     package var link: ContentLink?
+    /// It may be read by purchases of the sandbox, for which no file is given out.
+    package var isWithheld = false
 
     fileprivate var isDeliverable: Bool { reading.isOpen && item.file != nil }
 }
@@ -16,37 +18,51 @@ package struct ShelfEntry: Hashable, Sendable {
 package struct ContentLink: Hashable, Sendable {
     package var app: AppID
     package var publication: PublicationID
+    /// Of the purchases that opened it.
+    package var environment: Environment
+    /// It was asked for with a secret key.
+    package var isServer: Bool
     package var until: Instant
     /// HMAC-SHA256 over the others.
-    package var signature: [UInt8]
+    package var signature: [UInt8] = []
 
-    package init(app: AppID, publication: PublicationID, until: Instant, signature: [UInt8]) {
+    package init(
+        app: AppID, publication: PublicationID, environment: Environment, isServer: Bool,
+        until: Instant
+    ) {
         self.app = app
         self.publication = publication
+        self.environment = environment
+        self.isServer = isServer
         self.until = until
-        self.signature = signature
     }
 
-    fileprivate init(app: AppID, publication: PublicationID, until: Instant, _ key: SymmetricKey) {
-        self.init(app: app, publication: publication, until: until, signature: [])
-        signature = Array(HMAC<SHA256>.authenticationCode(for: signed, using: key))
+    fileprivate func signed(by key: SymmetricKey) -> ContentLink {
+        var link = self
+        link.signature = Array(HMAC<SHA256>.authenticationCode(for: signedText, using: key))
+        return link
     }
 
-    /// Unambiguous: an app's name holds no line break, and digits neither.
-    private var signed: [UInt8] {
-        Array("\(app)\n\(until.milliseconds)\n\(publication)".utf8)
+    /// Unambiguous: only the last of them can hold a line break.
+    private var signedText: [UInt8] {
+        let asker = isServer ? "server" : "app"
+        return Array(
+            "\(app)\n\(environment.rawValue)\n\(asker)\n\(until.milliseconds)\n\(publication)"
+                .utf8)
     }
 
     fileprivate func isSigned(by key: SymmetricKey) -> Bool {
-        HMAC<SHA256>.isValidAuthenticationCode(signature, authenticating: signed, using: key)
+        HMAC<SHA256>.isValidAuthenticationCode(signature, authenticating: signedText, using: key)
     }
 }
 
 extension Engine {
     /// What has come out, the newest first, and whether a customer may read it, and why. What may
-    /// be read has a link.
+    /// be read has a link, where purchases of the environment open files.
+    ///
+    /// - Parameter isServer: it is asked for with a secret key.
     package func content(
-        of id: CustomerID, app appID: AppID, environment: Environment
+        of id: CustomerID, app appID: AppID, environment: Environment, isServer: Bool
     ) async throws(EngineFailure) -> [ShelfEntry] {
         let (app, _) = try app(appID)
         try id.requireMeaning()
@@ -56,21 +72,32 @@ extension Engine {
             tx.shelf(of: try tx.state(of: id, in: app, environment: environment, at: now), in: app)
         }
         guard app.content.place != nil, shelf.contains(where: \.isDeliverable) else { return shelf }
+        guard app.content.opensFiles(in: environment, isServer: isServer) else {
+            return shelf.map { entry in
+                var withheld = entry
+                withheld.isWithheld = entry.isDeliverable
+                return withheld
+            }
+        }
         let key = try await linkKey(of: appID)
         let until = now + app.content.linkLifetime
         return shelf.map { entry in
             guard entry.isDeliverable else { return entry }
             var linked = entry
             linked.link = ContentLink(
-                app: appID, publication: entry.reading.publication, until: until, key)
+                app: appID, publication: entry.reading.publication, environment: environment,
+                isServer: isServer, until: until
+            ).signed(by: key)
             return linked
         }
     }
 
     /// The file of a publication for a customer who may read it.
+    ///
+    /// - Parameter isServer: it is asked for with a secret key.
     package func file(
         of publication: PublicationID, for id: CustomerID, app appID: AppID,
-        environment: Environment
+        environment: Environment, isServer: Bool
     ) async throws(EngineFailure) -> ContentFile {
         let (app, _) = try app(appID)
         let now = now()
@@ -84,6 +111,9 @@ extension Engine {
         guard found.isOpen else {
             throw .contentNotOpen(publication, reason: found.reason.sentence)
         }
+        guard app.content.opensFiles(in: environment, isServer: isServer) else {
+            throw .notForSandbox(.file)
+        }
         return file
     }
 
@@ -91,7 +121,8 @@ extension Engine {
     package func file(of link: ContentLink) async throws(EngineFailure) -> ContentFile? {
         let now = now()
         guard let app = apps[link.app], now < link.until,
-            link.isSigned(by: try await linkKey(of: link.app))
+            link.isSigned(by: try await linkKey(of: link.app)),
+            app.content.opensFiles(in: link.environment, isServer: link.isServer)
         else { return nil }
         return try app.file(of: link.publication, at: now)
     }

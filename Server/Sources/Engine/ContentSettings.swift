@@ -8,6 +8,8 @@ package struct ContentSettings: Hashable, Sendable {
     package var place: Place?
     /// How long a link to a file holds.
     package var linkLifetime: Duration
+    /// Whether purchases of the sandbox, which cost nothing, open files to apps.
+    package var opensSandbox: Bool
 
     package static let linkLifetimeDefault = Duration.seconds(300)
     package static let none = ContentSettings(items: [])
@@ -36,12 +38,20 @@ package struct ContentSettings: Hashable, Sendable {
 
     package init(
         items: [Entry], rules: PublicationRules = PublicationRules(), place: Place? = nil,
-        linkLifetime: Duration = Self.linkLifetimeDefault
+        linkLifetime: Duration = Self.linkLifetimeDefault, opensSandbox: Bool = false
     ) {
         self.items = items
         self.rules = rules
         self.place = place
         self.linkLifetime = linkLifetime
+        self.opensSandbox = opensSandbox
+    }
+
+    /// Whether purchases of an environment open files.
+    ///
+    /// - Parameter isServer: it was asked for with a secret key.
+    func opensFiles(in environment: Environment, isServer: Bool) -> Bool {
+        environment == .production || isServer || opensSandbox
     }
 
     /// Whether it is there, and which.

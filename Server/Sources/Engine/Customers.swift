@@ -56,16 +56,43 @@ extension Engine {
 
     /// Lets another id mean the same customer from now on. Where both were customers, they become
     /// one. Harmless to repeat.
+    ///
+    /// - Parameter proofs: those of an app's request, which needs one of each customer that wants
+    ///   one; nil for a server's.
     package func alias(
-        _ other: CustomerID, to id: CustomerID, app appID: AppID, environment: Environment
+        _ other: CustomerID, to id: CustomerID, app appID: AppID, environment: Environment,
+        proofs: [String]? = nil
     ) async throws(EngineFailure) -> CustomerState {
         let (app, _) = try app(appID)
         try id.requireMeaning()
         try other.requireMeaning()
         let now = now()
-        return try await transaction { tx in
+        return try await deciding { tx in
+            // Here and not before: what an anonymous id needs changes with whose it is.
+            if let proofs,
+                let failure = try tx.lack(in: proofs, ofBoth: [id, other], in: app, at: now)
+            {
+                return .failure(failure)
+            }
             try tx.unite(other, with: id, in: appID, at: now)
-            return try tx.state(of: id, in: app, environment: environment, at: now)
+            return .success(try tx.state(of: id, in: app, environment: environment, at: now))
+        }
+    }
+
+    /// Parts an id from a customer: it means nobody from now on. All that is the customer's stays
+    /// with them. The first of their ids cannot be parted: the others were added to it.
+    package func part(
+        _ alias: CustomerID, from id: CustomerID, app appID: AppID, environment: Environment
+    ) async throws(EngineFailure) -> CustomerState {
+        let (app, _) = try app(appID)
+        let now = now()
+        return try await deciding { tx in
+            guard alias != id, let known = try tx.customer(known: id, in: appID),
+                known.ids.contains(alias)
+            else { return .failure(.unknownAlias(alias)) }
+            guard alias != known.customer else { return .failure(.firstID(alias)) }
+            try tx.part(alias, from: known.customer, in: appID, at: now)
+            return .success(try tx.state(of: id, in: app, environment: environment, at: now))
         }
     }
 }

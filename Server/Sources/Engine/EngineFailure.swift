@@ -37,6 +37,12 @@ package enum EngineFailure: Error, Hashable, Sendable {
     /// It would end before it begins.
     case grantWithoutTime(Instant)
     case noProof(IdentityProof.Lack)
+    /// Of two ids that are to become one only one is proved.
+    case proofOfOneOnly
+    /// It is no other id of the customer.
+    case unknownAlias(CustomerID)
+    /// The others were added to it.
+    case firstID(CustomerID)
     /// There is no key to sign offers with.
     case noOffersKey
     /// Nil: an introductory one.
@@ -49,6 +55,8 @@ package enum EngineFailure: Error, Hashable, Sendable {
     /// Not in the configuration; or in it, and without a file.
     case unknownContent(PublicationID, isListed: Bool)
     case contentNotOpen(PublicationID, reason: String)
+    /// Purchases of the sandbox cost nothing: what is asked for is not given for them.
+    case notForSandbox(SandboxLimit)
     /// The name given to a request was given to another one before.
     case keyOfAnotherRequest
     /// The notification is kept, but these addresses, which the App Store's answer waits for, did
@@ -64,6 +72,13 @@ package enum EngineFailure: Error, Hashable, Sendable {
     /// Devices have brought so many new documents of a purchase that no more are taken for a while.
     case documentBudgetSpent(PurchaseID, wait: Duration)
     case storage(String)
+
+    /// What is not given for purchases that cost nothing.
+    package enum SandboxLimit: Hashable, Sendable {
+        case file
+        /// Of an offer, in a form that says nothing of the environment.
+        case signature
+    }
 
     /// What a database transaction threw, as ours.
     init(_ error: any Error) {
@@ -114,6 +129,11 @@ extension EngineFailure: CustomStringConvertible {
         case .offerNotForThem(let why): "the offer is not for this customer: \(why.rawValue)"
         case .offerForUnknownTransaction(let transaction):
             "the transaction \(transaction.debugDescription) is not known as this customer's"
+        case .proofOfOneOnly: "the request proves one of the two ids only"
+        case .unknownAlias(let alias):
+            "\(alias.rawValue.debugDescription) is no other id of this customer"
+        case .firstID(let id):
+            "\(id.rawValue.debugDescription) is the id that the others were added to"
         case .noProof(let lack): "the request does not prove its customer: \(lack.rawValue)"
         case .unknownCurrency(let currency, let known):
             "no currency \(currency), there are \(known.map(\.rawValue).joined(separator: ", "))"
@@ -122,6 +142,8 @@ extension EngineFailure: CustomStringConvertible {
             isListed ? "\(publication) has no file" : "there is no content \(publication)"
         case .contentNotOpen(let publication, let reason):
             "\(publication) may not be read: \(reason)"
+        case .notForSandbox(.file): "no file is given out for purchases of the sandbox"
+        case .notForSandbox(.signature): "the signature would count for the production store, too"
         case .keyOfAnotherRequest: "the idempotency key belongs to another request"
         case .notForwarded(let targets): "not accepted by \(targets.joined(separator: ", "))"
         case .unknownCursor(let place): "the log has no event \(place)"

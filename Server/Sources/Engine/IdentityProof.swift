@@ -2,24 +2,46 @@ import AppStoreFormats
 import Crypto
 import Foundation
 import Ledger
+import Storage
 
 /// How an app's request shows that it speaks for the customer it names: by something that only the
 /// app's own backend can make.
 package enum IdentityProof: Hashable, Sendable {
-    /// HMAC-SHA256 of the customer's id under a secret, in hexadecimal.
-    case hmac(AppSecret)
+    /// `SECONDS.CODE`: until when it counts, in seconds since 1970-01-01 UTC, and in hexadecimal
+    /// the HMAC-SHA256 of the customer's id, a line break and these seconds under a secret.
+    ///
+    /// Where `endless` is true also the HMAC-SHA256 of the id alone, which counts for ever.
+    case hmac(AppSecret, endless: Bool = false)
     /// A JWT by HS256 (RFC 7519), whose `sub` is the customer's id.
-    case token(AppSecret)
+    case token(AppSecret, Claims = Claims())
     /// The same by ES256: the public key in X9.63 form.
-    case signedToken(publicKey: [UInt8])
+    case signedToken(publicKey: [UInt8], Claims = Claims())
+
+    /// What a JWT has to say besides `sub` and `exp`.
+    package struct Claims: Hashable, Sendable {
+        /// One of `aud`; nil: it is not looked at.
+        package var audience: String?
+        /// `iss`; nil: it is not looked at.
+        package var issuer: String?
+
+        package init(audience: String? = nil, issuer: String? = nil) {
+            self.audience = audience
+            self.issuer = issuer
+        }
+    }
 
     /// Bytes of a proof.
     package static let bytesMax = 4096
+    /// How far the clock of whoever made a JWT may be ahead of ours.
+    package static let clockSkewMax = Duration.seconds(60)
 
     package enum Lack: String, Hashable, Sendable {
         case missing
         case wrong
         case expired
+        case notYet = "not yet valid"
+        /// It is good but for its end, which it does not have.
+        case endless = "without an end"
     }
 
     /// A public key of P-256 in X9.63 form.
@@ -32,22 +54,33 @@ package enum IdentityProof: Hashable, Sendable {
 
     /// Nil where the proof is good.
     package func lack(in proof: String?, of id: CustomerID, at now: Instant) -> Lack? {
-        guard let proof, !proof.isEmpty else { return .missing }
+        lack(in: proof.map { [$0] } ?? [], ofAnyOf: [id], at: now)
+    }
+
+    /// Nil where one of the proofs is good for one of these ids.
+    func lack(in proofs: [String], ofAnyOf ids: [CustomerID], at now: Instant) -> Lack? {
+        var lack = Lack.missing
+        for proof in proofs where !proof.isEmpty {
+            guard let found = self.lack(inOne: proof, ofAnyOf: ids, at: now) else { return nil }
+            if lack == .missing || lack == .wrong { lack = found }
+        }
+        return lack
+    }
+
+    private func lack(
+        inOne proof: String, ofAnyOf ids: [CustomerID], at now: Instant
+    ) -> Lack? {
         guard proof.utf8.count <= Self.bytesMax else { return .wrong }
         switch self {
-        case .hmac(let secret):
-            guard let code = Hexadecimal.bytes(proof),
-                HMAC<SHA256>.isValidAuthenticationCode(
-                    code, authenticating: Array(id.rawValue.utf8), using: secret.key)
-            else { return .wrong }
-            return nil
-        case .token(let secret):
-            return Self.lack(in: proof, "HS256", of: id, at: now) { signed, signature in
+        case .hmac(let secret, let endless):
+            return Self.lack(inCode: proof, by: secret.key, endless, ofAnyOf: ids, at: now)
+        case .token(let secret, let wanted):
+            return wanted.lack(in: proof, "HS256", ofAnyOf: ids, at: now) { signed, signature in
                 HMAC<SHA256>.isValidAuthenticationCode(
                     signature, authenticating: signed, using: secret.key)
             }
-        case .signedToken(let publicKey):
-            return Self.lack(in: proof, "ES256", of: id, at: now) { signed, signature in
+        case .signedToken(let publicKey, let wanted):
+            return wanted.lack(in: proof, "ES256", ofAnyOf: ids, at: now) { signed, signature in
                 guard let key = try? P256.Signing.PublicKey(x963Representation: publicKey),
                     let signature = try? P256.Signing.ECDSASignature(rawRepresentation: signature)
                 else { return false }
@@ -56,19 +89,54 @@ package enum IdentityProof: Hashable, Sendable {
         }
     }
 
-    /// The algorithm is ours to say and not the token's: one that names another is wrong.
+    /// No customer's id holds a line break: so a code with an end is never one without.
     private static func lack(
-        in token: String, _ algorithm: String, of id: CustomerID, at now: Instant,
-        isSigned: (_ signed: [UInt8], _ signature: [UInt8]) -> Bool
+        inCode proof: String, by key: SymmetricKey, _ takesEndless: Bool,
+        ofAnyOf ids: [CustomerID], at now: Instant
     ) -> Lack? {
+        let parts = proof.split(separator: ".", omittingEmptySubsequences: false)
+        guard let last = parts.last, let code = Hexadecimal.bytes(last), parts.count <= 2 else {
+            return .wrong
+        }
+        let end = parts.count == 2 ? parts[0] : nil
+        let isGood = ids.contains { id in
+            let text = end.map { "\(id)\n\($0)" } ?? id.rawValue
+            return HMAC<SHA256>.isValidAuthenticationCode(
+                code, authenticating: Array(text.utf8), using: key)
+        }
+        guard isGood else { return .wrong }
+        guard let end else { return takesEndless ? nil : .endless }
+        guard let seconds = Int64(end) else { return .wrong }
+        return now.milliseconds / 1000 < seconds ? nil : .expired
+    }
+}
+
+extension IdentityProof.Claims {
+    /// The algorithm is ours to say and not the token's: one that names another is wrong.
+    fileprivate func lack(
+        in token: String, _ algorithm: String, ofAnyOf ids: [CustomerID], at now: Instant,
+        isSigned: (_ signed: [UInt8], _ signature: [UInt8]) -> Bool
+    ) -> IdentityProof.Lack? {
         guard let jws = CompactJWS(token), let signature = jws.signature,
             let header = jws.header.flatMap({ try? JSON(parsing: $0) }),
             header["alg"]?.string == algorithm, isSigned(Array(jws.signedBytes), signature),
             let claims = jws.payload.flatMap({ try? JSON(parsing: $0) }),
-            claims["sub"]?.string.map(CustomerID.init(rawValue:)) == id,
-            let expiry = claims["exp"]?.numericDate
+            let subject = claims["sub"]?.string, ids.contains(CustomerID(rawValue: subject)),
+            isMet(by: claims), let expiry = claims["exp"]?.numericDate
         else { return .wrong }
+        if let named = claims["nbf"] {
+            guard let start = named.numericDate else { return .wrong }
+            let latest = now + IdentityProof.clockSkewMax
+            guard start <= Double(latest.milliseconds) / 1000 else { return .notYet }
+        }
         return Double(now.milliseconds) / 1000 < expiry ? nil : .expired
+    }
+
+    private func isMet(by claims: JSON) -> Bool {
+        if let issuer, claims["iss"]?.string != issuer { return false }
+        guard let audience else { return true }
+        let named = claims["aud"]?.array ?? [claims["aud"]].compactMap(\.self)
+        return named.contains { $0.string == audience }
     }
 }
 
@@ -100,12 +168,46 @@ extension CustomerID {
 }
 
 extension Engine {
+    /// Proofs in one request: where two customers become one, each may need its own.
+    package static let proofsMax = 2
+
+    /// Whether an app's requests have to show for whom they speak.
+    package func wantsProof(_ app: AppID) -> Bool { apps[app]?.proof != nil }
+
     /// Lets a request of an app through where it shows that it speaks for a customer, or the app
-    /// does not want that shown.
+    /// does not want that shown. Whoever knows an anonymous id speaks for it, until it has become
+    /// one with an id that needs a proof: then that one's proof is needed.
     package func requireProof(
-        _ proof: String?, of id: CustomerID, app appID: AppID
-    ) throws(EngineFailure) {
-        guard let wanted = apps[appID]?.proof, !id.isAnonymous else { return }
-        if let lack = wanted.lack(in: proof, of: id, at: now()) { throw .noProof(lack) }
+        _ proofs: [String], of id: CustomerID, app appID: AppID
+    ) async throws(EngineFailure) {
+        guard let wanted = apps[appID]?.proof else { return }
+        let now = now()
+        let provers =
+            id.isAnonymous
+            ? try await reading { tx in try tx.provers(of: id, in: appID) } : [id]
+        guard !provers.isEmpty else { return }
+        if let lack = wanted.lack(in: proofs, ofAnyOf: provers, at: now) { throw .noProof(lack) }
+    }
+}
+
+extension StoreTransaction {
+    /// Ids whose proof speaks for an id; none where it needs no proof.
+    fileprivate func provers(
+        of id: CustomerID, in app: AppID
+    ) throws(StorageFailure) -> [CustomerID] {
+        guard id.isAnonymous else { return [id] }
+        return try customer(known: id, in: app)?.ids.filter { !$0.isAnonymous } ?? []
+    }
+
+    /// Why the proofs of a request do not let two ids become one; nil where they do, or the app
+    /// wants none.
+    func lack(
+        in proofs: [String], ofBoth ids: [CustomerID], in app: AppSettings, at now: Instant
+    ) throws -> EngineFailure? {
+        guard let wanted = app.proof else { return nil }
+        let wanting = try ids.map { try provers(of: $0, in: app.id) }.filter { !$0.isEmpty }
+        let lacks = wanting.compactMap { wanted.lack(in: proofs, ofAnyOf: $0, at: now) }
+        guard let lack = lacks.first else { return nil }
+        return lacks.count < wanting.count && lack == .wrong ? .proofOfOneOnly : .noProof(lack)
     }
 }

@@ -71,7 +71,8 @@ extension Engine {
             .unknownPurchase, .unknownTransfer, .transferSuperseded, .unknownEntitlement,
             .unknownGrant, .grantWithoutTime, .noProof, .noOffersKey, .unknownOffer,
             .offerNotForThem, .offerForUnknownTransaction, .unknownCursor,
-            .outdatedCursor, .queryTooLong, .documentBudgetSpent:
+            .outdatedCursor, .queryTooLong, .documentBudgetSpent, .proofOfOneOnly, .unknownAlias,
+            .firstID, .notForSandbox:
             throw failure
         }
     }

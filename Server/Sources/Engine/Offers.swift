@@ -76,6 +76,10 @@ extension Engine {
 
     /// Signs an offer for a customer who may take it. Each is signed anew, with a nonce of its own.
     ///
+    /// Apple's signatures do not say for which environment they are, but a transaction does. So
+    /// where the sandbox makes a customer eligible, the signature has to name a transaction of
+    /// theirs there: else a purchase that cost nothing would lower a price in production.
+    ///
     /// - Parameter whoeverItIs: also for those who may not, by what we know, and for transactions
     ///   that we do not know: a server may know better. Anybody can read an app's key, and make up
     ///   a customer who never bought anything.
@@ -88,6 +92,7 @@ extension Engine {
             app: appID, environment: environment)
         let answers = past.answers.filter { $0.product == order.product }
         let mayName = past.isTheirs || whoeverItIs
+        let isOfProduction = environment == .production
         let now = now()
         let (date, nonce) = (AppStoreDate(now), UUID().uuidString.lowercased())
         var signed = SignedOffer(
@@ -97,11 +102,17 @@ extension Engine {
             switch order.form {
             case .promotionalText(let offer):
                 try requireOffer(offer, among: answers, whoeverItIs: whoeverItIs)
+                guard isOfProduction || whoeverItIs else {
+                    throw EngineFailure.notForSandbox(.signature)
+                }
                 signed.signature = try signer.promotionalText(
                     product: product, offer: offer, token: try order.uuid(), nonce: nonce, at: date)
             case .promotionalToken(let offer):
                 try requireOffer(offer, among: answers, whoeverItIs: whoeverItIs)
                 guard mayName else { throw order.transactionUnknown }
+                guard isOfProduction || whoeverItIs || order.namesTransaction else {
+                    throw EngineFailure.notForSandbox(.signature)
+                }
                 signed.signature = try signer.promotionalToken(
                     product: product, offer: offer, transaction: order.transaction, nonce: nonce,
                     at: date)
@@ -133,6 +144,8 @@ extension Engine {
 }
 
 extension OfferOrder {
+    fileprivate var namesTransaction: Bool { transaction?.isEmpty == false }
+
     fileprivate var transactionUnknown: EngineFailure {
         .offerForUnknownTransaction(transaction ?? "")
     }

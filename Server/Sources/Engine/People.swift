@@ -159,6 +159,7 @@ extension StoreTransaction {
     /// account token, today or later.
     fileprivate func person(_ id: CustomerID, in app: AppID) throws -> StoredCustomer? {
         if let known = try customer(known: id, in: app) { return known }
+        if try !partedFrom([id], in: app).isEmpty { return StoredCustomer(customer: id, ids: [id]) }
         guard let token = id.accountToken, try named(by: token, or: [id], in: app) == id else {
             return nil
         }

@@ -8,12 +8,16 @@ import Synchronization
 package struct TokenRules: Hashable, Sendable {
     /// From `iat` to `exp`.
     package var life: Duration
-    /// `iss` of each.
+    /// `iss` of each of production.
     package var issuer: String
 
     package static let lifeDefault = Duration.seconds(3600)
     package static let lifeMax = Duration.hours(24)
     package static let issuerDefault = "perennial"
+    /// What follows the issuer and the app's name in tokens of the sandbox, so that whoever checks
+    /// one of them and forgets the environment does not take such a token. No app's name holds a
+    /// slash.
+    package static let sandboxSuffix = "/sandbox"
 
     package init(life: Duration = Self.lifeDefault, issuer: String = Self.issuerDefault) {
         self.life = life
@@ -215,8 +219,10 @@ extension CustomerState {
                     "until": right.until.map { .integer($0.milliseconds / 1000) } ?? .null,
                 ])
         }
+        let suffix = environment == .sandbox ? TokenRules.sandboxSuffix : ""
         return [
-            .init("iss", .string(rules.issuer)), .init("aud", .string(app.id.rawValue)),
+            .init("iss", .string(rules.issuer + suffix)),
+            .init("aud", .string(app.id.rawValue + suffix)),
             .init("sub", .string(id.rawValue)),
             .init("environment", .string(environment.rawValue)),
             .init("entitlements", .object(rights)),

@@ -16,11 +16,11 @@ extension PerennialServer {
         _ request: Request, _ context: ServerContext, _ holder: KeyHolder
     ) async throws -> Response {
         let id = try Self.customerID(in: context)
-        try requireProof(of: id, request.headers, holder)
+        try await requireProof(of: id, request.headers, holder)
         let environment = try Self.environment(in: request)
         let isAll = request.uri.queryParameters["all"] == "true"
         let shelf = try await engine.content(
-            of: id, app: holder.app, environment: environment)
+            of: id, app: holder.app, environment: environment, isServer: holder.kind == .secret)
         return try Answers.ok(
             ContentList(
                 items: shelf.filter { isAll || $0.reading.isOpen }.map { Content($0) }))
@@ -57,10 +57,10 @@ extension PerennialServer {
                 remedy: "Add customer_id=…, or use a url of GET /v1/customers/{id}/content.")
         }
         let customer = CustomerID(rawValue: String(id))
-        try requireProof(of: customer, request.headers, holder)
+        try await requireProof(of: customer, request.headers, holder)
         return try await engine.file(
             of: publication, for: customer, app: holder.app,
-            environment: try Self.environment(in: request))
+            environment: try Self.environment(in: request), isServer: holder.kind == .secret)
     }
 
     /// Hummingbird's delivery of files, with ranges and validators, for one file of ours.
@@ -116,20 +116,28 @@ extension Refused {
 }
 
 extension ContentLink {
+    /// Who asked for a link, where that was a server.
+    private static let server = "server"
+
     /// As ``path`` wrote it.
     fileprivate init?(to publication: PublicationID, _ asked: Parameters) {
         guard let app = asked["app"], let until = asked["until"].flatMap({ Int64($0) }),
+            let environment = asked["environment"].flatMap({
+                Ledger.Environment(rawValue: String($0))
+            }),
             let signature = asked["signature"].flatMap({ Hexadecimal.bytes($0) })
         else { return nil }
         self.init(
-            app: AppID(rawValue: String(app)), publication: publication,
-            until: Instant(milliseconds: until),
-            signature: signature)
+            app: AppID(rawValue: String(app)), publication: publication, environment: environment,
+            isServer: asked["for"].map { String($0) == Self.server } ?? false,
+            until: Instant(milliseconds: until))
+        self.signature = signature
     }
 
     fileprivate var path: String {
-        Paths.file(of: publication.rawValue)
-            + "?app=\(app)&until=\(until.milliseconds)&signature=\(Hexadecimal.text(signature))"
+        Paths.file(of: publication.rawValue) + "?app=\(app)&environment=\(environment.rawValue)"
+            + (isServer ? "&for=\(Self.server)" : "")
+            + "&until=\(until.milliseconds)&signature=\(Hexadecimal.text(signature))"
     }
 }
 
@@ -139,7 +147,9 @@ extension Content {
             contentID: entry.item.publication.id.rawValue, title: entry.item.title,
             publishedAt: Timestamp(entry.item.publication.publishedAt),
             readable: entry.reading.isOpen,
-            reason: entry.reading.reason.sentence,
+            reason: entry.isWithheld
+                ? "They may read it, but no file is given out for purchases of the sandbox."
+                : entry.reading.reason.sentence,
             productIDs: entry.item.publication.products.map(\.rawValue).sorted(),
             url: entry.link?.path, urlUntil: entry.link.map { Timestamp($0.until) })
     }

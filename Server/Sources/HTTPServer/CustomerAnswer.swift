@@ -6,9 +6,13 @@ private typealias Wallet = PerennialContract.Wallet
 
 extension Customer {
     /// The engine's answer in the contract's words.
-    init(_ state: CustomerState) {
+    ///
+    /// - Parameter showsAnonymous: among the aliases. Whoever knows an anonymous id may speak for
+    ///   it: apps are not told of those of other devices.
+    init(_ state: CustomerState, showsAnonymous: Bool = true) {
         self.init(
-            customerID: state.id.rawValue, aliases: state.aliases.map(\.rawValue),
+            customerID: state.id.rawValue,
+            aliases: state.aliases.filter { showsAnonymous || !$0.isAnonymous }.map(\.rawValue),
             environment: StoreEnvironment(state.environment), asOf: Timestamp(state.asOf),
             entitlements: Dictionary(
                 uniqueKeysWithValues: state.entitlements.map { entitlement, right in

@@ -52,6 +52,7 @@ extension Refused {
             self = .unknownContent(publication, isListed: isListed)
         case .contentNotOpen(let publication, let reason):
             self = .contentNotOpen(publication, reason)
+        case .notForSandbox(let limit): self = .notForSandbox(limit, detail)
         case .keyOfAnotherRequest: self = .keyOfAnotherRequest
         case .notForwarded(let targets): self = .notForwarded(targets)
         case .unknownCursor: self = .unknownCursor
@@ -69,6 +70,9 @@ extension Refused {
         case .unknownGrant: self = .unknownGrant(detail)
         case .grantWithoutTime: self = .grantWithoutTime(detail)
         case .noProof(let lack): self = .noProof(lack, detail)
+        case .proofOfOneOnly: self = .proofOfOneOnly
+        case .unknownAlias(let alias): self = .unknownAlias(alias)
+        case .firstID(let id): self = .firstID(id)
         case .noOffersKey: self = .noOffersKey
         case .unknownOffer: self = .unknownOffer(detail)
         case .offerNotForThem(let why): self = .offerNotForThem(why)
@@ -124,6 +128,22 @@ extension Refused {
             .contentNotOpen, "The customer may not read this.", detail: "\(publication): \(reason)",
             remedy: "Offer them what opens it; GET /v1/customers/{id}/content says what is "
                 + "readable.")
+    }
+
+    private static func notForSandbox(
+        _ limit: EngineFailure.SandboxLimit, _ detail: String
+    ) -> Refused {
+        let remedy =
+            switch limit {
+            case .file:
+                "Ask with a secret key, or write `sandbox: true` below `content` in perennial.yaml."
+            case .signature:
+                "Use the kind `promotional` with a transaction_id of the sandbox, or ask with a "
+                    + "secret key."
+            }
+        return Refused(
+            .sandboxNotAllowed, "This is not given for purchases of the sandbox.", detail: detail,
+            remedy: remedy)
     }
 
     private static func walletHasTooLittle(_ currency: CurrencyID, balance: Int64) -> Refused {

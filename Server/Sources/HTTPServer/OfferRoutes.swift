@@ -17,7 +17,7 @@ extension PerennialServer {
         _ request: Request, _ context: ServerContext, _ holder: KeyHolder
     ) async throws -> Response {
         let id = try Self.customerID(in: context)
-        try requireProof(of: id, request.headers, holder)
+        try await requireProof(of: id, request.headers, holder)
         let environment = try Self.environment(in: request)
         let answers = try await engine.offers(
             for: id, app: holder.app, environment: environment)
@@ -34,7 +34,7 @@ extension PerennialServer {
             product: ProductID(rawValue: asked.productID), form: try Self.form(of: asked),
             accountToken: asked.appAccountToken, transaction: asked.transactionID)
         try Self.requireShape(of: order)
-        try requireProof(of: order.customer, request.headers, holder)
+        try await requireProof(of: order.customer, request.headers, holder)
         let signed = try await engine.sign(
             order, app: holder.app, environment: environment,
             whoeverItIs: holder.kind == .secret)

@@ -35,7 +35,8 @@ extension OpenAPI {
                 "operationId": "contentFile",
                 "summary": "The file of what a customer may read",
                 "description": "With a key and customer_id; or without, by a url that the list of \
-        content gave. Ranges are honoured. Where files lie elsewhere the answer leads there.",
+        content gave. Purchases of the sandbox open files where the configuration says so, or with \
+        a secret key. Ranges are honoured. Where files lie elsewhere the answer leads there.",
                 "security": [{ "key": [] }, {}],
                 "parameters": [
                   {
@@ -46,6 +47,7 @@ extension OpenAPI {
                   { "$ref": "#/components/parameters/proof" },
                   { "$ref": "#/components/parameters/environment" },
                   { "name": "app", "in": "query", "schema": { "type": "string" } },
+                  { "name": "for", "in": "query", "schema": { "type": "string" } },
                   { "name": "until", "in": "query", "schema": { "type": "integer" } },
                   { "name": "signature", "in": "query", "schema": { "type": "string" } }
                 ],
@@ -86,7 +88,7 @@ extension OpenAPI {
                   "url": {
                     "type": "string",
                     "description": "A path of this server that needs no key; absent where it may \
-        not be read, or has no file."
+        not be read, has no file, or the sandbox opens no files."
                   },
                   "url_until": { "$ref": "#/components/schemas/Timestamp" }
                 }

@@ -43,6 +43,12 @@ extension OpenAPI {
             parameters: ["environment", "proof"], takes: "PreviewRequest",
             answers: "PurchasePreview"))
         },
+        "/v1/customers/{id}/aliases/{alias}": {
+        \(operation(
+            "delete", "partAlias", "Let an id mean the customer no more",
+            "\(secret) What is the customer's stays theirs, under the id in the path.",
+            parameters: ["customer", "alias", "environment"], answers: "Customer"))
+        },
         "/v1/customers": {
         \(operation(
             "get", "findCustomers",
@@ -130,12 +136,16 @@ extension OpenAPI {
         """
 
     private static let parameters: [(id: String, name: String, place: String, text: String)] = [
-        ("proof", "Perennial-Customer-Proof", "header", "Where the app's configuration wants one."),
+        (
+            "proof", "Perennial-Customer-Proof", "header",
+            "Where the app's configuration wants one; two have a comma between them."
+        ),
         (
             "query", "query", "query",
             "An id of a customer, also as account token of a purchase; or the number of a "
                 + "transaction, or of the order in their mail."
         ),
+        ("alias", "alias", "path", "Another id of the customer."),
         ("transfer", "transfer_id", "path", "As GET …/transfers lists it."),
         ("purchase", "original_transaction_id", "path", "Of the purchase's first transaction."),
         ("grant", "grant_id", "path", "As GET …/grants lists it."),

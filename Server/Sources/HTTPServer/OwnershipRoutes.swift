@@ -16,33 +16,44 @@ extension PerennialServer {
     /// no proof.
     func requireProof(
         of id: CustomerID, _ headers: HTTPFields, _ holder: KeyHolder
-    ) throws {
-        guard holder.kind == .app else { return }
-        do {
-            try engine.requireProof(headers[.customerProof], of: id, app: holder.app)
-        } catch { throw Refused(error, subject: .customer) }
+    ) async throws {
+        guard let proofs = Self.proofs(in: headers, of: holder) else { return }
+        do { try await engine.requireProof(proofs, of: id, app: holder.app) } catch {
+            throw Refused(error, subject: .customer)
+        }
     }
 
-    /// Of several ids at most one is told apart by a proof; the others must be such as nobody
-    /// knows.
-    func requireProofs(
-        of ids: [CustomerID], _ request: Request, _ holder: KeyHolder
-    ) throws {
-        var failures: [any Error] = []
-        for id in ids {
-            do { try requireProof(of: id, request.headers, holder) } catch {
-                failures.append(error)
-            }
-        }
-        guard let failure = failures.first else { return }
-        guard failures.count < ids.count, var refused = failure as? Refused,
-            refused.problem.code == .customerProofNotValid
-        else { throw failure }
-        refused.problem.title = "The proof is of one of the two ids."
-        refused.problem.remedy =
-            "An app can prove one id only: let your server say it with a secret key, or use an "
-            + "anon_ id."
-        throw refused
+    /// What an app's request shows; nil for a server's. Several stand behind each other with commas
+    /// between, as HTTP joins fields of one name.
+    private static func proofs(in headers: HTTPFields, of holder: KeyHolder) -> [String]? {
+        guard holder.kind == .app else { return nil }
+        let proofs = headers[.customerProof]?.split(separator: ",") ?? []
+        return proofs.prefix(Engine.proofsMax).map { String($0.filter { $0 != " " }) }
+    }
+
+    /// Lets another id mean the same customer.
+    @Sendable func alias(
+        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+    ) async throws -> Response {
+        let id = try Self.customerID(in: context)
+        let environment = try Self.environment(in: request)
+        let other = try await request.lenientValue(AliasRequest.self, max: BodyLimit.aliasBytesMax)
+        let state = try await engine.alias(
+            CustomerID(rawValue: other.customerID), to: id, app: holder.app,
+            environment: environment, proofs: Self.proofs(in: request.headers, of: holder))
+        return try await answer(state, to: holder)
+    }
+
+    /// Parts an id that was added wrongly.
+    @Sendable func partAlias(
+        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+    ) async throws -> Response {
+        let id = try Self.customerID(in: context)
+        let environment = try Self.environment(in: request)
+        let alias = try Self.parameter("alias", called: "alias", in: context)
+        let state = try await engine.part(
+            CustomerID(rawValue: alias), from: id, app: holder.app, environment: environment)
+        return try await answer(state, to: holder)
     }
 
     @Sendable func preview(
@@ -52,7 +63,7 @@ extension PerennialServer {
             PreviewRequest.self, max: BodyLimit.purchasesBytesMax)
         let environment = try Self.environment(in: request)
         let id = CustomerID(rawValue: posted.customerID)
-        try requireProof(of: id, request.headers, holder)
+        try await requireProof(of: id, request.headers, holder)
         let evidence = PurchaseEvidence(posted)
         guard !evidence.isEmpty || posted.productID != nil else {
             throw Refused(

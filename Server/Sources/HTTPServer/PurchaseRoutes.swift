@@ -53,7 +53,7 @@ extension PerennialServer {
                 remedy: "Send at least one of signed_transactions, or an app_receipt.")
         }
         let id = CustomerID(rawValue: posted.customerID)
-        try requireProof(of: id, request.headers, holder)
+        try await requireProof(of: id, request.headers, holder)
         let state: CustomerState
         do { state = try await engine.record(evidence, of: id, app: holder.app) } catch {
             throw Refused(error, subject: .purchases)
@@ -65,24 +65,10 @@ extension PerennialServer {
         _ request: Request, _ context: ServerContext, _ holder: KeyHolder
     ) async throws -> Response {
         let id = try Self.customerID(in: context)
-        try requireProof(of: id, request.headers, holder)
+        try await requireProof(of: id, request.headers, holder)
         let environment = try Self.environment(in: request)
         let state = try await engine.customer(
             id, app: holder.app, environment: environment)
-        return try await answer(state, to: holder)
-    }
-
-    @Sendable func alias(
-        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
-    ) async throws -> Response {
-        let id = try Self.customerID(in: context)
-        let environment = try Self.environment(in: request)
-        let other = try await request.lenientValue(AliasRequest.self, max: BodyLimit.aliasBytesMax)
-        try requireProofs(
-            of: [id, CustomerID(rawValue: other.customerID)], request, holder)
-        let state = try await engine.alias(
-            CustomerID(rawValue: other.customerID), to: id, app: holder.app,
-            environment: environment)
         return try await answer(state, to: holder)
     }
 

@@ -63,11 +63,40 @@ extension Refused {
             Refused(
                 .customerProofMissing, "The request does not show for whom it speaks.",
                 remedy: "Send Perennial-Customer-Proof, made by the app's own backend.")
-        case .wrong, .expired:
+        case .wrong, .expired, .notYet:
             Refused(
                 .customerProofNotValid, "The proof is not this customer's, or has expired.",
                 detail: detail, remedy: "Ask the app's own backend for a new one.")
+        case .endless:
+            Refused(
+                .customerProofNotValid, "The proof has no end.", detail: detail,
+                remedy: "Let the app's own backend give it one: SECONDS.CODE. Until it does, write "
+                    + "`endless: true` below `identity` in perennial.yaml.")
         }
+    }
+
+    static var proofOfOneOnly: Refused {
+        Refused(
+            .customerProofNotValid, "The proof is of one of the two ids.",
+            remedy: "Send the proof of each, separated by a comma; or let your server say it with "
+                + "a secret key; or use an anon_ id that is nobody's yet.")
+    }
+
+    static func firstID(_ id: CustomerID) -> Refused {
+        let found = String(id.rawValue.prefix(shownCharactersMax)).debugDescription
+        return Refused(
+            .aliasIsFirst, "The other ids were added to this one.", detail: "Found \(found).",
+            remedy: "Part those that were added wrongly from it, and move purchases with "
+                + "POST /v1/customers/{id}/transfers.")
+    }
+
+    static func unknownAlias(_ alias: CustomerID) -> Refused {
+        let found = String(alias.rawValue.prefix(shownCharactersMax)).debugDescription
+        return Refused(
+            .aliasUnknown, "This is no other id of the customer.", detail: "Found \(found).",
+            remedy:
+                "GET /v1/customers/{id} with a secret key lists the aliases; the id in the path "
+                + "is the one that stays.")
     }
 
     static var noOffersKey: Refused {

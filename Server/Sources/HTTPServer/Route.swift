@@ -23,6 +23,8 @@ extension PerennialServer {
             keyed(.get, "/v1/customers/{id}", customer),
             secret(.delete, "/v1/customers/{id}", erase),
             keyed(.post, "/v1/customers/{id}/aliases", alias),
+            secret(
+                .delete, "/v1/customers/{id}/aliases/{alias}", asking: ["environment"], partAlias),
             secret(.get, "/v1/customers/{id}/transfers", asking: ["environment"], transfers),
             secret(.post, "/v1/customers/{id}/transfers", asking: ["environment"], transfer),
             secret(.delete, "/v1/customers/{id}/transfers/{transfer_id}", undoTransfer),

@@ -6,7 +6,7 @@ import PerennialContract
 extension PerennialServer {
     /// A customer as they are now, with their token.
     func answer(_ state: CustomerState, to holder: KeyHolder) async throws -> Response {
-        var customer = Customer(state)
+        var customer = Customer(state, showsAnonymous: holder.kind == .secret)
         customer.token = try await engine.token(for: state, app: holder.app)
         return Answers.customer(customer)
     }

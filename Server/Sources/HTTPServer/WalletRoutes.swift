@@ -20,7 +20,7 @@ extension PerennialServer {
         _ request: Request, _ context: ServerContext, _ holder: KeyHolder
     ) async throws -> Response {
         let id = try Self.customerID(in: context)
-        try requireProof(of: id, request.headers, holder)
+        try await requireProof(of: id, request.headers, holder)
         let environment = try Self.environment(in: request)
         let limit = try Self.limit(
             in: request, usual: Self.statementItemsUsual, most: Self.statementItemsMax)

@@ -54,9 +54,14 @@ extension Timeline {
     /// A period that covers the moment opens it. Where none does, the period that began last
     /// decides, with what the store said of its renewal: taken back, grace, retry, ended, or not
     /// known.
-    package func access(at now: Instant, rules: AccessRules = AccessRules()) -> Access? {
+    ///
+    /// - Parameter products: those that give the same right. What is paid ahead for one of them
+    ///   counts like a renewal of the present product.
+    package func access(
+        at now: Instant, rules: AccessRules = AccessRules(), through products: Set<ProductID> = []
+    ) -> Access? {
         guard let period = period(at: now) else { return nil }
-        if period.covers(now) || period.from > now { return open(period, at: now) }
+        if period.covers(now) || period.from > now { return open(period, products) }
         return lapsed(period, at: now, rules: rules)
     }
 
@@ -127,8 +132,8 @@ extension Timeline {
     /// So long before a period ends the store begins to charge the next one.
     private static let chargedAheadMax = Duration.days(1)
 
-    private func open(_ period: Period, at now: Instant) -> Access {
-        guard let until = paidUntil(period) else {
+    private func open(_ period: Period, _ products: Set<ProductID>) -> Access {
+        guard let until = paidUntil(period, products) else {
             return answer(period, .owned, until: nil, .owned(since: period.from))
         }
         if period.isUpgradedToUnknown {
@@ -145,11 +150,12 @@ extension Timeline {
     }
 
     /// Where access ends that is paid for: periods that follow without a gap count, since a renewal
-    /// can be charged early.
-    private func paidUntil(_ period: Period) -> Instant? {
+    /// can be charged early, also one that changes to another of the products that are asked about.
+    private func paidUntil(_ period: Period, _ products: Set<ProductID>) -> Instant? {
         guard var until = period.openUntil else { return nil }
+        let products = products.union([period.product])
         for next in periods
-        where next.from == until && next.product == period.product && !next.isVoid {
+        where next.from == until && products.contains(next.product) && !next.isVoid {
             guard let end = next.openUntil, end > until else { continue }
             until = end
         }

@@ -84,6 +84,8 @@ package struct Change: Hashable, Sendable {
         case moved
         case customerMerged = "customer_merged"
         case aliasAdded = "alias_added"
+        /// An id that was added means nobody any more.
+        case aliasParted = "alias_parted"
         /// It has gone to another.
         case movedAway = "moved_away"
         /// It is nobody's from now on.

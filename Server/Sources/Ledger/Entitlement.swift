@@ -17,12 +17,15 @@ package enum Entitlement {
 }
 
 extension Timeline {
-    /// What this purchase gives through some products. A chain that has moved on to another product
-    /// no longer gives through the one it left.
+    /// What this purchase gives through some products, until the end of what is paid for any of
+    /// them without a gap. A chain that has moved on to another product no longer gives through the
+    /// one it left.
     func access(
         through products: Set<ProductID>, at now: Instant, rules: AccessRules
     ) -> Access? {
-        guard let access = access(at: now, rules: rules) else { return nil }
+        guard let access = access(at: now, rules: rules, through: products) else {
+            return nil
+        }
         if products.contains(access.product) { return access }
         if let other = access.alternative, products.contains(other) {
             var perhaps = access

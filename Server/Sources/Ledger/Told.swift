@@ -118,7 +118,8 @@ extension Change.Kind {
             1
         case .credited, .priceCorrected, .offerRedeemed, .priceIncreaseAnnounced,
             .priceIncreaseAgreed, .linked, .moved, .customerMerged, .aliasAdded,
-            .movedAway, .unlinked, .shared, .shareEnded, .blocked, .unblocked, .customerErased,
+            .aliasParted, .movedAway, .unlinked, .shared, .shareEnded, .blocked, .unblocked,
+            .customerErased,
             .granted, .grantEnded, .termEnding, .consumptionAsked, .consumptionAnswered,
             .consumptionUnanswered, .walletCredited, .walletDebited, .walletClawedBack,
             .walletRestored, .walletAdjusted:
@@ -137,8 +138,9 @@ extension Change.Kind {
             .commitmentRenewalTurnedOn, .productChangeScheduled, .productChangeCancelled,
             .offerRedeemed, .priceIncreaseAnnounced, .priceIncreaseAgreed, .billingFailed,
             .graceBegan, .graceEnded, .retryBegan, .accessUnconfirmed, .expired, .periodBegan,
-            .accessChanged, .linked, .moved, .customerMerged, .aliasAdded, .movedAway, .unlinked,
-            .shared, .shareEnded, .blocked, .unblocked, .customerErased, .granted, .grantEnded,
+            .accessChanged, .linked, .moved, .customerMerged, .aliasAdded, .aliasParted, .movedAway,
+            .unlinked, .shared, .shareEnded, .blocked, .unblocked, .customerErased, .granted,
+            .grantEnded,
             .termEnding, .consumptionAsked, .consumptionAnswered, .consumptionUnanswered,
             .walletCredited, .walletDebited, .walletClawedBack, .walletRestored, .walletAdjusted:
             false

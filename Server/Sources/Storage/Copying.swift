@@ -96,6 +96,8 @@ struct CopiedTable: Hashable, Sendable {
             name: "term_watches", key: ["app", "subject", "environment"], others: ["due_at_ms"]),
         CopiedTable(name: "reminder_rules", key: ["app"], others: ["rules", "swept_to"]),
         CopiedTable(
+            name: "parted_ids", key: ["app", "id", "customer"], others: ["parted_at_ms"]),
+        CopiedTable(
             name: "erasures", key: ["app", "id_hash"], others: ["erased_at_ms", "is_keyed"]),
         CopiedTable(
             name: "facts",

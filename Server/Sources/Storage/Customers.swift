@@ -59,9 +59,12 @@ extension StoreTransaction {
     ) throws(StorageFailure) -> StoredCustomer {
         if let known = try customer(known: id, in: app) { return known }
         try requireNoPseudonym(id, in: app)
+        // One that was parted from another customer may have had events before: the numbers of new
+        // ones follow theirs.
         try connection.run(
             "INSERT INTO customers (app, customer, created_at_ms, last_sequence) "
-                + "VALUES ($1, $2, $3, 0)",
+                + "VALUES ($1, $2, $3, (SELECT COALESCE(MAX(customer_sequence), 0) FROM events "
+                + "WHERE events.app = $1 AND events.customer = $2))",
             [.text(app.rawValue), .text(id.rawValue), .integer(now.milliseconds)])
         try insert(id, of: id, in: app, at: now)
         try tellWallets(named: id, by: id, in: app, at: now)

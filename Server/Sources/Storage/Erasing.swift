@@ -24,6 +24,7 @@ extension StoreTransaction {
             try transfers(of: person.customer, in: app)
                 .flatMap { [$0.former, $0.customer] }.compactMap { $0 })
         var unlinked = 0
+        counterparts.formUnion(try partedFrom(person.ids, in: app))
         for purchase in try purchases(of: person.customer, in: app) {
             for sharer in try sharers(of: purchase, in: app) {
                 try endShare(
@@ -67,6 +68,7 @@ extension StoreTransaction {
         try connection.run(
             "DELETE FROM transfers WHERE app = $1 AND (customer = $2 OR former = $2)", owner)
         try forgetConsents(of: person.customer, in: app)
+        try forgetParted(person.ids, in: app)
         try forgetReminders(
             of: [person.customer] + person.ids + tokens(of: person, in: app), in: app)
         try connection.run("DELETE FROM customers WHERE app = $1 AND customer = $2", owner)

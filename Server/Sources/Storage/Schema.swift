@@ -4,15 +4,16 @@
 /// A row of `customers` without one of `customer_ids` stands for somebody who was erased.
 ///
 /// Ground: `headers`, `documents`, `customers`, `customer_ids`, `links`, `shares`, `blocks`,
-/// `transfers`, `grants`, `erasures`, `keys`, `token_keys`, `secrets`, `debits`, `forwards` with
-/// their `forward_bodies`, `imports`, `reminders`, `consumption_questions` with
+/// `transfers`, `grants`, `erasures`, `parted_ids`, `keys`, `token_keys`, `secrets`, `debits`,
+/// `forwards` with their `forward_bodies`, `imports`, `reminders`, `consumption_questions` with
 /// `consumption_consents` and `consumption_uses`, and the log of what was told: `events`, `logs`
 /// with their `log_epochs`, and where it ends, `told` of each purchase and `wallets`. Derived, and
 /// made again by a rebuild by way of `facts_rebuilt`: `facts`, `purchases`. Between the two:
 /// `app_stores`, and those columns of `purchases` that say how asking the store went, which may be
-/// lost at the price of asking it again; `former_ids`, at the price of keeping some documents twice; and `term_watches` with `reminder_rules`, at the price of
-/// looking at every customer. Every key begins with the app, so that rows can be spread over
-/// machines by it. On PostgreSQL each month has its own table of documents.
+/// lost at the price of asking it again; `former_ids`, at the price of keeping some documents
+/// twice; and `term_watches` with `reminder_rules`, at the price of looking at every customer.
+/// Every key begins with the app, so that rows can be spread over machines by it. On PostgreSQL
+/// each month has its own table of documents.
 ///
 /// A database may plan its statements while the tables are empty, and keep the plans. So of the
 /// indexes that a statement might use only one begins with all the columns it compares.
@@ -30,6 +31,7 @@ package enum Schema {
             turnTables(dialect), listIndexes, nobodysIndexes, erasureKinds(dialect),
             probeTables(dialect), epochTables(dialect),
             documentIDTables(dialect), walkColumns(dialect),
+            partingTables(dialect),
         ]
     }
 

@@ -18,7 +18,7 @@ import Testing
                 content: ContentSettings(items: [entry], place: place))
             let engine = try await Engine.empty(app, at: now)
             let shelf = try await engine.content(
-                of: "anna", app: "birds", environment: .production)
+                of: "anna", app: "birds", environment: .production, isServer: false)
             #expect(shelf.map(\.link) == [nil])
             let secret = try await engine.store.reading {
                 try $0.secret("content links", of: "birds")

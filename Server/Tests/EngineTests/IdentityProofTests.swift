@@ -28,8 +28,33 @@ import Testing
         -----END PUBLIC KEY-----
         """
 
-    @Test func `a code is good for the one customer it was made for`() {
+    /// Of "anna", a line break and the second of the expiry.
+    private static let ending =
+        "1700000600.8821359f236e130c0af0dfe8b742112a64b2898e2e66d36e651896f9ce9f3606"
+
+    @Test func `a code with an end is good until then, for the customer and the end it names`() {
+        let code = String(Self.ending.dropFirst("1700000600.".count))
+        for proof in [IdentityProof.hmac(Self.secret), .hmac(Self.secret, endless: true)] {
+            #expect(proof.lack(in: Self.ending, of: "anna", at: Self.now) == nil)
+            #expect(proof.lack(in: Self.ending, of: "anna", at: Self.expiry) == .expired)
+            for wrong in [
+                "1700000601.\(code)", "01700000600.\(code)", ".\(code)", "1700000600.",
+                "1.\(Self.ending)", "\(Self.ending).", code, "1700000600.\(Self.code)",
+            ] {
+                #expect(proof.lack(in: wrong, of: "anna", at: Self.now) == .wrong, "\(wrong)")
+            }
+            #expect(proof.lack(in: Self.ending, of: "ben", at: Self.now) == .wrong)
+        }
+    }
+
+    @Test func `a code without an end is good only where that is said`() {
         let proof = IdentityProof.hmac(Self.secret)
+        #expect(proof.lack(in: Self.code, of: "anna", at: Self.now) == .endless)
+        #expect(proof.lack(in: Self.code, of: "ben", at: Self.now) == .wrong)
+    }
+
+    @Test func `a code is good for the one customer it was made for`() {
+        let proof = IdentityProof.hmac(Self.secret, endless: true)
         #expect(proof.lack(in: Self.code, of: "anna", at: Self.now) == nil)
         #expect(proof.lack(in: Self.code.uppercased(), of: "anna", at: Self.now) == nil)
         #expect(proof.lack(in: Self.code, of: "ben", at: Self.now) == .wrong)
@@ -81,6 +106,49 @@ import Testing
         let text = Self.signed(
             "eyJzdWIiOiJhbm5hIiwiZXhwIjoiMTcwMDAwMDYwMCJ9",
             "mCQq7jkJrxDH1JoNSz9cuSyV1ZmAtZRnZwsVRc7sXHk")
+        #expect(proof.lack(in: text, of: "anna", at: Self.now) == .wrong)
+    }
+
+    @Test func `whom a token is for and by whom it is counts where that is asked for`() {
+        // {"sub":"anna","exp":1700000600,"iss":"https://id.example.com","aud":"birds"}
+        let birds = Self.signed(
+            "eyJzdWIiOiJhbm5hIiwiZXhwIjoxNzAwMDAwNjAwLCJpc3MiOiJodHRwczovL2lkLmV4YW1wbGUuY29tIiwi"
+                + "YXVkIjoiYmlyZHMifQ", "dDPTUNdYn5kS4jQBTDozzHm09s68mQPWIXDvjPR3eMo")
+        // The same with "aud":["cats","birds"]
+        let both = Self.signed(
+            "eyJzdWIiOiJhbm5hIiwiZXhwIjoxNzAwMDAwNjAwLCJpc3MiOiJodHRwczovL2lkLmV4YW1wbGUuY29tIiwi"
+                + "YXVkIjpbImNhdHMiLCJiaXJkcyJdfQ", "lQvVogYmGn4SkFA9IZkuusKhTvdZ_jwIKUQAOMJR190")
+        func lack(
+            _ token: String, _ audience: String? = nil, _ issuer: String? = nil
+        ) -> IdentityProof.Lack? {
+            IdentityProof.token(Self.secret, .init(audience: audience, issuer: issuer))
+                .lack(in: token, of: "anna", at: Self.now)
+        }
+        let issuer = "https://id.example.com"
+        for token in [birds, both] {
+            #expect(lack(token) == nil)
+            #expect(lack(token, "birds", issuer) == nil)
+            #expect(lack(token, "fish") == .wrong)
+            #expect(lack(token, "birds", "https://id.example.org") == .wrong)
+        }
+        #expect(lack(both, "cats") == nil && lack(birds, "cats") == .wrong)
+        #expect(lack(Self.hs256) == nil)
+        #expect(lack(Self.hs256, "birds") == .wrong && lack(Self.hs256, nil, issuer) == .wrong)
+    }
+
+    @Test func `a token counts from its beginning, but for a clock that is somewhat ahead`() {
+        let proof = IdentityProof.token(Self.secret)
+        // {"sub":"anna","exp":1700000600,"nbf":1700000300}
+        let token = Self.signed(
+            "eyJzdWIiOiJhbm5hIiwiZXhwIjoxNzAwMDAwNjAwLCJuYmYiOjE3MDAwMDAzMDB9",
+            "L2lRvpVYsn87jYZJj07N4Y8HC4rYcRlvXBr6lED3pF8")
+        let start = Self.expiry - .seconds(300)
+        #expect(proof.lack(in: token, of: "anna", at: start - .seconds(60)) == nil)
+        #expect(proof.lack(in: token, of: "anna", at: start - .seconds(61)) == .notYet)
+        // {"sub":"anna","exp":1700000600,"nbf":"soon"}
+        let text = Self.signed(
+            "eyJzdWIiOiJhbm5hIiwiZXhwIjoxNzAwMDAwNjAwLCJuYmYiOiJzb29uIn0",
+            "IaB5QoEFyuQXZJ6rukk9dbLoz7vHUdgNXdVpp_2XiYw")
         #expect(proof.lack(in: text, of: "anna", at: Self.now) == .wrong)
     }
 

@@ -39,8 +39,10 @@ private final class TokenStage: Sendable {
 }
 
 extension Engine {
-    fileprivate func token(of id: CustomerID = "anna") async throws -> String? {
-        let state = try await customer(id, app: "birds", environment: .production)
+    fileprivate func token(
+        of id: CustomerID = "anna", in environment: Environment = .production
+    ) async throws -> String? {
+        let state = try await customer(id, app: "birds", environment: environment)
         return try await token(for: state, app: "birds")
     }
 
@@ -84,6 +86,16 @@ extension Engine {
         let later = try #require(try await engine.token())
         let none = try await engine.claims(of: later)
         #expect(none?["entitlements"]?.members?.isEmpty == true)
+    }
+
+    @Test func `a token of the sandbox is told apart by whoever checks one claim only`()
+        async throws
+    {
+        let engine = try await TokenStage().engine()
+        let token = try #require(try await engine.token(in: .sandbox))
+        let claims = try #require(try await engine.claims(of: token))
+        #expect(claims["environment"] == "sandbox")
+        #expect(claims["iss"] == "perennial/sandbox" && claims["aud"] == "birds/sandbox")
     }
 
     @Test func `a token is given again for half its life, and as long as nothing changes`()

@@ -69,7 +69,8 @@ import Testing
     @Test func `a proof that is missing is told from one that does not hold`() {
         let rows: [(IdentityProof.Lack, ProblemCode)] = [
             (.missing, .customerProofMissing), (.wrong, .customerProofNotValid),
-            (.expired, .customerProofNotValid),
+            (.expired, .customerProofNotValid), (.notYet, .customerProofNotValid),
+            (.endless, .customerProofNotValid),
         ]
         for (lack, code) in rows {
             let refused = Refused(.noProof(lack), subject: .customer)

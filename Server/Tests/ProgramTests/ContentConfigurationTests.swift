@@ -32,6 +32,7 @@ import Testing
         #expect(content.place == .folder("/srv/issues"))
         #expect(content.rules == PublicationRules(staysAfterLapse: false, opensEarlier: true))
         #expect(content.linkLifetime == .seconds(600))
+        #expect(!content.opensSandbox)
         #expect(
             content.items.map(\.publication) == [
                 // Midnight in Vienna is an hour before that in Greenwich.
@@ -50,8 +51,10 @@ import Testing
         let text = """
             redirect: https://files.example.com/a
             redirect_secret_env: CDN
+            sandbox: true
             items: {x: {published: 2026-01-15, entitlement: magazine, file: x.pdf}}
             """
+        #expect(try content(text)?.opensSandbox == true)
         #expect(
             try content(text)?.place
                 == .elsewhere(
@@ -79,6 +82,7 @@ import Testing
             "There is no variable NONE."
         ),
         ("after_lapse: burn\n" + item + "}}", "Write one of close, keep."),
+        ("sandbox: perhaps\n" + item + "}}", "“perhaps” is neither true nor false."),
         ("link_minutes: 0\n" + item + "}}", "link_minutes is out of range."),
     ]) func `a mistake is named, with what to do`(text: String, says: String) throws {
         let failure = #expect(throws: ConfigurationFailure.self) { try content(text) }

@@ -9,14 +9,37 @@ import Testing
     private static let secret = "0123456789abcdef0123456789abcdef"
 
     private func settings(_ text: String) throws(ConfigurationFailure) -> AppSettings? {
+        try file(text).apps.first?.settings
+    }
+
+    private func file(_ text: String) throws(ConfigurationFailure) -> ConfigurationFile {
         let lines = text.split(separator: "\n").map { "    \($0)" }
         let app = ["apps:", "  a:", "    bundle_id: x"] + lines
-        let file = try ConfigurationFile(
+        return try ConfigurationFile(
             app.joined(separator: "\n"), environment: ["SECRET": Self.secret, "SHORT": "abc"]
         ) { name in
             name == "secret.txt" ? Array("\(Self.secret)\n".utf8) : nil
         }
-        return file.apps.first?.settings
+    }
+
+    @Test func `whoever says nothing of the end of codes is told what to say`() throws {
+        let hmac = "identity: {proof: hmac, secret_env: SECRET"
+        func notes(_ text: String) throws -> [String] {
+            try file(text).warnings.map(\.remedy).filter { $0.contains("endless") }
+        }
+        #expect(try notes(hmac + "}").count == 1)
+        for (word, endless) in [("true", true), ("false", false)] {
+            let text = hmac + ", endless: \(word)}"
+            #expect(try notes(text) == [])
+            let proof = try settings(text)?.proof
+            #expect(proof == .hmac(AppSecret(Self.secret), endless: endless))
+        }
+    }
+
+    @Test func `a jwt may have to name its audience and its issuer`() throws {
+        let text = "identity: {proof: jwt, secret_env: SECRET, audience: birds, issuer: me}"
+        let claims = IdentityProof.Claims(audience: "birds", issuer: "me")
+        #expect(try settings(text)?.proof == .token(AppSecret(Self.secret), claims))
     }
 
     @Test func `without a word purchases stay with whom they were first`() throws {
@@ -79,6 +102,8 @@ import Testing
         ("identity: {account_tokens: none}", "Write one of customers, other."),
         ("identity: {account_tokens: other, secret_env: SECRET}", "identity has no proof."),
         ("identity: {proof: magic}", "is no proof of identity"),
+        ("identity: {proof: hmac, secret_env: SECRET, audience: a}", "An hmac has no audience."),
+        ("identity: {proof: hmac, secret_env: SECRET, endless: x}", "neither true nor false"),
         ("identity: {secret_env: SECRET}", "identity has no proof."),
         ("identity: {proof: hmac, secret_env: SHORT}", "at least 32 characters"),
         ("identity: {proof: hmac, secret_env: NONE}", "There is no secret to check proofs with."),

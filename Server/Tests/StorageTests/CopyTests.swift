@@ -41,6 +41,7 @@ private struct Way: CustomTestStringConvertible, Sendable {
                 let own = PurchaseID(TransactionID(rawValue: name), in: .production)
                 try tx.link(own, to: id, by: .support, in: app, at: now)
             }
+            try tx.part("A-2", from: "A", in: app, at: now)
             for name in ["Z", "a"] {
                 let own = PurchaseID(TransactionID(rawValue: name), in: .production)
                 _ = try tx.move(own, to: "ä", by: .support, reason: "x", in: app, at: now)

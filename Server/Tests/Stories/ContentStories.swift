@@ -13,7 +13,8 @@ import Testing
 
     /// A folder with a file for each issue, each of a hundred bytes of the issue's letter.
     private static func withMagazine(
-        on database: StoryDatabase, _ story: @escaping @Sendable (Shop) async throws -> Void
+        on database: StoryDatabase, opensSandbox: Bool = false,
+        _ story: @escaping @Sendable (Shop) async throws -> Void
     ) async throws {
         let folder = FileManager.default.temporaryDirectory
             .appending(path: "perennial-\(UUID().uuidString)")
@@ -32,6 +33,7 @@ import Testing
                     title: "Issue \(name)", file: "\(name).txt"))
         }
         app.settings.content.place = .folder(folder.path)
+        app.settings.content.opensSandbox = opensSandbox
         try await withShop(on: database, app: app, story)
     }
 
@@ -40,8 +42,10 @@ import Testing
         return try (list["items"]?.array ?? []).map { try $0.text("content_id") }
     }
 
-    private static func subscribe(_ customer: String, in shop: Shop) async throws -> String {
-        try await shop.addDevice(customer)
+    private static func subscribe(
+        _ customer: String, _ device: [String: JSON] = [:], in shop: Shop
+    ) async throws -> String {
+        try await shop.addDevice(customer, device)
         let bought = try await shop.simulator.post(
             "/_sim/devices/\(customer)-1/purchases", ["product_id": "plus.monthly"])
         try await shop.server.post(
@@ -110,6 +114,48 @@ import Testing
             let over = try await open.send("GET", url)
             #expect(over.status == 403)
             #expect(try over.json["code"] == "content_link_invalid")
+        }
+    }
+
+    @Test func `what a tester bought for nothing opens no file, but to a server`() async throws {
+        try await Self.withMagazine(on: .sqlite) { shop in
+            _ = try await Self.subscribe("tess", ["environment": "sandbox"], in: shop)
+            let list = "/v1/customers/tess/content?environment=sandbox"
+            let file = "/v1/content/a/file?customer_id=tess&environment=sandbox"
+            let item = try #require(try await shop.server.get(list)["items"]?.array?.first)
+            #expect(item["readable"] == true && item["url"]?.string == nil)
+            #expect(try item.text("reason").contains("sandbox"))
+            let refused = try await shop.server.send("GET", file)
+            #expect(refused.status == 403)
+            #expect(try refused.json["code"] == "sandbox_not_allowed")
+
+            #expect(try await shop.support.send("GET", file).body.count == 100)
+            let linked = try #require(try await shop.support.get(list)["items"]?.array?.first)
+            let url = try linked.text("url")
+            let open = Wire(base: shop.server.base)
+            #expect(try await open.send("GET", url).body.count == 100)
+            // The server's word is signed, and so is the environment.
+            for altered in [
+                url.replacing("&for=server", with: ""),
+                url.replacing("=sandbox", with: "=production"),
+                url.replacing("&environment=sandbox", with: ""),
+            ] {
+                let answer = try await open.send("GET", altered)
+                #expect(try answer.json["code"] == "content_link_invalid", "\(altered)")
+            }
+        }
+    }
+
+    @Test func `where the configuration says so testers read, too`() async throws {
+        try await Self.withMagazine(on: .sqlite, opensSandbox: true) { shop in
+            _ = try await Self.subscribe("tess", ["environment": "sandbox"], in: shop)
+            let list = try await shop.server.get("/v1/customers/tess/content?environment=sandbox")
+            let url = try #require(list["items"]?.array?.first).text("url")
+            let open = Wire(base: shop.server.base)
+            #expect(try await open.send("GET", url).body.count == 100)
+            let altered = url.replacing("=sandbox", with: "=production")
+            let answer = try await open.send("GET", altered)
+            #expect(try answer.json["code"] == "content_link_invalid")
         }
     }
 

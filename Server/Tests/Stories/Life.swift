@@ -159,6 +159,24 @@ extension Life {
             "renewed by hand, ahead of time",
             [.buy("pro.monthly"), .pass("P9D"), .change("renew-now"), .pass("P1D"), .pass("P40D")]),
         Life(
+            "a month becomes a year, paid ahead",
+            [
+                .buy("pro.monthly"), .pass("P9D"), .changeProduct("pro.yearly"),
+                .change("renew-now"), .pass("P10D"), .pass("P30D"), .pass("P400D"),
+            ]),
+        Life(
+            "a year becomes a month, paid ahead",
+            [
+                .buy("pro.yearly"), .pass("P2D"), .changeProduct("pro.monthly"),
+                .change("renew-now"), .pass("P3D"), .pass("P10D"), .pass("P40D"),
+            ]),
+        Life(
+            "a change to another right, paid ahead, and given back",
+            [
+                .buy("premium.monthly"), .pass("P9D"), .changeProduct("plus.monthly"),
+                .change("renew-now"), .pass("P1D"), .change("refund"), .pass("P40D"),
+            ]),
+        Life(
             "everything at once",
             [
                 .buy("pro.monthly"), .change("cancel"), .change("resume"),

@@ -57,8 +57,12 @@ import Testing
         return try JSON(parsing: try #require(jws.payload))
     }
 
-    private static func subscribe(in shop: Shop) async throws -> JSON {
-        try await shop.addDevice("anna", ["app_account_token": .string(token)])
+    private static func subscribe(
+        in shop: Shop, _ environment: String = "production"
+    ) async throws -> JSON {
+        try await shop.addDevice(
+            "anna",
+            ["app_account_token": .string(token), "environment": .string(environment)])
         try await shop.server.post(
             "/v1/customers/anna/aliases", ["customer_id": .string(token)])
         let bought = try await buy(["product_id": "pro.monthly", "offer": "none"], in: shop).json
@@ -237,6 +241,40 @@ import Testing
                 try await shop.simulator.post("/_sim/clock", ["advance": "P400D"])
             }
             #expect(try await !Self.eligible(in: shop).contains("code"))
+        }
+    }
+
+    @Test func `what was bought for nothing signs no offer that would count in production`()
+        async throws
+    {
+        try await withShop(on: .sqlite, app: try Self.app()) { shop in
+            let bought = try await Self.subscribe(in: shop, "sandbox")
+            let own = try bought.text("transaction_id")
+            func sign(
+                _ by: Wire, _ kind: String, _ transaction: String? = nil, _ query: String
+            ) async throws -> JSON {
+                var order: [JSON.Member] = [
+                    .init("customer_id", "anna"), .init("product_id", "pro.monthly"),
+                    .init("offer_id", "stay"), .init("kind", .string(kind)),
+                ]
+                if let transaction { order.append(.init("transaction_id", .string(transaction))) }
+                return try await by.send(
+                    "POST", "/v1/offers/signatures\(query)", body: JSON.object(order).bytes
+                ).json
+            }
+            let sandbox = "?environment=sandbox"
+            for kind in ["promotional", "promotional_v1"] {
+                let refused = try await sign(shop.server, kind, nil, sandbox)
+                #expect(refused["code"] == "sandbox_not_allowed", "\(kind)")
+                #expect(try await sign(shop.support, kind, nil, sandbox)["code"] == nil)
+                let unknown = try await sign(shop.server, kind, own, "")
+                #expect(unknown["code"] == "offer_not_for_customer", "\(kind)")
+            }
+            let tied = try await sign(shop.server, "promotional", own, sandbox)
+            let claims = try Self.payload(tied["compact_jws"])
+            #expect(claims["transactionId"] == .string(own))
+            let foreign = try await sign(shop.server, "promotional", "704000000000001", sandbox)
+            #expect(foreign["code"] == "offer_not_for_customer")
         }
     }
 

@@ -156,6 +156,24 @@ struct Stage: Sendable {
         guard isPosted else { return }
         let (truth, answer, now) = (try await truth(), try await answer(), try await now())
         #expect(truth == answer, "\(when), at \(now)")
+        let (paid, right) = (try await paidUntil(), try await rightUntil())
+        #expect(paid == right, "\(when), at \(now)")
+    }
+
+    /// Of the purchases that are open, where the one that lasts longest ends, by the books; nil
+    /// where none is open.
+    private func paidUntil() async throws -> String? {
+        let books = try await simulator.get("/_sim/truth/\(Self.account)")
+        return (books["purchases"]?.array ?? []).filter { $0["open"]?.bool == true }
+            .compactMap { $0["until"]?.string }.max()
+    }
+
+    /// Until when the server says that the right is open that every subscription of the shop gives;
+    /// nil where it is shut.
+    private func rightUntil() async throws -> String? {
+        let customer = try await server.get("/v1/customers/\(Self.account)")
+        let right = customer["entitlements"]?["plus"]
+        return right?["active"]?.bool == true ? right?["until"]?.string : nil
     }
 
     func truth() async throws -> [Verdict] {

@@ -6,7 +6,8 @@ extension DevShop {
     /// What the example publishes: a bulletin in the middle of each month, for whoever has `pro`.
     /// The first came out before the virtual clock begins, and `guide` opens it, too.
     static let bulletins = ContentSettings(
-        items: [bulletin(2025, 12, soldAs: ["guide"])] + (1...3).map { bulletin(2026, $0) })
+        items: [bulletin(2025, 12, soldAs: ["guide"])] + (1...3).map { bulletin(2026, $0) },
+        opensSandbox: true)
 
     private static func bulletin(
         _ year: Int64, _ month: Int64, soldAs products: Set<ProductID> = []

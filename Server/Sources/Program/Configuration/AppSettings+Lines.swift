@@ -37,10 +37,14 @@ extension AppSettings {
     private var proofLine: String {
         switch proof {
         case nil: "identity without proof"
-        case .hmac?: "identity by hmac"
-        case .token?: "identity by jwt with a secret"
-        case .signedToken?: "identity by jwt with a public key"
+        case .hmac(_, let endless)?: "identity by hmac" + (endless ? ", also without an end" : "")
+        case .token(_, let claims)?: "identity by jwt with a secret" + Self.words(claims)
+        case .signedToken(_, let claims)?: "identity by jwt with a public key" + Self.words(claims)
         }
+    }
+
+    private static func words(_ claims: IdentityProof.Claims) -> String {
+        (claims.audience.map { ", for \($0)" } ?? "") + (claims.issuer.map { ", by \($0)" } ?? "")
     }
 
     private var tokenLine: String {
@@ -83,6 +87,7 @@ extension AppSettings {
         return items + placeLines + [
             "content \(content.rules.staysAfterLapse ? "stays" : "closes") after a lapse",
             "content of earlier dates is \(content.rules.opensEarlier ? "open" : "shut")",
+            "content files are \(content.opensSandbox ? "open" : "shut") for the sandbox",
             "content links hold for \(content.linkLifetime.components.seconds / 60) minutes",
         ]
     }

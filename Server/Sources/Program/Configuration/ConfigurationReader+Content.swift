@@ -9,7 +9,7 @@ extension ConfigurationReader {
     private static let linkMinutesRange = 1...1440
     private static let contentKeys = [
         "folder", "redirect", "redirect_secret_env", "after_lapse", "earlier", "link_minutes",
-        "items",
+        "sandbox", "items",
     ]
     private static let itemKeys = ["title", "published", "entitlement", "products", "file"]
 
@@ -25,6 +25,7 @@ extension ConfigurationReader {
         if let earlier = members["earlier"] {
             content.rules.opensEarlier = word(earlier, ["none": false, "open": true]) ?? false
         }
+        if let sandbox = members["sandbox"] { content.opensSandbox = bool(sandbox) ?? false }
         if let minutes = number("link_minutes", members, in: Self.linkMinutesRange) {
             content.linkLifetime = .seconds(minutes * 60)
         }

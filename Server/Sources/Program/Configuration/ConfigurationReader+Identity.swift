@@ -61,27 +61,49 @@ extension ConfigurationReader {
         return word(value, AccountTokens.self, "no meaning of account tokens")
     }
 
+    private static let identityKeys = [
+        "proof", "secret_file", "secret_env", "public_key_file", "endless", "audience", "issuer",
+        "account_tokens",
+    ]
+
     /// `identity: {proof: hmac, secret_env: BIRDS_IDENTITY_SECRET}`
     mutating func proof(_ node: Node) -> IdentityProof? {
-        let members = members(
-            of: node,
-            known: ["proof", "secret_file", "secret_env", "public_key_file", "account_tokens"],
-            in: "identity")
+        let members = members(of: node, known: Self.identityKeys, in: "identity")
         guard let kind = members["proof"] else {
             if members.count == 1, members["account_tokens"] != nil { return nil }
             complain(node, "identity has no proof.", "Write `proof: hmac` or `proof: jwt`.")
             return nil
         }
+        let claims = IdentityProof.Claims(
+            audience: members["audience"].flatMap(text), issuer: members["issuer"].flatMap(text))
         switch (text(kind), members["public_key_file"]) {
-        case ("hmac", nil): return secret(members, at: node).map { .hmac($0) }
-        case ("jwt", nil): return secret(members, at: node).map { .token($0) }
-        case ("jwt", let file?): return publicKey(file).map { .signedToken(publicKey: $0) }
+        case ("hmac", nil):
+            let endless = takesEndless(members, at: node)
+            return secret(members, at: node).map { .hmac($0, endless: endless) }
+        case ("jwt", nil): return secret(members, at: node).map { .token($0, claims) }
+        case ("jwt", let file?): return publicKey(file).map { .signedToken(publicKey: $0, claims) }
         default:
             complain(
                 kind, "“\(text(kind) ?? "…")” is no proof of identity that can be checked.",
                 "Write `hmac` with a secret, or `jwt` with a secret or a public_key_file.")
             return nil
         }
+    }
+
+    /// Whether codes count that have no end, as they had none at first.
+    private mutating func takesEndless(_ members: [String: Node], at place: Node) -> Bool {
+        for key in ["audience", "issuer"] {
+            guard let node = members[key] else { continue }
+            complain(node, "An hmac has no \(key).", "Leave it out, or write `proof: jwt`.")
+        }
+        guard let node = members["endless"] else {
+            warn(
+                place, "Proofs by hmac are taken with an end only: SECONDS.CODE.",
+                "Write `endless: true` below identity as long as your backend makes them without, "
+                    + "else `endless: false`.")
+            return false
+        }
+        return bool(node) ?? false
     }
 
     static let tokenMinutesRange = 1...Int(TokenRules.lifeMax.components.seconds / 60)
