@@ -67,12 +67,12 @@ extension StoreTransaction {
                 .integer(try row.integer(0)),
             ])
         for change in [
-            "links SET customer = $3, evidence = 'device'", "debits SET customer = $3, reason = ''",
-            "wallets SET customer = $3",
+            "links SET customer = $1, evidence = 'device'", "debits SET customer = $1, reason = ''",
+            "wallets SET customer = $1",
         ] {
             try connection.run(
-                "UPDATE \(change) WHERE app = $1 AND customer = $2",
-                owner + [.text(pseudonym.rawValue)])
+                "UPDATE \(change) WHERE app = $2 AND customer = $3",
+                [.text(pseudonym.rawValue)] + owner)
         }
     }
 }

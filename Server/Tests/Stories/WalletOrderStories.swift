@@ -8,8 +8,8 @@ import Testing
 /// from PERENNIAL_ROUNDS. A life that fails names its own seed: with it, it is the first.
 @Suite(.serialized) struct WalletOrderStories {
     private static let environment = ProcessInfo.processInfo.environment
-    private static let lives = environment["PERENNIAL_ROUNDS"].flatMap(Int.init) ?? 12
-    private static let acts = 60
+    private static let lives = environment["PERENNIAL_ROUNDS"].flatMap(Int.init) ?? 8
+    private static let acts = 50
     private static let seed: UInt64 = {
         let given = environment["PERENNIAL_SEED"].flatMap(UInt64.init)
         let seed = given ?? UInt64.random(in: 0...UInt64.max / 2)
