@@ -188,7 +188,7 @@ extension OpenAPI {
             "/ready": {
               "get": {
                 "operationId": "ready",
-                "summary": "Whether requests can be done: the database answers",
+                "summary": "Whether requests can be done: the database answers and writes",
                 "responses": {
                   "200": { "$ref": "#/components/responses/status" },
                   "default": { "$ref": "#/components/responses/problem" }

@@ -4,7 +4,7 @@ extension Schema {
     static func probeTables(_ type: Dialect) -> [String] {
         [
             """
-            CREATE TABLE write_probes (
+            CREATE TABLE IF NOT EXISTS write_probes (
                 app \(type.text) NOT NULL,
                 at_ms \(type.integer) NOT NULL,
                 filler \(type.bytes) NOT NULL,

@@ -82,7 +82,7 @@ import Testing
             #expect(refused.status == 503, "\(refused.text)")
             #expect(server.bodies.usage.refusedWithKey == 1)
             // Without a body nothing is counted.
-            let asked = RequestText.get("/v1/customers/anna")
+            let asked = RequestText.get("/health", "")
             #expect(try await connection.answers(to: asked, count: 1)[0].status == 200)
         }
     }

@@ -206,7 +206,8 @@ private struct Way: CustomTestStringConvertible, Sendable {
                     "SELECT tables.name, columns.name FROM sqlite_master AS tables "
                         + "JOIN pragma_table_info(tables.name) AS columns "
                         + "WHERE tables.type = 'table' "
-                        + "AND tables.name NOT IN ('schema_versions', 'facts_rebuilt')", [])
+                        + "AND tables.name NOT IN "
+                        + "('schema_versions', 'facts_rebuilt', 'write_probes')", [])
             }
             let found = Set(try columns.map { "\(try $0.text(0)).\(try $0.text(1))" })
             let known = CopiedTable.all.flatMap { table in

@@ -310,6 +310,7 @@ private struct Poisoned: Error {}
                 await #expect(throws: StorageFailure.self) { try await store.transaction { _ in } }
             }
             #expect(database.writes.count == 2)
+            _ = database.returns.next()
             database.gate.signal()
             try await group.waitForAll()
         }
@@ -323,6 +324,8 @@ private final class AbsentDatabase: Database, Connection {
     let gate = DispatchSemaphore(value: 0)
     let writes = Tally()
     let statements = Tally.List<String>()
+    /// Once it is one, the database is there, and has no rows.
+    let returns = Tally()
     let dialect = Dialect.sqlite
     private let heldCount: Int
 
@@ -349,21 +352,27 @@ private final class AbsentDatabase: Database, Connection {
     func close() {}
 
     func rows(_ sql: String, _ values: [Value]) throws(StorageFailure) -> [Row] {
-        throw away(sql)
+        try requireReturn(sql)
+        return []
     }
 
-    func run(_ sql: String, _ values: [Value]) throws(StorageFailure) -> Int { throw away(sql) }
+    func run(_ sql: String, _ values: [Value]) throws(StorageFailure) -> Int {
+        try requireReturn(sql)
+        return 0
+    }
 
     func rowsEach(_ sql: String, _ sets: [[Value]]) throws(StorageFailure) -> [[Row]] {
-        throw away(sql)
+        try requireReturn(sql)
+        return sets.map { _ in [] }
     }
 
     func runEach(_ sql: String, _ sets: [[Value]]) throws(StorageFailure) -> [Int] {
-        throw away(sql)
+        try requireReturn(sql)
+        return sets.map { _ in 0 }
     }
 
-    private func away(_ sql: String) -> StorageFailure {
+    private func requireReturn(_ sql: String) throws(StorageFailure) {
         statements.add(sql)
-        return StorageFailure("away", kind: .unavailable)
+        guard returns.count > 0 else { throw StorageFailure("away", kind: .unavailable) }
     }
 }
