@@ -53,7 +53,8 @@ public struct Event: Hashable, Sendable, Codable {
     public struct Cause: Hashable, Sendable, Codable {
         /// `document`, `time`, `request`, `rebuild`.
         public var kind: String
-        /// The SHA-256 of the signed document, in hexadecimal.
+        /// Names the signed document: the SHA-256 of what is signed in it, in hexadecimal; of one
+        /// that was kept by an earlier version, of the whole document.
         public var documentID: String?
 
         public init(kind: String, documentID: String? = nil) {

@@ -24,7 +24,7 @@ public struct ForwardList: Hashable, Sendable, Codable {
 
 /// One notification and one address that it is sent on to.
 public struct Forward: Hashable, Sendable, Codable {
-    /// SHA-256 of the signed document, in hexadecimal: as in an event's cause.
+    /// Names the signed document, as in an event's cause.
     public var documentID: String
     /// Without its query.
     public var url: String

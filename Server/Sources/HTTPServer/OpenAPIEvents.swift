@@ -171,7 +171,7 @@ extension OpenAPI {
                   },
                   "document_id": {
                     "type": ["string", "null"],
-                    "description": "SHA-256 of the signed document, in hexadecimal."
+                    "description": "Names the signed document: a SHA-256 in hexadecimal."
                   }
                 }
               }

@@ -94,7 +94,7 @@ extension OpenAPI {
                 "properties": {
                   "document_id": {
                     "type": "string",
-                    "description": "SHA-256 of the signed document, in hexadecimal."
+                    "description": "Names the signed document: a SHA-256 in hexadecimal."
                   },
                   "url": { "type": "string", "description": "Without its query." },
                   "environment": { "$ref": "#/components/schemas/StoreEnvironment" },

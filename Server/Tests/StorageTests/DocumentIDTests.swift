@@ -130,7 +130,8 @@ import Testing
             func post(_ numbers: [UInt8], about purchase: PurchaseID) async throws {
                 try await store.transaction { tx in
                     let new = numbers.map {
-                        AttestedDocument(document($0), [fact("\($0)", about: purchase)])
+                        AttestedDocument(
+                            document($0), [fact(TransactionID(rawValue: "\($0)"), about: purchase)])
                     }
                     let kept = try new.filter { try tx.keep($0) }
                     try tx.spend(budget, on: kept, at: now)
