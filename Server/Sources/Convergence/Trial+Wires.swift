@@ -191,8 +191,8 @@ extension EngineFailure {
             .keyOfAnotherRequest, .unknownPurchase, .unknownTransfer, .transferSuperseded,
             .unknownEntitlement, .unknownGrant, .grantWithoutTime, .noProof, .noOffersKey,
             .unknownOffer, .offerNotForThem, .offerForUnknownTransaction, .unknownContent,
-            .contentNotOpen, .unknownCursor, .queryTooLong, .proofOfOneOnly, .unknownAlias,
-            .firstID, .notForSandbox:
+            .contentNotOpen, .unknownCursor, .queryTooLong, .unknownAlias, .firstID,
+            .notForSandbox:
             true
         case .cannotTellNow, .notForwarded, .busy, .storage: false
         }

@@ -70,7 +70,7 @@ extension Engine {
             .unknownPurchase, .unknownTransfer, .transferSuperseded, .unknownEntitlement,
             .unknownGrant, .grantWithoutTime, .noProof, .noOffersKey, .unknownOffer,
             .offerNotForThem, .offerForUnknownTransaction, .unknownCursor, .queryTooLong,
-            .proofOfOneOnly, .unknownAlias, .firstID, .notForSandbox:
+            .unknownAlias, .firstID, .notForSandbox:
             throw failure
         }
     }
