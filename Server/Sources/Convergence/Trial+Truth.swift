@@ -126,8 +126,10 @@ extension Trial {
     private func expectMembership(
         of name: String, _ books: [BookedPurchase], _ state: CustomerState
     ) throws {
-        let paid = books.filter { $0.isOpen && $0.renewsTo != nil }
-            .compactMap { $0.until?.milliseconds }.max()
+        let open = books.filter { $0.isOpen && $0.renewsTo != nil }
+        // A payment ahead of its time that no document has told yet is nothing to hold us to.
+        guard open.allSatisfy({ $0.isInGrace || state.knowsItsEnd(of: $0) }) else { return }
+        let paid = open.compactMap { $0.until?.milliseconds }.max()
         let right = state.entitlements[House.membership].flatMap { $0.isOpen ? $0 : nil }
         guard right?.until?.milliseconds == paid else {
             let until = paid.map { "\(Instant(milliseconds: $0))" } ?? "-"
@@ -336,6 +338,18 @@ private struct Charge: Hashable, CustomStringConvertible {
         var copy = self
         copy.refunded = 0
         return copy
+    }
+}
+
+extension CustomerState {
+    /// Whether a period is known that ends where the books say that what is paid for ends.
+    fileprivate func knowsItsEnd(of booked: BookedPurchase) -> Bool {
+        purchases.contains { state in
+            state.timeline.purchase.original.rawValue == booked.originalTransactionID
+                && state.timeline.periods.contains {
+                    $0.payment.until?.milliseconds == booked.until?.milliseconds
+                }
+        }
     }
 }
 

@@ -204,8 +204,8 @@ extension EngineFailure {
             .keyOfAnotherRequest, .unknownPurchase, .unknownTransfer, .transferSuperseded,
             .unknownEntitlement, .unknownGrant, .grantWithoutTime, .noProof, .noOffersKey,
             .unknownOffer, .offerNotForThem, .offerForUnknownTransaction, .unknownContent,
-            .contentNotOpen, .unknownCursor, .outdatedCursor, .queryTooLong, .proofOfOneOnly,
-            .unknownAlias, .firstID, .notForSandbox:
+            .contentNotOpen, .unknownCursor, .outdatedCursor, .queryTooLong, .unknownAlias,
+            .firstID, .notForSandbox:
             true
         case .cannotTellNow, .notForwarded, .busy, .documentBudgetSpent, .storage: false
         }

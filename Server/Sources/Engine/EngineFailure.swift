@@ -37,8 +37,6 @@ package enum EngineFailure: Error, Hashable, Sendable {
     /// It would end before it begins.
     case grantWithoutTime(Instant)
     case noProof(IdentityProof.Lack)
-    /// Of two ids that are to become one only one is proved.
-    case proofOfOneOnly
     /// It is no other id of the customer.
     case unknownAlias(CustomerID)
     /// The others were added to it.
@@ -129,7 +127,6 @@ extension EngineFailure: CustomStringConvertible {
         case .offerNotForThem(let why): "the offer is not for this customer: \(why.rawValue)"
         case .offerForUnknownTransaction(let transaction):
             "the transaction \(transaction.debugDescription) is not known as this customer's"
-        case .proofOfOneOnly: "the request proves one of the two ids only"
         case .unknownAlias(let alias):
             "\(alias.rawValue.debugDescription) is no other id of this customer"
         case .firstID(let id):

@@ -42,6 +42,8 @@ package enum IdentityProof: Hashable, Sendable {
         case notYet = "not yet valid"
         /// It is good but for its end, which it does not have.
         case endless = "without an end"
+        /// Of two ids that are to become one.
+        case ofOneOnly = "of one of the two ids only"
     }
 
     /// A public key of P-256 in X9.63 form.
@@ -208,6 +210,6 @@ extension StoreTransaction {
         let wanting = try ids.map { try provers(of: $0, in: app.id) }.filter { !$0.isEmpty }
         let lacks = wanting.compactMap { wanted.lack(in: proofs, ofAnyOf: $0, at: now) }
         guard let lack = lacks.first else { return nil }
-        return lacks.count < wanting.count && lack == .wrong ? .proofOfOneOnly : .noProof(lack)
+        return .noProof(lacks.count < wanting.count && lack == .wrong ? .ofOneOnly : lack)
     }
 }

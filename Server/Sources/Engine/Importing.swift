@@ -71,7 +71,7 @@ extension Engine {
             .unknownPurchase, .unknownTransfer, .transferSuperseded, .unknownEntitlement,
             .unknownGrant, .grantWithoutTime, .noProof, .noOffersKey, .unknownOffer,
             .offerNotForThem, .offerForUnknownTransaction, .unknownCursor,
-            .outdatedCursor, .queryTooLong, .documentBudgetSpent, .proofOfOneOnly, .unknownAlias,
+            .outdatedCursor, .queryTooLong, .documentBudgetSpent, .unknownAlias,
             .firstID, .notForSandbox:
             throw failure
         }

@@ -21,11 +21,7 @@ extension Refused {
         case .tooMuch(let what, let limit): self = .tooMuch(what, limit: limit)
         case .notForAnyApp(let found, let known):
             self = .notForAnyApp(found: found, known: known, subject)
-        case .unknownApp(let app):
-            self.init(
-                .appNotConfigured, "The app of this key is not configured here.",
-                remedy: "Add it to perennial.yaml again, or use a key of another app.",
-                operatorDetail: "app \(app)")
+        case .unknownApp(let app): self = .unknownApp(app)
         case .legacyOff: self = .legacyOff(subject)
         case .notTrusted(let refusal): self = .notTrusted(refusal.sentence, subject)
         case .cannotTellNow(let uncertainty): self = .cannotTellNow(uncertainty.sentence)
@@ -70,7 +66,6 @@ extension Refused {
         case .unknownGrant: self = .unknownGrant(detail)
         case .grantWithoutTime: self = .grantWithoutTime(detail)
         case .noProof(let lack): self = .noProof(lack, detail)
-        case .proofOfOneOnly: self = .proofOfOneOnly
         case .unknownAlias(let alias): self = .unknownAlias(alias)
         case .firstID(let id): self = .firstID(id)
         case .noOffersKey: self = .noOffersKey
@@ -82,6 +77,13 @@ extension Refused {
                 .storageUnavailable, "The server cannot use its database now.",
                 remedy: "Send the same request again later.", operatorDetail: detail)
         }
+    }
+
+    private static func unknownApp(_ app: AppID) -> Refused {
+        Refused(
+            .appNotConfigured, "The app of this key is not configured here.",
+            remedy: "Add it to perennial.yaml again, or use a key of another app.",
+            operatorDetail: "app \(app)")
     }
 
     private static func tooMuch(_ what: String, limit: Int) -> Refused {

@@ -67,19 +67,17 @@ extension Refused {
             Refused(
                 .customerProofNotValid, "The proof is not this customer's, or has expired.",
                 detail: detail, remedy: "Ask the app's own backend for a new one.")
+        case .ofOneOnly:
+            Refused(
+                .customerProofNotValid, "The proof is of one of the two ids.",
+                remedy: "Send the proof of each, separated by a comma; or let your server say it "
+                    + "with a secret key; or use an anon_ id that is nobody's yet.")
         case .endless:
             Refused(
                 .customerProofNotValid, "The proof has no end.", detail: detail,
                 remedy: "Let the app's own backend give it one: SECONDS.CODE. Until it does, write "
                     + "`endless: true` below `identity` in perennial.yaml.")
         }
-    }
-
-    static var proofOfOneOnly: Refused {
-        Refused(
-            .customerProofNotValid, "The proof is of one of the two ids.",
-            remedy: "Send the proof of each, separated by a comma; or let your server say it with "
-                + "a secret key; or use an anon_ id that is nobody's yet.")
     }
 
     static func firstID(_ id: CustomerID) -> Refused {

@@ -4,7 +4,7 @@ extension Schema {
     static func partingTables(_ type: Dialect) -> [String] {
         [
             """
-            CREATE TABLE parted_ids (
+            CREATE TABLE IF NOT EXISTS parted_ids (
                 app \(type.text) NOT NULL,
                 id \(type.text) NOT NULL,
                 customer \(type.text) NOT NULL,

@@ -70,7 +70,7 @@ import Testing
         let rows: [(IdentityProof.Lack, ProblemCode)] = [
             (.missing, .customerProofMissing), (.wrong, .customerProofNotValid),
             (.expired, .customerProofNotValid), (.notYet, .customerProofNotValid),
-            (.endless, .customerProofNotValid),
+            (.endless, .customerProofNotValid), (.ofOneOnly, .customerProofNotValid),
         ]
         for (lack, code) in rows {
             let refused = Refused(.noProof(lack), subject: .customer)

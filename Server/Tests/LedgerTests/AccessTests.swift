@@ -340,38 +340,6 @@ private let grace = Renewal(
         return Timeline(of: id, [Fact(about: id, attestedAt: start, .payment(payment)), off])
     }
 
-    /// A month, and what is paid ahead of its end: of other products, until a year later.
-    private func changing(to product: ProductID, from: Instant = end) -> [Timeline] {
-        let next = Payment(
-            transaction: "2", line: "b", product: product, from: from, until: end + .days(365),
-            isRenewal: true)
-        return [timeline(more: [Fact(about: purchase, attestedAt: start, .payment(next))])]
-    }
-
-    @Test func `a change of product that is paid ahead counts where it gives the same right`()
-        throws
-    {
-        let pro: Set<ProductID> = ["pro.monthly", "pro.yearly"]
-        let found = try #require(access(pro, changing(to: "pro.yearly"), at: start + .days(9)))
-        #expect(found.until == end + .days(365))
-        #expect(found.reason == .paid(until: end + .days(365), nil))
-        #expect(found.product == "pro.monthly" && found.state == .paid)
-    }
-
-    @Test func `a change to what gives another right, and one behind a gap, count for nothing`()
-        throws
-    {
-        let pro: Set<ProductID> = ["pro.monthly", "pro.yearly"]
-        for timelines in [
-            changing(to: "plus.yearly"), changing(to: "pro.yearly", from: end + .days(1)),
-        ] {
-            let found = try #require(access(pro, timelines, at: start + .days(9)))
-            #expect(found.until == end)
-        }
-        let ahead = access(["pro.yearly"], changing(to: "pro.yearly"), at: start + .days(9))
-        #expect(ahead == nil, "the year has not begun, and opens nothing by itself")
-    }
-
     @Test func `what was never had is absent`() {
         #expect(access(["gold"], [timeline()], at: start) == nil)
     }

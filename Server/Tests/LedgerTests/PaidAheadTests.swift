@@ -1,0 +1,53 @@
+import Ledger
+import Testing
+
+private let start = Instant(milliseconds: 1_700_000_000_000)
+private let end = start + .days(30)
+private let purchase = PurchaseID("1000", in: .production)
+
+/// A change of product that is paid before the present period ends.
+@Suite struct PaidAheadTests {
+    /// A month, and what is paid ahead of its end: of other products, until a year later.
+    private func changing(to product: ProductID, from: Instant = end) -> [Timeline] {
+        let month = Payment(
+            transaction: "1", line: "a", product: "pro.monthly", from: start, until: end)
+        let next = Payment(
+            transaction: "2", line: "b", product: product, from: from, until: end + .days(365),
+            isRenewal: true)
+        return [
+            Timeline(
+                of: purchase,
+                [month, next].map { Fact(about: purchase, attestedAt: start, .payment($0)) })
+        ]
+    }
+
+    private func access(
+        _ products: Set<ProductID>, _ timelines: [Timeline], at now: Instant
+    ) -> Access? {
+        Entitlement.access(through: products, of: timelines, at: now, rules: AccessRules())
+    }
+
+    @Test func `a change of product that is paid ahead counts where it gives the same right`()
+        throws
+    {
+        let pro: Set<ProductID> = ["pro.monthly", "pro.yearly"]
+        let found = try #require(access(pro, changing(to: "pro.yearly"), at: start + .days(9)))
+        #expect(found.until == end + .days(365))
+        #expect(found.reason == .paid(until: end + .days(365), nil))
+        #expect(found.product == "pro.monthly" && found.state == .paid)
+    }
+
+    @Test func `a change to what gives another right, and one behind a gap, count for nothing`()
+        throws
+    {
+        let pro: Set<ProductID> = ["pro.monthly", "pro.yearly"]
+        for timelines in [
+            changing(to: "plus.yearly"), changing(to: "pro.yearly", from: end + .days(1)),
+        ] {
+            let found = try #require(access(pro, timelines, at: start + .days(9)))
+            #expect(found.until == end)
+        }
+        let ahead = access(["pro.yearly"], changing(to: "pro.yearly"), at: start + .days(9))
+        #expect(ahead == nil, "the year has not begun, and opens nothing by itself")
+    }
+}
