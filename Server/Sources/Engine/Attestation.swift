@@ -140,6 +140,9 @@ extension StoredDocument {
         formerID = verified.digest.whole
     }
 
+    /// Lets the document be known by the digest of a larger one that it stands in.
+    mutating func know(by digest: DocumentDigest) { (id, formerID) = (digest.signed, digest.whole) }
+
     /// The document as it came; nil where what is stored is damaged. Older documents have the
     /// digest of the whole as their id.
     var bytes: [UInt8]? {
@@ -159,7 +162,7 @@ extension StoredDocument {
             (try? JSON(parsing: bytes)).map {
                 DocumentDigest(unsigned: V1Notification.identity(of: $0))
             }
-        case .receiptAnswer: DocumentDigest(unsigned: bytes)
+        case .receiptAnswer, .graceAnswer: DocumentDigest(unsigned: bytes)
         }
     }
 }

@@ -1,6 +1,5 @@
 import AppStoreFormats
 import AppStoreTrust
-import Crypto
 import Intake
 import Ledger
 import Storage
@@ -48,7 +47,7 @@ extension Engine {
             at: AppStoreDate(origin.receivedAt))
         let renewal = try trusted(outcome)
         var attestation = Attestation(renewal: renewal, bytes, from: origin)
-        attestation.document.id = Array(SHA256.hash(data: bytes))
+        attestation.document.know(by: DocumentDigest(unsigned: bytes))
         attestation.document.kind = .graceAnswer
         attestation.facts = []
         attestation.take { () throws(IntakeFailure) in
