@@ -146,7 +146,7 @@ extension WalletLife {
             guard let transfer = pick(all) else { return }
             let done = try await isDone {
                 _ = try await assembly.engine.undoTransfer(
-                    transfer.number, of: id, app: "birds")
+                    transfer.place, of: id, app: "birds")
             }
             note("undo \(transfer.number) of \(id): \(done)")
         default:
