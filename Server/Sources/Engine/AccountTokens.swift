@@ -64,7 +64,7 @@ extension StoreTransaction {
     }
 
     /// Whether nothing was spent of what a purchase has put into its owner's wallets. False also
-    /// where some of it is in no wallet: then the app delivers it, and nobody tells us what is left.
+    /// where some of it is in no wallet: then the app delivers it, and we do not know what is left.
     func isUnspent(
         _ timeline: Timeline, of owner: CustomerID, in app: AppSettings
     ) throws -> Bool {

@@ -13,7 +13,7 @@ package struct Preview: Hashable, Sendable {
         package var product: ProductID?
         /// It gives something now.
         package var isInUse: Bool
-        /// Whose it is, or whom it names while it is nobody's; nil: it is nobody's, and names nobody.
+        /// Whose it is, or whom it names while it is nobody's; nil where it names nobody.
         package var owner: CustomerID?
         package var isClaimants: Bool
         package var verdict: Claim.Verdict

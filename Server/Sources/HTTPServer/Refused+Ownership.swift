@@ -24,11 +24,11 @@ extension Refused {
         case .usedUp:
             "It was credited once, and stays there: finish the transaction on the device."
         case .kept, .inUse, .blocked, .decidedBySupport:
-            "Ask as the customer who has it. Only where your own log-in has shown that both are one "
-                + "person, say so with POST /v1/customers/{id}/aliases: that is for good."
+            "Ask as the customer who has it. Only where your own log-in has shown that both are "
+                + "one person, say so with POST /v1/customers/{id}/aliases: that is for good."
         case .namesAnother:
-            "Ask as the customer whose id its appAccountToken is, or make the token their alias. If "
-                + "the app's tokens are no ids of customers, write account_tokens: other under "
+            "Ask as the customer whose id its appAccountToken is, or make the token their alias. "
+                + "If the app's tokens are no ids of customers, write account_tokens: other under "
                 + "identity in perennial.yaml."
         case .sharedWithMost:
             "End a share: DELETE /v1/customers/{id}/transfers/{transfer_id} with a secret key; or "

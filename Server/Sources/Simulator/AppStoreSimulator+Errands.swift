@@ -44,8 +44,8 @@ extension AppStoreSimulator {
         try? world.book(purchase, at: clock.now)
     }
 
-    /// What a device's purchases name, where they name nothing themselves. Nil also where there is no
-    /// such device yet.
+    /// What a device's purchases name, where they name nothing themselves. Nil also where there is
+    /// no such device yet.
     package func accountToken(on deviceID: String) -> String? {
         try? world.device(deviceID).appAccountToken
     }

@@ -90,20 +90,35 @@ import Testing
             try await store.post("/_sim/faults", ["notifications": [:], "api": [:]])
         }
 
-        /// Each app posts all that its device has. What fails is posted another time.
+        /// Each app posts all that its device has, after it has said that the account token in it
+        /// is its customer's. What fails is posted another time.
         func post(to server: ServerProgram.Running) async throws {
             for name in try await names() {
                 let device = try await store.get("/_sim/devices/\(name)-1/transactions")
                 guard let signed = device["signed_transactions"]?.array, !signed.isEmpty else {
                     continue
                 }
-                let body: JSON = [
-                    "customer_id": .string(name), "signed_transactions": .array(signed),
-                ]
-                _ = try? await wire(server).impatient.send(
-                    "POST", "/v1/purchases", body: body.bytes,
-                    headers: ["Content-Type": "application/json"])
+                if let token = try signed.compactMap({ try Self.token(in: $0.string ?? "") }).first
+                {
+                    await send(
+                        ["customer_id": .string(token)], to: "/v1/customers/\(name)/aliases", server
+                    )
+                }
+                await send(
+                    ["customer_id": .string(name), "signed_transactions": .array(signed)],
+                    to: "/v1/purchases", server)
             }
+        }
+
+        private static func token(in signed: String) throws -> String? {
+            try JSON(parsing: CompactJWS(signed)?.payload ?? [])["appAccountToken"]?.string
+        }
+
+        private func send(
+            _ body: JSON, to path: String, _ server: ServerProgram.Running
+        ) async {
+            _ = try? await wire(server).impatient.send(
+                "POST", path, body: body.bytes, headers: ["Content-Type": "application/json"])
         }
 
         /// Those of whom anything was told.
