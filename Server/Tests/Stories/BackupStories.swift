@@ -29,6 +29,7 @@ import Testing
                 let made = try program.run(["backup", file])
                 #expect(made.status == 0, "\(made.output)")
                 backups.append((file, before))
+                try await eventually { acknowledged.all.count > before.count }
             }
             await stream
             #expect(acknowledged.all.count == notifications.count, "a writer was disturbed")
@@ -153,7 +154,8 @@ import Testing
                 folder.path + "/p.sqlite")
             let first = try await program.start()
             let second = try program.run(
-                ["serve", "--port", "0", "--clock-from", shop.simulator.base])
+                ["serve", "--port", "0", "--clock-from", shop.simulator.base],
+                within: ServerProgram.refusalSeconds)
             #expect(second.status == 1, "\(second.output)")
             #expect(second.output.contains("(process \(first.process))"), "\(second.output)")
             #expect(try program.run(["keys", "list"]).status == 0)

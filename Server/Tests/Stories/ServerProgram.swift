@@ -185,21 +185,43 @@ struct ServerProgram: Sendable {
         return Running(wire: simulator, process: process.processIdentifier)
     }
 
+    /// A program that may not start says so within so long.
+    static let refusalSeconds = 60.0
+
     /// Runs another command of the program to its end.
-    func run(_ arguments: [String]) throws -> (status: Int32, output: String) {
-        try Self.run(arguments, on: configuration, database)
+    ///
+    /// - Parameter seconds: after which it is killed.
+    func run(
+        _ arguments: [String], within seconds: Double? = nil
+    ) throws -> (status: Int32, output: String) {
+        try Self.run(arguments, on: configuration, database, within: seconds)
     }
 
     private static func run(
-        _ arguments: [String], on configuration: String, _ database: String
+        _ arguments: [String], on configuration: String, _ database: String,
+        within seconds: Double? = nil
+    ) throws -> (status: Int32, output: String) {
+        try output(
+            ofProgramWith: arguments + ["--config", configuration, "--database", database],
+            within: seconds)
+    }
+
+    fileprivate static func output(
+        ofProgramWith arguments: [String], within seconds: Double?
     ) throws -> (status: Int32, output: String) {
         let process = Process()
         process.executableURL = try executable()
-        process.arguments = arguments + ["--config", configuration, "--database", database]
+        process.arguments = arguments
         let pipe = Pipe()
         process.standardOutput = pipe
         process.standardError = pipe
         try process.run()
+        let number = process.processIdentifier
+        let guardian = DispatchWorkItem { Foundation.kill(number, SIGKILL) }
+        if let seconds {
+            DispatchQueue.global().asyncAfter(deadline: .now() + seconds, execute: guardian)
+        }
+        defer { guardian.cancel() }
         let output = pipe.fileHandleForReading.readDataToEndOfFile()
         process.waitUntilExit()
         return (process.terminationStatus, String(decoding: output, as: UTF8.self))
@@ -302,8 +324,12 @@ struct DevelopmentProgram: Sendable {
 
     static func start(in folder: TemporaryFolder) async throws -> Self {
         let (port, simulatorPort) = (try ServerProgram.freePort(), try ServerProgram.freePort())
-        let process = try process(
-            in: folder, ["--port", "\(port)", "--simulator-port", "\(simulatorPort)"])
+        let process = Process()
+        process.executableURL = try ServerProgram.executable()
+        process.arguments = [
+            "dev", "--data", folder.path, "--port", "\(port)", "--simulator-port",
+            "\(simulatorPort)",
+        ]
         process.standardOutput = FileHandle.nullDevice
         process.standardError = FileHandle.nullDevice
         try process.run()
@@ -322,23 +348,8 @@ struct DevelopmentProgram: Sendable {
     static func run(
         in folder: TemporaryFolder, _ arguments: [String]
     ) throws -> (status: Int32, output: String) {
-        let process = try process(
-            in: folder, ["--port", "0", "--simulator-port", "0"] + arguments)
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        process.standardError = pipe
-        try process.run()
-        let output = pipe.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        return (process.terminationStatus, String(decoding: output, as: UTF8.self))
-    }
-
-    private static func process(
-        in folder: TemporaryFolder, _ arguments: [String]
-    ) throws -> Process {
-        let process = Process()
-        process.executableURL = try ServerProgram.executable()
-        process.arguments = ["dev", "--data", folder.path] + arguments
-        return process
+        try ServerProgram.output(
+            ofProgramWith: ["dev", "--data", folder.path, "--port", "0", "--simulator-port", "0"]
+                + arguments, within: ServerProgram.refusalSeconds)
     }
 }
