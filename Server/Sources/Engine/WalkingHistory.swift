@@ -22,7 +22,7 @@ extension Engine {
     /// The first walk of a database that has documents begins so long before the newest of them:
     /// what nobody told may have stood so long, since that is how often a running subscription is
     /// asked about. So it is also where documents were imported: the walk begins with what the
-    /// import cannot have held. A database without any begins now: nothing in it can be wrong.
+    /// import cannot have held. Where no purchase is known it begins now: no answer can be wrong.
     private static let walkFirst = Duration.days(30)
     /// Pages after which the lease is made longer: it lasts for more than so many.
     private static let pagesBetweenExtensions = 20
@@ -75,6 +75,7 @@ extension Engine {
         // It is looked every second: mostly it is enough to read.
         let isDue = try await reading { tx in
             try tx.isWalkDue(of: app, in: environment, at: now, every: pause)
+                && tx.isWorthWalking(app, in: environment)
         }
         guard isDue else { return nil }
         let worker = asking.worker
@@ -89,7 +90,10 @@ extension Engine {
         if let from = lease.from {
             wished = from - Self.walkOverlap
         } else {
-            let newest = try await reading { tx in try tx.newestDocument(of: lease.app) }
+            let newest = try await reading { tx in
+                try tx.hasPurchases(of: lease.app, in: lease.environment)
+                    ? tx.newestDocument(of: lease.app) : nil
+            }
             wished = newest.map { $0 - Self.walkFirst } ?? now
         }
         // Further back the store refuses the question.

@@ -53,10 +53,7 @@ extension Refused {
         case .notForwarded(let targets): self = .notForwarded(targets)
         case .unknownCursor: self = .unknownCursor
         case .outdatedCursor(let place): self = .outdatedCursor(goOnFrom: place)
-        case .busy:
-            self.init(
-                .serverBusy, "Too many requests wait for the database.",
-                remedy: "Send the same request again later.")
+        case .busy: self = .busy
         case .documentBudgetSpent(let purchase, let wait):
             self = .documentBudgetSpent(purchase, wait: wait)
         case .unknownPurchase: self = .unknownPurchase(detail)
@@ -104,6 +101,12 @@ extension Refused {
         Refused(
             .idempotencyKeyReused, "The Idempotency-Key belongs to another request.",
             remedy: "Use a new key for each debit or grant, and the same only to repeat it.")
+    }
+
+    private static var busy: Refused {
+        Refused(
+            .serverBusy, "Too many requests wait for the database.",
+            remedy: "Send the same request again later.")
     }
 
     private static func documentBudgetSpent(_ purchase: PurchaseID, wait: Duration) -> Refused {

@@ -61,6 +61,26 @@ extension StoreTransaction {
             Self.key(of: lease))
     }
 
+    /// Whether there is anything to be found out, or where the first walk begins is still to be
+    /// noted. While no purchase is known no answer can be wrong, and how far was walked stays as it
+    /// is.
+    package func isWorthWalking(
+        _ app: AppID, in environment: Environment
+    ) throws(StorageFailure) -> Bool {
+        if try hasPurchases(of: app, in: environment) { return true }
+        return try walkRow(of: app, in: environment)?.optionalInteger(0) == nil
+    }
+
+    /// Whether anything is known in an environment that could be wrong.
+    package func hasPurchases(
+        of app: AppID, in environment: Environment
+    ) throws(StorageFailure) -> Bool {
+        try !connection.rows(
+            "SELECT 1 FROM purchases WHERE app = $1 AND environment = $2 LIMIT 1",
+            [.text(app.rawValue), .text(environment.rawValue)]
+        ).isEmpty
+    }
+
     /// When the latest of an app's documents was signed; nil where it has none.
     package func newestDocument(of app: AppID) throws(StorageFailure) -> Instant? {
         try connection.rows(

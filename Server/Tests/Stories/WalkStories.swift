@@ -109,25 +109,32 @@ import Testing
             try await shop.engine.walkHistory()
             #expect(shop.engine.counts.historyPages == 0)
             #expect(try await shop.missing(before) == before.count)
-            try await StoryDatabase.sqlite.withAddress { address in
-                let database = try StoryDatabase.sqlite.open(address)
-                try await Store(database).migrate(at: 0)
-                let other = try shop.on(database)
-                // As an import brings it: the newest that is known is of day 60 or so.
-                let start = before[0].notice.at.milliseconds
-                let newest = try #require(
-                    before.last { $0.notice.at.milliseconds < start + 60 * 86_400_000 })
-                try await other.record(newest)
-                try await other.engine.walkHistory()
-                let margin = newest.notice.at.milliseconds - 30 * 86_400_000
-                let heard = before.filter { $0.notice.at.milliseconds > margin }
-                #expect(try await other.missing(heard) == 0)
-                let earlier = before.filter { $0.notice.at.milliseconds < margin }
-                let unheard = try await other.missing(earlier)
-                #expect(unheard == earlier.count && unheard > 0)
-                database.close()
-            }
+            try await Self.expectMonthBeforeImport(in: shop, before)
         }
+    }
+
+    /// As an import brings it: the newest that another server knows of is of day 60 or so.
+    private static func expectMonthBeforeImport(
+        in shop: SwallowingShop, _ sent: [SentNotification]
+    ) async throws {
+        let day: Int64 = 86_400_000
+        let start = sent[0].notice.at.milliseconds
+        let sent = sent.filter { $0.notice.environment == .production }
+        let newest = try #require(sent.last { $0.notice.at.milliseconds < start + 60 * day })
+        let margin = newest.notice.at.milliseconds - 30 * day
+        let heard = sent.filter { $0.notice.at.milliseconds > margin }
+        let earlier = sent.filter { $0.notice.at.milliseconds < margin }
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let database = try StoryDatabase.sqlite.open(folder.path + "/import.sqlite")
+        let other = try shop.on(database)
+        try await other.engine.prepare()
+        try await other.record(newest)
+        try await other.engine.walkHistory()
+        #expect(try await other.missing(heard) == 0)
+        let unheard = try await other.missing(earlier)
+        #expect(unheard == earlier.count && unheard > 0)
+        database.close()
     }
 
     @Test func `a walk that is cut off goes on later, and finds the rest`() async throws {
