@@ -203,6 +203,28 @@ import Testing
         }
     }
 
+    @Test func `an import leaves what names another to them, and takes the token as an alias`()
+        async throws
+    {
+        try await withShop(on: .sqlite, questions: .due) { shop in
+            let number = try await Self.buy("pro.monthly", in: shop).text("original_transaction_id")
+            let refused = try await shop.engine.bring(
+                transaction: number, of: "ben", app: "birds", in: .production)
+            guard case .unusable(let why) = refused else {
+                Issue.record("\(refused)")
+                return
+            }
+            #expect(why.contains("by its account token"))
+            #expect(try await Self.isOpen(Self.token, in: shop))
+            #expect(try await !Self.isOpen("ben", in: shop))
+            let taken = try await shop.engine.bring(
+                transaction: number, of: "anna", also: CustomerID(rawValue: Self.token),
+                app: "birds", in: .production)
+            #expect(taken == .used)
+            #expect(try await Self.isOpen("anna", in: shop))
+        }
+    }
+
     // MARK: - Check
 
     private static func check(_ address: String, _ identity: String = "") async throws -> [String] {
