@@ -34,10 +34,13 @@ struct LocalParts: Sendable {
         let group = ServiceGroup(
             together: [
                 Listening(
-                    app: PerennialServer(engine: assembly.engine, logger: settings.logger)
-                        .application(
-                            host: settings.host, port: settings.port
-                        ) { portSink.yield($0) },
+                    app: PerennialServer(
+                        engine: assembly.engine, logger: settings.logger,
+                        logLinesDropped: { LineLog.standardError.droppedCount }
+                    )
+                    .application(
+                        host: settings.host, port: settings.port
+                    ) { portSink.yield($0) },
                     host: settings.host, port: settings.port, flag: "--port"),
                 SimulatorInTurn(parts: self, ports: ports) { storeSink.yield($0) }, reconciler,
                 teller, forwarder,
