@@ -18,7 +18,7 @@ extension Engine {
     private static let walkPauseAtStart = Duration.hours(1)
     /// Each walk begins so long before the end of the last: what was made then may have come into
     /// the history later.
-    private static let walkOverlap = Duration.hours(4)
+    private static let walkOverlap = Duration.hours(2)
     /// The first walk of a database that has documents begins so long before the newest of them:
     /// what nobody told may have stood so long, since that is how often a running subscription is
     /// asked about. So it is also where documents were imported: the walk begins with what the
@@ -75,7 +75,6 @@ extension Engine {
         // It is looked every second: mostly it is enough to read.
         let isDue = try await reading { tx in
             try tx.isWalkDue(of: app, in: environment, at: now, every: pause)
-                && tx.isWorthWalking(app, in: environment)
         }
         guard isDue else { return nil }
         let worker = asking.worker

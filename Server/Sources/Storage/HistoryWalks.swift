@@ -61,16 +61,6 @@ extension StoreTransaction {
             Self.key(of: lease))
     }
 
-    /// Whether there is anything to be found out, or where the first walk begins is still to be
-    /// noted. While no purchase is known no answer can be wrong, and how far was walked stays as it
-    /// is.
-    package func isWorthWalking(
-        _ app: AppID, in environment: Environment
-    ) throws(StorageFailure) -> Bool {
-        if try hasPurchases(of: app, in: environment) { return true }
-        return try walkRow(of: app, in: environment)?.optionalInteger(0) == nil
-    }
-
     /// Whether anything is known in an environment that could be wrong.
     package func hasPurchases(
         of app: AppID, in environment: Environment

@@ -52,7 +52,7 @@ import Testing
         async throws
     {
         try await SwallowingShop.open(on: .sqlite) { shop in
-            _ = try await shop.store.populate(900, within: .months(2))
+            _ = try await shop.store.populate(2_500, within: .months(2))
             shop.way.swallow(0.2)
             for _ in 0..<120 { try await shop.pass(hours: 12) }
             let sent = await shop.store.notifications
