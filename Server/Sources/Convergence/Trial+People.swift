@@ -91,6 +91,11 @@ extension Trial {
 
     // MARK: - What must be so
 
+    /// Without what was used up by a customer who was erased: it is nobody's.
+    func creditable(_ books: [BookedPurchase]) -> [BookedPurchase] {
+        books.filter { !usedUp.contains($0.originalTransactionID) }
+    }
+
     /// Whether a posting may be refused for good: it holds what was used up by a person who was
     /// erased. All else in it was kept.
     func isExcused(_ failure: EngineFailure, of name: String) async -> Bool {

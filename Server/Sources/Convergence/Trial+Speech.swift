@@ -223,7 +223,7 @@ extension Trial {
             guard ours.values.allSatisfy({ $0.count == 1 }) else {
                 throw breach("money", "\(name): an order is counted twice")
             }
-            let charges = books.flatMap(\.charges)
+            let charges = creditable(books).flatMap(\.charges)
             for charge in charges {
                 let order = charge.webOrderLineItemID ?? charge.transactionID
                 guard let payment = ours[order]?.first else {

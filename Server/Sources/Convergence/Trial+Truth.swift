@@ -240,8 +240,7 @@ extension Trial {
             let ours = payments.compactMap(Charge.init)
             let upgraded = payments.filter { $0.isUpgraded && $0.revocation == nil }
             let untold = Set(upgraded.compactMap { Charge($0)?.order })
-            let kept = books.filter { !usedUp.contains($0.originalTransactionID) }
-            let theirs = kept.flatMap { $0.charges.map(Charge.init) }.map { charge in
+            let theirs = creditable(books).flatMap { $0.charges.map(Charge.init) }.map { charge in
                 untold.contains(charge.order) ? charge.withoutRefund() : charge
             }
             guard Set(ours).count == ours.count else {

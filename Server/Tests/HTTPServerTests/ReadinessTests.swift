@@ -11,7 +11,8 @@ import Testing
         try await server.connect().answers(to: asked, count: 1)[0].status
     }
 
-    @Test(arguments: StorageFailure.Kind.allCases.filter { $0 != .constraint })
+    /// The others refuse what was to be written, and say nothing of the database.
+    @Test(arguments: StorageFailure.Kind.allCases.filter { ![.constraint, .erased].contains($0) })
     func `it is not ready while writes fail, for whatever reason, and then at once`(
         kind: StorageFailure.Kind
     ) async throws {

@@ -298,22 +298,24 @@ import Testing
     @Test func `a backup of a program before epochs is brought up to date`() async throws {
         try await TemporaryFolder.with { folder in
             let (path, file) = (folder + "/p.sqlite", folder + "/b.sqlite")
-            try await Self.make(file, customers: ["anna"])
-            let store = Store(try DatabaseAddress.open(file))
-            let step = try await store.database.read { connection in
-                try connection.rows(
-                    "SELECT name FROM sqlite_master WHERE name = 'log_epochs'", [])
-            }
-            #expect(step.count == 1)
-            try await store.database.write { connection in
-                _ = try connection.run("DROP TABLE log_epochs", [])
-                _ = try connection.run(
-                    "DELETE FROM schema_versions WHERE version >= $1", [.integer(16)])
-            }
-            store.database.close()
+            try Self.unpackFixture("schema-15", to: file)
             let outcome = try await Self.restore(file, to: path)
             #expect(outcome.contents.version == 15)
             #expect(try await DatabaseAddress.version(of: path) == Schema.version)
         }
+    }
+
+    /// A database that a program of before made; see `Fixtures/databases`.
+    private static func unpackFixture(_ name: String, to path: String) throws {
+        let packed = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../../Fixtures/databases/\(name).sqlite.gz").standardized
+        try Data().write(to: URL(filePath: path))
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = ["gzip", "-dc", packed.path]
+        process.standardOutput = try FileHandle(forWritingTo: URL(filePath: path))
+        try process.run()
+        process.waitUntilExit()
+        try #require(process.terminationStatus == 0)
     }
 }
