@@ -20,7 +20,9 @@ final class WriteHealth: Sendable {
     /// - Parameter error: what a write threw. A broken constraint, or an error that is not the
     ///   database's, says nothing about the database.
     func note(_ error: any Error) {
-        guard let failure = error as? StorageFailure, failure.kind != .constraint else { return }
+        guard let failure = error as? StorageFailure,
+            ![.constraint, .erased].contains(failure.kind)
+        else { return }
         state.withLock { $0.failures += 1 }
     }
 

@@ -2,7 +2,7 @@ import Foundation
 
 /// A client that sends what it likes, also the next request before it has the last one's answer.
 final class Connection: Sendable {
-    private static let answerSeconds = 30
+    private static let answerSeconds = 120
 
     struct Answer {
         var text: String
