@@ -1,5 +1,4 @@
 import AppStoreFormats
-import Crypto
 import Engine
 import Ledger
 import Program
@@ -45,17 +44,12 @@ import Testing
                 }
                 #expect(try await Self.count(in: shop) == 1)
                 let id = try await Self.kept(in: shop).map(\.id)
-                #expect(id.count == 1 && id[0] == Self.signedDigest(of: jws))
+                #expect(id.count == 1 && id[0] == documentID(of: jws))
                 #expect(try await shop.entitlement("pro", of: "anna")?["active"] == true)
                 let report = try await shop.engine.rebuild(verifyOnly: true)
                 #expect(report.isClean && report.documents == 1, "\(report)")
             }
         }
-    }
-
-    private static func signedDigest(of jws: String) -> [UInt8] {
-        let parts = CompactJWS(jws)
-        return Array(SHA256.hash(data: Array(parts?.signedBytes ?? [])))
     }
 
     /// Posts the receipt of a subscription. Returns its file.

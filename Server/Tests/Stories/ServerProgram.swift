@@ -1,3 +1,4 @@
+import AppStoreFormats
 import Crypto
 import Foundation
 import Simulator
@@ -264,7 +265,7 @@ struct ServerProgram: Sendable {
             position = DocumentPosition(after: last)
         }
         store.database.close()
-        return payloads.filter { !kept.contains(Array(SHA256.hash(data: Data($0.utf8)))) }
+        return payloads.filter { !kept.contains(documentID(of: $0)) }
     }
 
     fileprivate static func executable() throws -> URL {
@@ -352,4 +353,9 @@ struct DevelopmentProgram: Sendable {
             ofProgramWith: ["dev", "--data", folder.path, "--port", "0", "--simulator-port", "0"]
                 + arguments, within: ServerProgram.refusalSeconds)
     }
+}
+
+/// By what a signed document is known: the SHA-256 of what is signed.
+func documentID(of jws: String) -> [UInt8] {
+    Array(SHA256.hash(data: CompactJWS(jws)?.signedBytes ?? []))
 }
