@@ -57,14 +57,18 @@ extension AppStoreSimulator {
 
     private func catchUp() async {
         await takeTurn()
-        defer { endTurn() }
-        do {
-            let now = clock.now
-            try keep(now, runningAt: clock.rate)
-            try await run(until: now)
-        } catch {
-            note(.trouble, [("error", .string("\(error)"))])
-        }
+        if let trouble = await runToPresent() { note(.trouble, [("error", .string(trouble))]) }
+        endTurn()
+    }
+
+    /// Returns what went wrong, in words. A function of its own, and not inlined: the optimizer of
+    /// Swift 6.3 crashes where an async function catches errors of both kinds of `throws`.
+    @inline(never)
+    private func runToPresent() async -> String? {
+        let now = clock.now
+        do { try keep(now, runningAt: clock.rate) } catch { return "\(error)" }
+        do { try await run(until: now) } catch { return error.description }
+        return nil
     }
 
     /// Lets a moment be known before time passes it; harmless for one that has passed.

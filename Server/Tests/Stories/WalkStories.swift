@@ -63,7 +63,7 @@ import Testing
                     + "\(shop.way.swallowed) were swallowed, \(counts.notificationsFound) found")
             #expect(rate <= 0.1)
             #expect(shop.way.swallowed > 100)
-            // What came since the last walk, which is twelve hours ago at most, is left to the next.
+            // The next walk finds what came since the last one, twelve hours ago at most.
             let settled = shop.store.clock.milliseconds - 13 * 3_600_000
             let missing = try await shop.missing(
                 sent.filter { $0.notice.at.milliseconds < settled })
