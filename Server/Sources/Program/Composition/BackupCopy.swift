@@ -65,8 +65,11 @@ struct BackupCopy {
 
     /// What a file holds.
     ///
+    /// Not inlined: the optimizer of Swift 6.3 crashes over it.
+    ///
     /// - Throws: ``StartFailure`` where it is no database of this program's.
-    static func contents(of file: SQLiteFile) async throws(StartFailure) -> StoreContents {
+    @inline(never)
+    static func contents(of file: SQLiteFile) async throws -> StoreContents {
         do { return try await file.read { try Store.contents($0) } } catch {
             throw StartFailure(
                 "\(file.path) cannot be used: \(error).",
