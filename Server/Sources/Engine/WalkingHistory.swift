@@ -115,7 +115,9 @@ extension Engine {
             case .read(let pages): walks.note(pages, walk.place)
             }
             walk.at = end
-            guard try await transaction({ tx in try tx.extend(lease, walkedTo: end) }) else {
+            // A first walk that is cut off begins anew: it must not send on what it finds.
+            let walkedTo = walk.sendsOn ? end : nil
+            guard try await transaction({ tx in try tx.extend(lease, walkedTo: walkedTo) }) else {
                 return false
             }
         }
@@ -176,6 +178,8 @@ extension Engine {
         // A server that stops has not been refused an answer.
         guard !Task.isCancelled else { return }
         let failure = error as? AppStoreFailure
+        // A shorter stretch is repeated at less cost, and gets through where single pages fail.
+        if failure != nil { _ = walks.shorten(walk.place) }
         walks.pauses.begin(walk.place, at: now(), until: failure?.namedMoment)
         guard failure == nil else { return }
         try await transaction { tx in try tx.end(walk.lease) }

@@ -37,6 +37,10 @@ package enum Dialect: Hashable, Sendable {
     /// Lets the statements of a transaction last as long as they do.
     package static let takingItsTime = "SET LOCAL statement_timeout = 0"
 
+    /// Lets a transaction wait for locks as long as others hold them, as while another server
+    /// brings the tables up to date.
+    var waitingForLocks: [String] { self == .sqlite ? [] : ["SET LOCAL lock_timeout = 0"] }
+
     /// The first statement of a transaction that writes beside others, and of one that writes while
     /// nobody else does. Transactions of several servers that add to the same log come in each
     /// other's way, and the longer one always loses: it gets its turn by writing alone. A lock is

@@ -15,7 +15,8 @@ extension Store {
         // A transaction of its own, as the lock must be the first thing in it: whoever comes second
         // waits here, and then sees the steps that the first has taken.
         try await database.write { connection in
-            for statement in connection.dialect.holding(["schema_versions"]) {
+            let dialect = connection.dialect
+            for statement in dialect.waitingForLocks + dialect.holding(["schema_versions"]) {
                 try connection.run(statement, [])
             }
             try Self.takeSteps(connection, at: now)

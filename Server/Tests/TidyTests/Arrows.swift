@@ -122,7 +122,7 @@ enum Arrows {
         "Stories": testing([
             "Program", "PostgresCluster", "HummingbirdTesting", "Dice", "Signing",
         ])
-            .union(everything),
+        .union(everything),
         "TidyTests": testing([]),
     ]
 

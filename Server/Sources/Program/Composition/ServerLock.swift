@@ -30,8 +30,16 @@ final class ServerLock: Sendable {
             close(file)
             throw failure
         }
+        giveToOwner(of: address, file)
         note(in: file)
         return ServerLock(file)
+    }
+
+    /// A lock that root has made, as by `sudo perennial restore`, must not keep the service out.
+    private static func giveToOwner(of address: String, _ file: Int32) {
+        var status = stat()
+        guard geteuid() == 0, stat(address, &status) == 0 else { return }
+        _ = fchown(file, status.st_uid, status.st_gid)
     }
 
     /// Lets others take it. Harmless to repeat.
