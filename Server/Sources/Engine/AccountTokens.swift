@@ -64,16 +64,23 @@ extension StoreTransaction {
     }
 
     /// Whether nothing was spent of what a purchase has put into its owner's wallets. False also
-    /// where some of it is in no wallet: then the app delivers it, and we do not know what is left.
+    /// if some of it is in no wallet: then the app delivers it, and we do not know what is left.
+    /// And if any of it was refunded: the refund covers what was spent, as long as it stands.
+    ///
+    /// - Parameter owner: a customer, an id by which nobody is known yet, or the name that stands
+    ///   for somebody who was erased.
     func isUnspent(
         _ timeline: Timeline, of owner: CustomerID, in app: AppSettings
     ) throws -> Bool {
         let environment = timeline.purchase.environment
         let bought = timeline.periods.map(\.payment).filter { $0.kind == .consumable }
-        let known = try customer(known: owner, in: app.id)
-        let payments = try ownTimelines(
-            of: known, known?.ids ?? [owner], in: app.id, environment: environment
-        ).flatMap { $0.periods.map(\.payment) }
+        guard bought.allSatisfy({ $0.revocation == nil }) else { return false }
+        let ids = try customer(known: owner, in: app.id)?.ids ?? [owner]
+        // By the links themselves: whoever was erased has no id any more.
+        let timelines =
+            try timelines(of: owner, in: app.id, environment: environment)
+            + namedTimelines(ids, in: app.id, environment: environment)
+        let payments = timelines.flatMap { $0.periods.map(\.payment) }
         var inWallets: Set<TransactionID> = []
         for currency in app.wallets.all.sorted() {
             let credited = bought.filter { Wallet.credits($0, currency, rules: app.wallets) }
@@ -87,9 +94,4 @@ extension StoreTransaction {
         }
         return bought.allSatisfy { inWallets.contains($0.transaction) }
     }
-}
-
-extension Timeline {
-    /// Something that is used up is among what was bought.
-    var hasConsumables: Bool { periods.contains { $0.payment.kind == .consumable } }
 }

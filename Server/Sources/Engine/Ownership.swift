@@ -22,15 +22,14 @@ extension Engine {
     package func transfer(
         _ order: OwnershipOrder, to id: CustomerID, app appID: AppID
     ) async throws(EngineFailure) -> StoredTransfer {
-        _ = try app(appID)
+        let (app, _) = try app(appID)
         try id.requireMeaning()
         let now = now()
         return try await deciding { tx in
             guard let timeline = try tx.timeline(of: order.purchase, in: appID) else {
                 return .failure(.unknownPurchase(order.purchase))
             }
-            // Nobody is left who could owe what was spent of it.
-            if timeline.hasConsumables, try tx.isErasedPersons(order.purchase, in: appID) {
+            if timeline.hasConsumables, try tx.isUsedUpByErased(timeline, for: id, in: app) {
                 return .failure(.belongsToAnotherCustomer(order.purchase, .usedUp))
             }
             let customer = try tx.customer(id, in: appID, at: now).customer
@@ -149,10 +148,18 @@ extension AppSettings {
 }
 
 extension StoreTransaction {
-    /// Whether it stayed with somebody who was erased.
-    fileprivate func isErasedPersons(_ purchase: PurchaseID, in app: AppID) throws -> Bool {
-        guard let owner = try link(of: purchase, in: app)?.customer else { return false }
-        return try isPseudonym(owner, in: app)
+    /// Whether a purchase stays with somebody who was erased: nobody is left who could owe what was
+    /// spent of it. Not if it names the customer, and nothing of it was spent.
+    fileprivate func isUsedUpByErased(
+        _ timeline: Timeline, for id: CustomerID, in app: AppSettings
+    ) throws -> Bool {
+        guard let owner = try link(of: timeline.purchase, in: app.id)?.customer,
+            try isPseudonym(owner, in: app.id)
+        else { return false }
+        let known = try customer(known: id, in: app.id)
+        let named = try named(by: timeline.accountToken, or: known?.ids ?? [id], in: app.id)
+        guard let named, named == known?.customer ?? id else { return true }
+        return try !isUnspent(timeline, of: owner, in: app)
     }
 
     /// Whether nothing has happened to the purchase since: also not that it came back.

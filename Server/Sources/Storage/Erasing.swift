@@ -81,8 +81,10 @@ extension StoreTransaction {
     ) throws(StorageFailure) -> [[UInt8]] {
         var own: [[UInt8]] = []
         for (id, hash) in zip(person.ids, hashes) {
-            let named = try id.accountToken.flatMap { (token) throws(StorageFailure) in
-                try customer(named: token, in: app)
+            // In lower case, as it is hashed: an id in mixed case is no token itself.
+            let token = CustomerID(accountToken: id.rawValue)
+            let named = try token.flatMap { (token) throws(StorageFailure) in
+                try customer(named: token.rawValue, in: app)
             }
             if named == nil || named == person.customer { own.append(hash) }
         }

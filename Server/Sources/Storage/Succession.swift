@@ -14,7 +14,8 @@ package struct Succession: Hashable, Sendable {
 
 extension StoreTransaction {
     /// Links each purchase that took the place of another to whoever has that one, by the same
-    /// evidence: the app posts nothing then, since nothing was bought.
+    /// evidence: the app posts nothing then, since nothing was bought. Who has it by its account
+    /// token alone, and is known, is meant as well.
     ///
     /// Not where the new purchase is somebody's already, or names an account that the old one did
     /// not name. Where the old one is nobody's yet, the next document about the new one does it.
@@ -25,15 +26,14 @@ extension StoreTransaction {
             guard let succession = one.succession else { continue }
             let (app, new) = (one.document.app, succession.to)
             guard try link(of: new, in: app) == nil,
-                let owner = try link(of: succession.from, in: app),
                 let after = try timeline(of: new, in: app)
             else { continue }
-            if let token = after.accountToken {
-                let before = try timeline(of: succession.from, in: app)
-                guard token == before?.accountToken else { continue }
-            }
+            let token = try timeline(of: succession.from, in: app)?.accountToken
+            if let now = after.accountToken, now != token { continue }
+            let old = try link(of: succession.from, in: app)
+            guard let owner = try holder(old?.customer, token: token, in: app) else { continue }
             try link(
-                new, to: owner.customer, by: owner.evidence, in: app,
+                new, to: owner, by: old?.evidence ?? .token, in: app,
                 at: one.document.receivedAt, &purses)
         }
     }

@@ -42,6 +42,14 @@ import Testing
         #expect(try settings(text)?.proof == .token(AppSecret(Self.secret), claims))
     }
 
+    @Test(arguments: ["audience: [birds, cats]", "issuer: {a: b}", "audience: ''"])
+    func `a claim that cannot be checked is a fault`(claim: String) throws {
+        let failure = #expect(throws: ConfigurationFailure.self) {
+            try settings("identity: {proof: jwt, secret_env: SECRET, \(claim)}")
+        }
+        #expect("\(failure as Any)".contains("is not a text"))
+    }
+
     @Test func `without a word purchases stay with whom they were first`() throws {
         let app = try #require(try settings("products: {p: [pro]}"))
         #expect(app.restore(in: .production) == .keep && app.restore(in: .sandbox) == .keep)

@@ -41,6 +41,20 @@ extension Store {
 /// By what an erased id is known.
 @Suite struct ErasureTests {
     @Test(arguments: Driver.allCases)
+    func `an erased id in mixed case leaves the token of another customer alone`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore(rules: rules) { store in
+            let mixed = CustomerID(rawValue: "B" + token.dropFirst())
+            _ = try await store.transaction { tx in
+                try tx.customer(CustomerID(rawValue: token), in: app, at: now)
+            }
+            try await store.erase(mixed)
+            #expect(try await !store.isErased(token))
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
     func `an erased id is kept as a hash under a key of the app`(driver: Driver) async throws {
         try await driver.withStore(rules: rules) { store in
             #expect(try await !store.isErased(token))

@@ -79,6 +79,52 @@ import Testing
         }
     }
 
+    @Test(arguments: [0, 1] as [Int64], StoryDatabase.allCases)
+    func `what an erased customer did not spend comes to whom it names`(
+        spent: Int64, database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database) { shop in
+            let signed = try await Self.buy("seeds.100", in: shop).text("signed_transaction")
+            _ = try await shop.serverOfForeignTokens().record(
+                PurchaseEvidence(signedTransactions: [signed]), of: "thief", app: "birds")
+            if spent > 0 {
+                try await shop.support.post(
+                    "/v1/customers/thief/wallets/seeds/debits",
+                    ["amount": .integer(spent), "reason": "an oak"])
+            }
+            #expect(try await shop.support.send("DELETE", "/v1/customers/thief").status == 200)
+            let status = try await Self.post([.string(signed)], as: Self.token, in: shop).status
+            #expect(status == (spent == 0 ? 200 : 409))
+            let seeds = try await Self.seeds(of: Self.token, in: shop)
+            #expect(seeds ?? 0 == (spent == 0 ? 100 : 0))
+            #expect(try await shop.engine.rebuild(verifyOnly: true).isClean)
+        }
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `what was spent, and is refunded, does not move to whom it names`(
+        database: StoryDatabase
+    ) async throws {
+        var app = birds
+        app.settings.wallets.currencies["seeds"] = .init(refunds: .belowZero)
+        try await withShop(on: database, app: app) { shop in
+            let bought = try await Self.buy("seeds.100", in: shop)
+            let signed = try bought.text("signed_transaction")
+            _ = try await shop.serverOfForeignTokens().record(
+                PurchaseEvidence(signedTransactions: [signed]), of: "second", app: "birds")
+            try await shop.support.post(
+                "/v1/customers/second/wallets/seeds/debits", ["amount": 100, "reason": "an oak"])
+            let path = "/_sim/transactions/\(try bought.text("transaction_id"))"
+            try await shop.simulator.post("\(path)/refund")
+            #expect(try await Self.seeds(of: "second", in: shop) == -100)
+            #expect(try await Self.post([.string(signed)], as: Self.token, in: shop).status == 409)
+            // The refund is taken back: nobody has the seeds twice.
+            try await shop.simulator.post("\(path)/reverse-refund")
+            #expect(try await Self.seeds(of: "second", in: shop) == 0)
+            #expect(try await Self.seeds(of: Self.token, in: shop) ?? 0 == 0)
+        }
+    }
+
     @Test(arguments: StoryDatabase.allCases)
     func `what somebody took of a pack comes back to whom it names, and can be given again`(
         database: StoryDatabase

@@ -53,6 +53,26 @@ import Testing
         }
     }
 
+    @Test(arguments: StoryDatabase.allCases)
+    func `it is inherited by whom the old one names, though they posted nothing`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database) { shop in
+            let anna = "7d0a5f6c-9a51-4a0e-8a53-1f2b3c4d5e6f"
+            try await shop.server.post(
+                "/v1/customers/\(anna)/aliases", ["customer_id": "anna@example.com"])
+            let signed = try await shop.buyMonth("anna", token: anna).text("signed_transaction")
+            let (_, again) = try Self.renumbered(signed, as: Self.number, by: shop.authority) {
+                $0.appAccountToken = nil
+            }
+            // Somebody who got hold of it posts it first.
+            let posting: JSON = ["customer_id": "ben", "signed_transactions": [.string(again)]]
+            let answer = try await shop.server.send("POST", "/v1/purchases", body: posting.bytes)
+            #expect(answer.status == 409)
+            #expect(try await Self.owners(shop) == [CustomerID(rawValue: anna)])
+        }
+    }
+
     @Test func `it is not inherited where it names somebody whom the old one did not name`()
         async throws
     {

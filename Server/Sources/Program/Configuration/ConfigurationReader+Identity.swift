@@ -66,6 +66,14 @@ extension ConfigurationReader {
         "account_tokens",
     ]
 
+    /// What a JWT has to name. What cannot be read is a fault: a claim that is not checked would
+    /// let in what was signed for somebody else.
+    private mutating func claim(_ node: Node, _ name: String) -> String? {
+        if let text = text(node), !text.isEmpty { return text }
+        complain(node, "\(name) is not a text.", "Write one name, such as `\(name): birds`.")
+        return nil
+    }
+
     /// `identity: {proof: hmac, secret_env: BIRDS_IDENTITY_SECRET}`
     mutating func proof(_ node: Node) -> IdentityProof? {
         let members = members(of: node, known: Self.identityKeys, in: "identity")
@@ -75,7 +83,8 @@ extension ConfigurationReader {
             return nil
         }
         let claims = IdentityProof.Claims(
-            audience: members["audience"].flatMap(text), issuer: members["issuer"].flatMap(text))
+            audience: members["audience"].flatMap { claim($0, "audience") },
+            issuer: members["issuer"].flatMap { claim($0, "issuer") })
         switch (text(kind), members["public_key_file"]) {
         case ("hmac", nil):
             let endless = takesEndless(members, at: node)
