@@ -92,7 +92,8 @@ struct NotificationBench {
         let result = Measured(
             line: line, value: ratios.median,
             floor: (limits.median + sockets.median + rows) / limits.median,
-            behind: "\(ours.median.microseconds) ÷ \(limits.median.microseconds), "
+            behind: "\(Int(1 / ours.median)) notifications per second and core: "
+                + "\(ours.median.microseconds) ÷ \(limits.median.microseconds), "
                 + "notifications of \(bytes) bytes, \(Self.connections) connections; floor: "
                 + "the signature, the sockets \(sockets.median.microseconds) "
                 + "(by SwiftNIO \(byLibrary.median.microseconds)), "

@@ -36,9 +36,9 @@ enum Line: String, CaseIterable, Hashable, Sendable {
         switch self {
         case .verifyKnown: .atLeast(0.85)
         case .verifyNew: .atLeast(0.80)
-        case .notificationSQLite: .atMost(2.0)
-        case .notificationPostgres: .atMost(2.5)
-        case .customer: .atMost(1.5)
+        case .notificationSQLite: .atMost(4.5)
+        case .notificationPostgres: .atMost(5.0)
+        case .customer: .atMost(3.0)
         case .commitSQLite, .commitPostgres: .atLeast(0.7)
         case .memory: .atMost(200)
         case .start: .atMost(1.5)
