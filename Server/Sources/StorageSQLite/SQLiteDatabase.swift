@@ -24,6 +24,8 @@ package final class SQLiteDatabase: Database {
         var writer: SQLiteSession?
         /// Those that nobody is reading with.
         var readers: [SQLiteSession] = []
+        /// Let go of when the database is closed.
+        var companion: (any Sendable)?
     }
 
     private let path: String
@@ -36,10 +38,12 @@ package final class SQLiteDatabase: Database {
     /// Opens a file, or makes it.
     ///
     /// - Parameter busyMilliseconds: how long a writer waits for another process. Less in tests.
+    /// - Parameter companion: kept until the database is closed, such as a lock.
     /// - Throws: ``StorageFailure`` where it cannot be opened or written, and where another program
     ///   has filled it: such a file stays as it is.
     package init(
-        path: String, busyMilliseconds: Int = busyMilliseconds
+        path: String, busyMilliseconds: Int = busyMilliseconds,
+        keeping companion: (any Sendable)? = nil
     ) throws(StorageFailure) {
         self.path = path
         self.busyMilliseconds = busyMilliseconds
@@ -48,7 +52,7 @@ package final class SQLiteDatabase: Database {
             throw StorageFailure("it is another program's: it holds tables, and none of ours")
         }
         try writer.set(path == Self.inMemoryPath ? Self.memorySettings : Self.fileSettings)
-        state = Mutex(State(writer: writer))
+        state = Mutex(State(writer: writer, companion: companion))
     }
 
     /// A database that is gone when it is let go of, for tests.
@@ -144,6 +148,7 @@ package final class SQLiteDatabase: Database {
             state.withLock { state in
                 state.readers = []
                 state.writer = nil
+                state.companion = nil
             }
         }
     }

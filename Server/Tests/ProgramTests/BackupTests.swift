@@ -191,7 +191,7 @@ import Testing
             #expect(try await Self.customers(in: file) == 2)
             #expect(
                 Set(try FileManager.default.contentsOfDirectory(atPath: folder)) == [
-                    "p.sqlite", "p.sqlite.lock", "b.sqlite",
+                    "p.sqlite", "p.sqlite.lock", "p.sqlite.use", "b.sqlite",
                     "p.sqlite.replaced-1795248000000",
                 ])
 

@@ -25,6 +25,8 @@ struct BackupCopy {
         at path: String, progress: @escaping @Sendable (Progress) -> Void = { _ in }
     ) async throws -> StoreContents {
         guard !Disk.exists(path) else { throw Disk.trouble(path, EEXIST) }
+        let use = try DatabaseUse.shared(of: source.path)
+        defer { use?.release() }
         let part = path + ".part"
         let contents = try await makePart(part, progress: progress)
         do {

@@ -27,7 +27,8 @@ enum DatabaseAddress {
         !address.isEmpty && !address.contains("://") && !isWords(address)
     }
 
-    /// Opens a database. A server is connected to when there is something to do.
+    /// Opens a database. A server is connected to when there is something to do. Of a file it is
+    /// known until it is closed that somebody has it open: see ``DatabaseUse``.
     ///
     /// - Parameter mayCreate: a file that is not there is made, and the folder it is in. Else it is
     ///   refused: whoever wants to see what a database holds has mistyped its name.
@@ -50,7 +51,10 @@ enum DatabaseAddress {
             if isServer(address) { return try PostgresDatabase(url: address) }
             let folder = URL(fileURLWithPath: address).deletingLastPathComponent()
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-            return try SQLiteDatabase(path: address)
+            let use = try DatabaseUse.shared(of: address)
+            return try SQLiteDatabase(path: address, keeping: use)
+        } catch let failure as StartFailure {
+            throw failure
         } catch {
             guard !isWords(address) else {
                 throw StartFailure(

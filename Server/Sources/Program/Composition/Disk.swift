@@ -52,6 +52,13 @@ enum Disk {
         return String(cString: real)
     }
 
+    /// The same, also where the last part of the path is not there yet.
+    static func resolvedName(_ path: String) -> String {
+        if let real = resolved(path) { return real }
+        let folder = folder(of: path)
+        return "\(resolved(folder) ?? folder)/\(URL(fileURLWithPath: path).lastPathComponent)"
+    }
+
     static func exists(_ path: String) -> Bool {
         var found = stat()
         return lstat(path, &found) == 0

@@ -3,7 +3,8 @@ import Ledger
 import Storage
 import StorageSQLite
 
-/// Puts a backup in the place of a SQLite database. No server may run on it meanwhile.
+/// Puts a backup in the place of a SQLite database. No server may run on it meanwhile, and no
+/// command may have it open.
 struct Restoring {
     var backup: String
     /// The database.
@@ -40,6 +41,8 @@ struct Restoring {
         try requireTwoFiles()
         let lock = try ServerLock.take(for: path)
         defer { lock?.release() }
+        let use = try DatabaseUse.alone(of: path)
+        defer { use?.release() }
         let fresh = path + ".restoring"
         BackupCopy.remove(fresh)
         let contents = try await BackupCopy(of: backup).makePart(fresh, progress: progress)
@@ -73,7 +76,8 @@ struct Restoring {
 
     /// The restored log counts again from where the backup ended: see ``LogPlace``.
     private func beginEpoch(in file: String) async throws -> String {
-        let store = Store(try DatabaseAddress.open(file, mayCreate: false))
+        // Nobody else knows it, and no lock of it shall stay.
+        let store = Store(try SQLiteDatabase(path: file))
         defer { store.database.close() }
         return try await store.beginEpoch(at: now)
     }
@@ -93,9 +97,8 @@ struct Restoring {
         let isReadable = try await settle()
         let isInUse = ["-wal", "-journal"].contains { Disk.exists(path + $0) }
         guard !isReadable || !isInUse else {
-            throw StartFailure(
-                "Another program has the database \(path) open.",
-                remedy: "Let it end, then restore.")
+            // One that could not say so, or is not ours.
+            throw DatabaseUse.inUse(path)
         }
         if isReadable, link(path, aside) == 0 {
             try Disk.syncFolder(of: path)

@@ -2,7 +2,8 @@ import Foundation
 import Synchronization
 
 /// Lets one server at a time work on a SQLite file: a lock of the operating system on a file beside
-/// it, which ends with the process however that ends. Commands that work on the database take none.
+/// it, which ends with the process however that ends. Commands work beside a server, and take
+/// ``DatabaseUse`` alone.
 ///
 /// The lock's file stays for ever: whoever removed it would let two hold a lock each.
 final class ServerLock: Sendable {
@@ -36,7 +37,7 @@ final class ServerLock: Sendable {
     }
 
     /// A lock that root has made, as by `sudo perennial restore`, must not keep the service out.
-    private static func giveToOwner(of address: String, _ file: Int32) {
+    static func giveToOwner(of address: String, _ file: Int32) {
         var status = stat()
         guard geteuid() == 0, stat(address, &status) == 0 else { return }
         _ = fchown(file, status.st_uid, status.st_gid)
@@ -63,7 +64,7 @@ final class ServerLock: Sendable {
                 "The folder \(folder) cannot be made: \(error.localizedDescription)",
                 remedy: "Let this user write there, or name another database with --database.")
         }
-        return "\(Disk.resolved(folder) ?? folder)/\(url.lastPathComponent)\(suffix)"
+        return Disk.resolvedName(address) + suffix
     }
 
     /// Says who holds the lock, for whoever comes second.
@@ -85,7 +86,7 @@ final class ServerLock: Sendable {
                 + "servers at a time take a PostgreSQL.")
     }
 
-    private static func unusable(_ path: String) -> StartFailure {
+    static func unusable(_ path: String) -> StartFailure {
         StartFailure(
             "The lock \(path) cannot be taken: \(String(cString: strerror(errno))).",
             remedy: "Run this as the user whose database it is, with the database on a disk of "

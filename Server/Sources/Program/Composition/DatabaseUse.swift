@@ -1,0 +1,87 @@
+import Foundation
+import Synchronization
+
+/// Says that a program has a SQLite file open: a shared lock of the operating system on a second
+/// file beside it, `….use`. A restore takes the same lock alone, so that nobody opens the database
+/// while another file takes its place.
+///
+/// As with ``ServerLock``, the lock ends with the process, and its file stays for ever.
+final class DatabaseUse: Sendable {
+    static let suffix = ".use"
+
+    /// Nil once it is released.
+    private let descriptor: Mutex<Int32?>
+
+    private init(_ descriptor: Int32) { self.descriptor = Mutex(descriptor) }
+
+    deinit { release() }
+
+    /// Holds the database beside others.
+    ///
+    /// - Returns: nil where there is nothing to lock, and where this user cannot: a read-only
+    ///   folder must not keep anybody from reading a database.
+    /// - Throws: ``StartFailure`` where a restore is at work.
+    static func shared(of address: String) throws(StartFailure) -> DatabaseUse? {
+        guard let path = path(for: address), let file = opened(path, O_RDONLY, for: address)
+        else { return nil }
+        guard flock(file, LOCK_SH | LOCK_NB) == 0 else {
+            let isHeld = errno == EWOULDBLOCK
+            close(file)
+            guard isHeld else { return nil }
+            throw StartFailure(
+                "The database \(address) is being restored.",
+                remedy: "Let `perennial restore` end, then try again.")
+        }
+        return DatabaseUse(file)
+    }
+
+    /// Holds the database alone, for a restore.
+    ///
+    /// - Throws: ``StartFailure`` where anybody has it open, and where the lock cannot be taken.
+    static func alone(of address: String) throws(StartFailure) -> DatabaseUse? {
+        guard let path = path(for: address) else { return nil }
+        // Some file systems want a file open for writing to lock it alone.
+        guard let file = opened(path, O_RDWR, for: address) else {
+            throw ServerLock.unusable(path)
+        }
+        guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
+            let failure = errno == EWOULDBLOCK ? inUse(address) : ServerLock.unusable(path)
+            close(file)
+            throw failure
+        }
+        return DatabaseUse(file)
+    }
+
+    static func inUse(_ address: String) -> StartFailure {
+        StartFailure(
+            "Another program has the database \(address) open.",
+            remedy: "Let it end, then restore.")
+    }
+
+    /// Harmless to repeat.
+    func release() {
+        descriptor.withLock { descriptor in
+            if let held = descriptor { close(held) }
+            descriptor = nil
+        }
+    }
+
+    private static func path(for address: String) -> String? {
+        guard DatabaseAddress.isFile(address), address != ":memory:" else { return nil }
+        return Disk.resolvedName(address) + suffix
+    }
+
+    /// Makes the file where it is not there. Whoever may read the database may lock it.
+    private static func opened(_ path: String, _ mode: Int32, for address: String) -> Int32? {
+        let made = open(path, mode | O_CREAT | O_EXCL | O_CLOEXEC, Disk.permissions)
+        if made >= 0 {
+            if let status = FileStatus(path: address) {
+                _ = fchmod(made, status.permissions & 0o666)
+            }
+            ServerLock.giveToOwner(of: address, made)
+            return made
+        }
+        let found = open(path, mode | O_CLOEXEC)
+        return found >= 0 ? found : nil
+    }
+}
