@@ -26,6 +26,12 @@ extension Engine {
     /// How far the clocks of servers may be apart, and how long a document may wait to be kept.
     private static let arrivalMax = Duration.seconds(600)
 
+    /// Attempts of the transaction that ends a rebuild. Each waits for its locks as long as any
+    /// write may, and something like a VACUUM holds a table for longer.
+    package static let endingAttemptsMax = 10
+    /// Between attempts: then those write who have waited behind it.
+    private static let endingPauses = DoublingPauses(first: .seconds(1), longest: .seconds(10))
+
     /// Makes all derived rows again from the documents, or only compares.
     ///
     /// Every document is verified again, as of the moment it was received: a fact needs a verified
@@ -35,11 +41,14 @@ extension Engine {
     ///
     /// - Parameter withoutUnusable: also where documents that count now cannot be verified any
     ///   more, as with another configuration: what they gave is taken away.
+    /// - Parameter sleep: between attempts to lock the tables.
     /// - Throws: ``EngineFailure``, `storage`: where they cannot, and that is not allowed, and
-    ///   where another rebuild is at work. Nothing is changed then.
+    ///   where another rebuild is at work; `busy`: where others hold the tables all the time.
+    ///   Nothing is changed then.
     package func rebuild(
         verifyOnly: Bool, withoutUnusable: Bool = false,
-        progress: @Sendable (_ done: Int, _ of: Int) -> Void = { _, _ in }
+        progress: @Sendable (_ done: Int, _ of: Int) -> Void = { _, _ in },
+        sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     ) async throws(EngineFailure) -> RebuildReport {
         let since = now() - Self.arrivalMax
         try await transaction { tx in try tx.beginRebuild() }
@@ -48,7 +57,7 @@ extension Engine {
             try await rebuildAll(&walk, progress)
             let seen = walk
             let found = try await finishRebuild(
-                seen, verifyOnly: verifyOnly, withoutUnusable: withoutUnusable)
+                seen, verifyOnly: verifyOnly, withoutUnusable: withoutUnusable, sleep)
             if let found {
                 walk.report.differences = found.count
                 walk.report.firstDifferences = found.first
@@ -111,10 +120,11 @@ extension Engine {
 
     /// Compares, or swaps, unless there are documents that the walk has not seen: then nil.
     private func finishRebuild(
-        _ walk: RebuildWalk, verifyOnly: Bool, withoutUnusable: Bool
+        _ walk: RebuildWalk, verifyOnly: Bool, withoutUnusable: Bool,
+        _ sleep: @Sendable (Duration) async throws -> Void
     ) async throws(EngineFailure) -> Differences? {
         let now = now()
-        let ending: RebuildEnding = try await deciding { tx in
+        let outcome: Result<RebuildEnding, EngineFailure> = try await untilFree(sleep) { tx in
             try tx.holdWriters()
             var taken = 0
             if try tx.documentCount() != walk.report.documents {
@@ -134,12 +144,40 @@ extension Engine {
             if !verifyOnly { try tx.swapRebuilt(at: now) }
             return .success(.done(differences))
         }
+        let ending = try outcome.get()
         if case .later = ending { return nil }
-        try await transaction { tx in try tx.endRebuild() }
+        do throws(EngineFailure) {
+            try await untilFree(sleep) { tx in try tx.endRebuild() }
+        } catch {
+            // All is done; the next rebuild empties the table first.
+            logger.warning(
+                "The rebuilt rows could not be removed from their own table.",
+                metadata: ["reason": "\(error)"])
+        }
         switch ending {
         case .later: return nil
         case .refused(let failure): throw failure
         case .done(let differences): return differences
+        }
+    }
+
+    /// Runs a transaction, and runs it again while others hold what it needs.
+    private func untilFree<Value: Sendable>(
+        _ sleep: @Sendable (Duration) async throws -> Void,
+        _ body: @escaping @Sendable (StoreTransaction) throws -> Value
+    ) async throws(EngineFailure) -> Value {
+        var attempts = 0
+        while true {
+            do throws(EngineFailure) { return try await transaction(body) } catch {
+                attempts += 1
+                guard error == .busy, attempts < Self.endingAttemptsMax else { throw error }
+            }
+            logger.warning(
+                "The rebuild waits: somebody else holds the tables.",
+                metadata: ["attempt": "\(attempts)", "of": "\(Self.endingAttemptsMax)"])
+            do { try await sleep(Self.endingPauses.pause(after: attempts)) } catch {
+                throw EngineFailure.busy
+            }
         }
     }
 

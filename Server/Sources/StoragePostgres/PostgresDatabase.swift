@@ -8,7 +8,8 @@ import Synchronization
 /// come in each other's way, one is run again. A transaction is run again too when its connection
 /// is lost, even during the commit, where nobody can tell whether it stands: see ``Database``.
 package final class PostgresDatabase: Database {
-    /// How many connections, and how many transactions may wait for one.
+    /// How many connections, how many transactions may wait for one, and how long a write may wait
+    /// for a lock.
     package struct Limits: Hashable, Sendable {
         /// Connections that write. More would come in each other's way more than they would gain.
         package var writers = 4
@@ -16,6 +17,8 @@ package final class PostgresDatabase: Database {
         package var readers = 4
         /// Transactions that wait, of each kind.
         package var waiting = 1_000
+        /// Of a writer for a lock that another transaction holds, before it fails as `busy`.
+        package var lockWait = Duration.seconds(PostgresSession.lockSecondsMax)
 
         package init() {}
     }
@@ -36,7 +39,8 @@ package final class PostgresDatabase: Database {
         url: String, limits: Limits = Limits(),
         random: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
     ) throws(StorageFailure) {
-        let server = Server(address: try PostgresAddress(url), watch: watch)
+        let server = Server(
+            address: try PostgresAddress(url), watch: watch, lockWait: limits.lockWait)
         func threads(_ count: Int, for purpose: PostgresSession.Purpose) -> WorkerThreads<Worker> {
             WorkerThreads(threadsMax: count, queueMax: limits.waiting) {
                 Worker(server: server, purpose: purpose, random: random)
@@ -86,15 +90,17 @@ package final class PostgresDatabase: Database {
 private final class Server: Sendable {
     private let address: PostgresAddress
     private let watch: Watch
+    private let lockWait: Duration
     private let outage = Mutex(Outage())
     private let crowdedUntil = Mutex(-Double.infinity)
 
     /// After somebody came in the way, each writes alone for so long.
     private static let crowdedSeconds = 10.0
 
-    init(address: PostgresAddress, watch: Watch) {
+    init(address: PostgresAddress, watch: Watch, lockWait: Duration) {
         self.address = address
         self.watch = watch
+        self.lockWait = lockWait
     }
 
     static var now: Double { Watch.now }
@@ -106,7 +112,8 @@ private final class Server: Sendable {
         let start = Self.now
         if let refusal = outage.withLock({ $0.refusal(at: start) }) { throw refusal }
         do {
-            let session = try PostgresSession(address, for: purpose, watch: watch)
+            let session = try PostgresSession(
+                address, for: purpose, watch: watch, lockWait: lockWait)
             noteAnswer()
             return session
         } catch {

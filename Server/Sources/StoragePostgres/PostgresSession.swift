@@ -40,9 +40,11 @@ final class PostgresSession {
 
     /// Connects.
     ///
+    /// - Parameter lockWait: how long a writer waits for a lock, to the millisecond.
     /// - Throws: ``StorageFailure`` of kind `unavailable`.
     init(
-        _ address: PostgresAddress, for purpose: Purpose, watch: Watch
+        _ address: PostgresAddress, for purpose: Purpose, watch: Watch,
+        lockWait: Duration = .seconds(lockSecondsMax)
     ) throws(StorageFailure) {
         guard let connection = address.connect() else {
             throw StorageFailure("PostgreSQL: no memory for a connection", kind: .unavailable)
@@ -53,7 +55,7 @@ final class PostgresSession {
         guard PQstatus(connection) == CONNECTION_OK else { throw PostgresFailure.lost(connection) }
         // Else libpq prints the server's notices to the standard error stream.
         PQsetNoticeProcessor(connection, { _, _ in }, nil)
-        try prepare(for: purpose)
+        try prepare(for: purpose, lockWait)
     }
 
     deinit {
@@ -73,13 +75,15 @@ final class PostgresSession {
 
     var isLost: Bool { PQstatus(connection) == CONNECTION_BAD }
 
-    private func prepare(for purpose: Purpose) throws(StorageFailure) {
+    private func prepare(
+        for purpose: Purpose, _ lockWait: Duration
+    ) throws(StorageFailure) {
         var settings = [
             "SET statement_timeout = '\(Self.statementSecondsMax)s'",
             "SET idle_in_transaction_session_timeout = '\(Self.idleTransactionSecondsMax)s'",
         ]
         if purpose == .writing {
-            settings.append("SET lock_timeout = '\(Self.lockSecondsMax)s'")
+            settings.append("SET lock_timeout = \(Int(lockWait / .milliseconds(1)))")
             // A transaction that reads a whole table conflicts with every other that writes to it;
             // by an index, only with those that touch the same rows. Small tables would be read
             // whole.

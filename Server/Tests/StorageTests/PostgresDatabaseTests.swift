@@ -123,6 +123,44 @@ import Testing
         }
     }
 
+    @Test func `a write that waits for a lock is told that it is busy, and holds nobody up`()
+        async throws
+    {
+        var limits = PostgresDatabase.Limits()
+        limits.lockWait = .milliseconds(100)
+        try await withServers(limits: limits) { servers, _ in
+            let gate = DispatchSemaphore(value: 0)
+            let (held, tell) = AsyncStream.makeStream(of: Void.self)
+            async let holding: Void = servers[1].database.write { connection in
+                // Else PostgreSQL ends whoever does nothing, and the other one gets through.
+                try connection.run("SET LOCAL idle_in_transaction_session_timeout = 0", [])
+                try connection.run("LOCK TABLE documents IN EXCLUSIVE MODE", [])
+                tell.yield()
+                gate.wait()
+            }
+            defer { gate.signal() }
+            for await _ in held { break }
+            let failure = await #expect(throws: StorageFailure.self) {
+                try await servers[0].keep(1)
+            }
+            #expect(failure?.kind == .busy && failure?.sqlState == "55P03", "\(failure as Any)")
+            gate.signal()
+            try await holding
+            try await servers[0].keep(1)
+            #expect(try await servers[0].reading { try $0.documentCount() } == 1)
+        }
+    }
+
+    @Test func `the usual wait for a lock is longer than a paused server holds one`() async throws {
+        try await withServers { servers, _ in
+            let found = try await servers[0].database.write {
+                try $0.rows("SELECT current_setting('lock_timeout')", [])
+            }
+            #expect(found == [Row([.text("\(PostgresSession.lockSecondsMax)s")])])
+            #expect(PostgresSession.lockSecondsMax > PostgresSession.idleTransactionSecondsMax)
+        }
+    }
+
     @Test func `a database that does not wait for the disk is made to`() async throws {
         try await withServers { servers, url in
             let name = try #require(url.split(separator: "?")[0].split(separator: "/").last)
@@ -220,6 +258,7 @@ import Testing
             ("23503", .constraint),
             ("57P01", .unavailable), ("25P03", .unavailable), ("25006", .unavailable),
             ("08006", .unavailable), ("53300", .unavailable), ("57014", .busy), ("53400", .busy),
+            ("55P03", .busy),
             ("53100", .unavailable), ("58030", .unavailable), ("42601", .other),
         ] as [(String, StorageFailure.Kind)])
     func `a code of PostgreSQL's says what may be done`(code: String, kind: StorageFailure.Kind) {

@@ -53,13 +53,19 @@ struct RebuildCommand: AsyncParsableCommand {
     }
 
     private func report(of engine: Engine) async throws(StartFailure) -> RebuildReport {
-        do {
+        do throws(EngineFailure) {
             return try await engine.rebuild(
                 verifyOnly: verify, withoutUnusable: withoutUnusable
             ) { done, total in
                 Outcome.toStandardError("\(done) of \(total) documents")
             }
         } catch {
+            guard error != .busy else {
+                throw StartFailure(
+                    "Nothing was rebuilt: somebody else holds the tables all the time.",
+                    remedy: "Let it end, such as a VACUUM or a change of tables (pg_stat_activity "
+                        + "shows it), or another writer of the file. Then run this again.")
+            }
             throw StartFailure(
                 "Nothing was rebuilt: \(error).",
                 remedy: "Compare the configuration with the one that the documents came in by; "
