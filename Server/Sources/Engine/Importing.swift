@@ -184,11 +184,20 @@ extension Engine {
         try await reading { tx in try tx.importPosition(of: key) }
     }
 
+    /// Writes down how far an import is. At its end the App Store's history is walked as if for
+    /// the first time: Apple may have told somebody else what the file does not hold yet, before
+    /// this server walked at all.
     package func put(
         _ position: ImportPosition, of key: ImportKey
     ) async throws(EngineFailure) {
         let now = now()
-        try await transaction { tx in try tx.put(position, of: key, at: now) }
+        try await transaction { tx in
+            try tx.put(position, of: key, at: now)
+            guard position.endedAt != nil, position.used > 0,
+                let newest = try tx.newestDocument(of: key.app)
+            else { return }
+            try tx.walkAnew(of: key.app, from: newest - Self.walkFirst)
+        }
     }
 
     /// By the clock that all rows of an import have.

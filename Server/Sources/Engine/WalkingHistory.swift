@@ -23,7 +23,9 @@ extension Engine {
     /// what nobody told may have stood so long, since that is how often a running subscription is
     /// asked about. So it is also where documents were imported: the walk begins with what the
     /// import cannot have held. Where no purchase is known it begins now: no answer can be wrong.
-    private static let walkFirst = Duration.days(30)
+    /// A server that was started before an import has walked without those purchases: so the end of
+    /// an import makes the next walk a first one again.
+    static let walkFirst = Duration.days(30)
     /// Pages after which the lease is made longer: it lasts for more than so many.
     private static let pagesBetweenExtensions = 20
 

@@ -61,6 +61,17 @@ extension StoreTransaction {
             Self.key(of: lease))
     }
 
+    /// Makes the next walk a first one, where the last came further than a moment and there are
+    /// purchases that it did not know. Whoever walks at this time loses the lease.
+    package func walkAnew(of app: AppID, from moment: Instant) throws(StorageFailure) {
+        try connection.run(
+            "UPDATE app_stores SET walked_to_ms = NULL, walk_lease_until_ms = NULL, "
+                + "walk_lease_holder = NULL WHERE app = $1 AND walked_to_ms > $2 "
+                + "AND EXISTS (SELECT 1 FROM purchases WHERE purchases.app = app_stores.app "
+                + "AND purchases.environment = app_stores.environment)",
+            [.text(app.rawValue), .integer(moment.milliseconds)])
+    }
+
     /// Whether anything is known in an environment that could be wrong.
     package func hasPurchases(
         of app: AppID, in environment: Environment

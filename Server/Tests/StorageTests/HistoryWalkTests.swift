@@ -75,6 +75,40 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
+    func `the next walk is a first one again, where there are purchases that it passed over`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore { store in
+            let walking = try #require(try await Self.lease(store, Self.one))
+            let isHeld = try await store.transaction { tx in
+                let isHeld = try tx.extend(walking, walkedTo: now)
+                try tx.walkAnew(of: app, from: now - .days(30))
+                return isHeld
+            }
+            #expect(isHeld)
+            // Without purchases it would begin at this moment, and lose what it was to find.
+            #expect(try await Self.extend(store, walking))
+            try await store.keep(1)
+            try await store.transaction { tx in
+                try tx.walkAnew(of: "cats", from: now - .days(30))
+                // It begins early enough as it is.
+                try tx.walkAnew(of: app, from: now)
+            }
+            #expect(try await Self.extend(store, walking))
+            try await store.transaction { tx in
+                try tx.walkAnew(of: app, from: now - .days(30))
+            }
+            #expect(try await !Self.extend(store, walking), "it writes its place no more")
+            let next = try #require(try await Self.lease(store, Self.two))
+            #expect(next.from == nil)
+        }
+    }
+
+    private static func extend(_ store: Store, _ lease: WalkLease) async throws -> Bool {
+        try await store.transaction { tx in try tx.extend(lease, walkedTo: now) }
+    }
+
+    @Test(arguments: Driver.allCases)
     func `the newest document is an app's own`(driver: Driver) async throws {
         try await driver.withStore { store in
             let none = try await store.reading { tx in try tx.newestDocument(of: app) }

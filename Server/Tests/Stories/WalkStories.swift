@@ -137,6 +137,31 @@ import Testing
         database.close()
     }
 
+    @Test(arguments: StoryDatabase.allCases)
+    func `what was told elsewhere, before a server that was then imported into, is found`(
+        database: StoryDatabase
+    ) async throws {
+        try await SwallowingShop.open(on: database) { shop in
+            // Apple still tells the old backend.
+            shop.way.swallow(1)
+            let number = try await shop.buyElsewhere("tiers.silver")
+            try await shop.pass(days: 2, walks: false)
+            _ = try await shop.store.populate(20, within: .months(1))
+            try await shop.pass(days: 10, walks: false)
+            let before = await shop.store.notifications.filter {
+                $0.notice.environment == .production
+            }
+            // The new one starts empty, and walks: it goes back two hours at most.
+            try await shop.pass(days: 2)
+            #expect(try await shop.missing(before) > 5)
+            let sentOn = try await shop.forwardCount()
+            try await shop.bring(number)
+            try await shop.pass(hours: 1)
+            #expect(try await shop.missing(before) == 0)
+            #expect(try await shop.forwardCount() == sentOn, "others have had them long ago")
+        }
+    }
+
     @Test func `a walk that is cut off goes on later, and finds the rest`() async throws {
         try await SwallowingShop.open(on: .sqlite) { shop in
             _ = try await shop.store.populate(60, within: .months(1))
@@ -198,6 +223,9 @@ private struct SwallowingShop: Sendable {
     }
 
     private static let app: AppID = "birds"
+    private static let target = ForwardTarget(
+        name: "https://other.example", url: "https://other.example",
+        environments: [.production, .sandbox])
     private static let authority = Result { try SigningAuthority() }
 
     static func open(
@@ -256,7 +284,7 @@ private struct SwallowingShop: Sendable {
                     entitlements: Dictionary(
                         uniqueKeysWithValues: products.map {
                             (EntitlementID(rawValue: $0.rawValue), [$0])
-                        }))
+                        }), forwards: ForwardRules(targets: [target]))
             ],
             verifiers: [app: Verifier(roots: try TrustRoots(der: [authority.get().rootDER]))],
             now: { Instant(milliseconds: clock.milliseconds) }, asking: asking,
@@ -274,6 +302,26 @@ private struct SwallowingShop: Sendable {
             PurchaseEvidence(signedTransactions: try await store.transactions(on: "anna-1")),
             of: "anna", app: Self.app)
         return bought.originalTransactionID
+    }
+
+    /// Anna buys in an app of before. Returns the purchase's number.
+    func buyElsewhere(_ product: String) async throws -> String {
+        try await store.addDevice(account: "anna")
+        return try await store.purchase(
+            PurchaseOrder(product, offerID: PurchaseOrder.noOffer), on: "anna-1"
+        ).originalTransactionID
+    }
+
+    /// Imports a file that knows of this purchase alone.
+    func bring(_ number: String) async throws {
+        let outcome = try await engine.bring(
+            transaction: number, of: "anna", app: Self.app, in: .production)
+        #expect(outcome == .used)
+        let key = ImportKey(
+            app: Self.app, kind: "original-transaction-ids", file: Array(repeating: 1, count: 32))
+        for endedAt in [nil, engine.moment] {
+            try await engine.put(ImportPosition(used: 1, endedAt: endedAt), of: key)
+        }
     }
 
     /// Time passes; the server looks each hour whether it should walk, and asks about nothing else.
@@ -294,6 +342,12 @@ private struct SwallowingShop: Sendable {
         let books = try await store.truth(of: "anna").purchases
         return Set(state.purchases.compactMap { Holding($0, at: now) })
             == Set(books.map { Holding($0) })
+    }
+
+    func forwardCount() async throws -> Int {
+        try await Store(database).reading { tx in
+            try tx.forwards(of: Self.app, in: nil, after: nil, limit: 10_000).count
+        }
     }
 
     func record(_ sent: SentNotification) async throws {
