@@ -223,8 +223,7 @@ extension Findings {
 }
 
 extension StoreTransaction {
-    /// Makes purchases a customer's by the operator's word, as far as they are nobody's and name
-    /// nobody else.
+    /// Makes purchases a customer's, as far as they are nobody's and name nobody else.
     ///
     /// - Parameter other: one more id of the customer's.
     fileprivate func claim(
@@ -262,7 +261,10 @@ extension StoreTransaction {
                 + "the token as the customer's alias, or write `account_tokens: other`"
         }
         let owner = try customer(id, in: app, at: now).customer
-        let evidence: Claim.Evidence = named == nil ? .support : .token
+        // What another backend knew is what a device has told it, and no decision about this
+        // purchase: as after a posting, whom the account token names gets it whenever that is
+        // heard, and the policy counts. Else it would depend on which was heard first.
+        let evidence: Claim.Evidence = named == nil ? .device : .token
         try link(purchase, to: owner, by: evidence, in: app, at: now, &purses)
         return nil
     }

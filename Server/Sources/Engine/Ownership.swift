@@ -200,7 +200,11 @@ extension StoreTransaction {
         let purchase = timeline.purchase
         let known = try customer(known: id, in: app.id)?.customer
         let link = try link(of: purchase, in: app.id)
-        let owner = link.map { Claim.Owner($0.customer, by: $0.evidence) }
+        var owner = link.map { Claim.Owner($0.customer, by: $0.evidence) }
+        if owner == nil, let keeper = try keeper(of: timeline, in: app.id) {
+            // As it will be linked when what the device shows is kept.
+            owner = Claim.Owner(keeper, by: .token)
+        }
         // Most postings repeat what is theirs: then nothing else is read.
         if let owner, owner.customer == known {
             return Claim(owner: owner, named: nil, claimant: known)

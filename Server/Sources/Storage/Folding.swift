@@ -82,7 +82,7 @@ extension StoreTransaction {
     }
 
     private func tell(_ fold: inout Fold, _ purses: inout Purses) throws(StorageFailure) {
-        fold.entries = try tellFormer(of: fold, &purses)
+        try tellFormer(of: &fold, &purses)
         var purse = try purse(for: fold, among: &purses)
         fold.tell(rules(of: fold.app), &purse)
         purses.put(purse, in: fold.app)
@@ -106,28 +106,30 @@ extension StoreTransaction {
             of: holder, in: fold.app, fold.after.purchase.environment, self)
     }
 
-    /// Tells whom a purchase that is nobody's has named until now that it is in their wallets no
-    /// more: an app may name another account later (Apple: "Set App Account Token"). Neither of the
-    /// two is mentioned to the other, who may be forgotten without being looked for there.
+    /// Where a purchase that is nobody's names another account than until now: what was spent of it
+    /// stays with whoever it named, by a link. Otherwise they are told that it is in their wallets
+    /// no more. Neither of the two is mentioned to the other, who may be forgotten without being
+    /// looked for there.
     private func tellFormer(
-        of fold: Fold, _ purses: inout Purses
-    ) throws(StorageFailure) -> [EventEntry] {
-        guard let rules = rules.wallets[fold.app], fold.log.customer == nil,
-            let token = fold.before.accountToken, token != fold.after.accountToken,
-            !rules.currencies(of: fold.before).isEmpty, let first = fold.attested.first?.document,
-            let former = try holder(nil, token: token, in: fold.app)
-        else { return [] }
-        let purchase = fold.before.purchase
-        guard try holder(nil, token: fold.after.accountToken, in: fold.app) != former,
-            var purse = try purses.take(of: former, in: fold.app, purchase.environment, self)
-        else { return [] }
-        let entries = purse.put(
-            nil, of: purchase,
-            Purse.Telling(
-                cause: .document(first.id), at: first.receivedAt,
-                condition: fold.log.told?.condition))
-        purses.put(purse, in: fold.app)
-        return entries
+        of fold: inout Fold, _ purses: inout Purses
+    ) throws(StorageFailure) {
+        let (app, purchase) = (fold.app, fold.before.purchase)
+        guard fold.log.customer == nil, let first = fold.attested.first?.document,
+            let former = try formerHolder(of: fold.before, becoming: fold.after, in: app),
+            var purse = try purses.take(of: former, in: app, purchase.environment, self)
+        else { return }
+        if purse.hasSpent(of: purchase) {
+            try link(purchase, to: former, by: .token, in: app, at: first.receivedAt)
+            // As it is stored still: but it is theirs now, and that was told.
+            if let known = try toldPurchase(purchase, in: app) { fold.log = known }
+        } else {
+            fold.entries = purse.put(
+                nil, of: purchase,
+                Purse.Telling(
+                    cause: .document(first.id), at: first.receivedAt,
+                    condition: fold.log.told?.condition))
+        }
+        purses.put(purse, in: app)
     }
 
     /// Told already, but for those of apps that have wallets. In the order of their keys, so that
@@ -220,7 +222,12 @@ extension StoreTransaction {
         let due = timeline.nextCheck(history, rules: checkRules)
         let rules = rules(of: app)
         var log = try lastTold(of: timeline, in: app, &lost)
-        if log.timeline.accountToken != timeline.accountToken {
+        if log.customer == nil,
+            let keeper = try keeper(of: log.timeline, becoming: timeline, in: app)
+        {
+            try link(timeline.purchase, to: keeper, by: .token, in: app, at: now)
+            log = try lastTold(of: timeline, in: app, &lost)
+        } else if log.timeline.accountToken != timeline.accountToken {
             try wakeQuestions(about: [timeline.purchase], in: app, at: now)
         }
         let entries = log.hear(timeline, from: .rebuild, at: now, rules)

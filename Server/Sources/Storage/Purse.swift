@@ -55,6 +55,25 @@ struct Purse {
         counted[currency]?.balance ?? count(currency).balance
     }
 
+    /// Whether anything was spent of what a purchase has put in. Its own refund is passed over: as
+    /// long as it stands it may cover what was spent, and it can be reversed.
+    func hasSpent(of purchase: PurchaseID) -> Bool {
+        guard let timeline = timelines[purchase] else { return false }
+        var payments = timelines.values.filter { $0.purchase != purchase }
+            .flatMap { $0.periods.map(\.payment) }
+        for period in timeline.periods {
+            var payment = period.payment
+            payment.revocation = nil
+            payments.append(payment)
+        }
+        return rules.currencies(of: timeline).contains { currency in
+            let wallet = Wallet(of: currency, payments, debits[currency] ?? [], rules: rules)
+            return timeline.periods.contains {
+                (wallet.spent(of: $0.payment.transaction)?.amount ?? 0) > 0
+            }
+        }
+    }
+
     /// Takes a purchase out without a word: it is put in again later.
     mutating func leaveOut(_ purchase: PurchaseID) {
         if timelines[purchase] != nil { note(nil, of: purchase) }

@@ -88,6 +88,70 @@ import Testing
         }
     }
 
+    private static let token = "0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
+
+    @Test(arguments: ["import", "document", "support"], StoryDatabase.allCases)
+    func `an old receipt in a file gives nobody for good what names another`(
+        first: String, database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database, notifies: false) { shop in
+            let bought = try await shop.buyMonth("anna", token: Self.token)
+            let receipt = try bought.text("app_receipt")
+            if first == "document" { #expect(try await shop.post(bought, as: "carl") == 409) }
+            let outcome = try await shop.engine.bring(receipt: receipt, of: "ben", app: "birds")
+            #expect((outcome == .used) == (first != "document"))
+            if first != "document" {
+                #expect(try await shop.entitlement("pro", of: "ben")?["active"] == true)
+            }
+            if first == "support" {
+                try await shop.support.post(
+                    "/v1/customers/ben/transfers",
+                    [
+                        "original_transaction_id": .string(
+                            try bought.text("original_transaction_id")),
+                        "reason": "ticket 7",
+                    ])
+            }
+            // A person's word stays; otherwise it is theirs whom it names, whatever came first.
+            let isBens = first == "support"
+            #expect(try await shop.post(bought, as: Self.token) == (isBens ? 409 : 200))
+            for (name, has) in [("ben", isBens), (Self.token, !isBens)] {
+                let pro = try await shop.entitlement("pro", of: name)
+                #expect((pro?["active"] == true) == has)
+            }
+            #expect(try await shop.engine.rebuild(verifyOnly: true).isClean)
+        }
+    }
+
+    @Test(
+        arguments: [Claim.Policy.keep, .transfer], [ImportKind.receipts, .originalTransactionIDs])
+    func `the policy counts for what was imported as for what a device posted`(
+        policy: Claim.Policy, kind: ImportKind
+    ) async throws {
+        var app = birds
+        app.settings.restore = [.production: policy]
+        try await withShop(on: .sqlite, app: app, notifies: false, questions: .due) { shop in
+            let bought = try await shop.buyMonth("anna")
+            let imported: ImportOutcome
+            switch kind {
+            case .receipts:
+                imported = try await shop.engine.bring(
+                    receipt: try bought.text("app_receipt"), of: "old-id", app: "birds")
+            default:
+                imported = try await shop.engine.bring(
+                    transaction: try bought.text("original_transaction_id"), of: "old-id",
+                    app: "birds", in: .production)
+            }
+            #expect(imported == .used)
+            let isMoved = policy == .transfer
+            #expect(try await shop.post(bought, as: "anna") == (isMoved ? 200 : 409))
+            for (name, has) in [("old-id", !isMoved), ("anna", isMoved)] {
+                let pro = try await shop.entitlement("pro", of: name)
+                #expect((pro?["active"] == true) == has)
+            }
+        }
+    }
+
     @Test func `a number that the App Store does not know, or is none, is told with its line`()
         async throws
     {

@@ -37,13 +37,34 @@ extension Shop {
     /// Lets a purchase name another account in all that the store says of it from now on, as an
     /// app's server may ask the store to. By itself that tells nobody anything.
     func name(_ token: String, in original: String) async throws {
-        let key = try await simulator.get("/_sim/api-token").text("token")
+        try await simulator.name(token, in: original)
+    }
+}
+
+extension Wire {
+    /// The same, of the simulator.
+    func name(_ token: String, in original: String) async throws {
         let body: JSON = ["appAccountToken": .string(token)]
-        let path = "/inApps/v1/transactions/\(original)/appAccountToken"
-        let answer = try await simulator.send(
-            "PUT", path, body: body.bytes, headers: ["Authorization": "Bearer \(key)"])
+        try await askStore("PUT", "/inApps/v1/transactions/\(original)/appAccountToken", body)
+    }
+
+    /// A transaction as the store signs it now.
+    func signed(_ transaction: String) async throws -> String {
+        let answer = try await askStore("GET", "/inApps/v1/transactions/\(transaction)")
+        return try JSON(parsing: answer).text("signedTransactionInfo")
+    }
+
+    /// What the store's own API answers to an app's server.
+    @discardableResult
+    private func askStore(
+        _ method: String, _ path: String, _ body: JSON? = nil
+    ) async throws -> [UInt8] {
+        let key = try await get("/_sim/api-token").text("token")
+        let answer = try await send(
+            method, path, body: body?.bytes, headers: ["Authorization": "Bearer \(key)"])
         guard answer.status == 200 else {
-            throw Wire.Unexpected(description: "PUT \(path) answered \(answer.status)")
+            throw Unexpected(description: "\(method) \(path) answered \(answer.status)")
         }
+        return answer.body
     }
 }

@@ -7,7 +7,8 @@ extension WalletLife {
     /// Lets something happen. What the engine refuses is no failure here; what it cannot do is.
     mutating func act() async throws {
         switch Int.random(in: 0..<100, using: &dice) {
-        case ..<15: try await buy()
+        case ..<13: try await buy()
+        case ..<18: try await name()
         case ..<35: try await post()
         case ..<52: try await spend()
         case ..<62: try await erase()
@@ -50,6 +51,20 @@ extension WalletLife {
                 signed: try bought.text("signed_transaction"),
                 receipt: try bought.text("app_receipt"), seeds: quantity * Self.seedsInPack))
         note("\(account.name) buys \(packs.count - 1)")
+    }
+
+    /// The app lets the store name another account in a pack, and the store says so in what it
+    /// signs from then on, which may come at once or later.
+    private mutating func name() async throws {
+        guard let index = pick(Array(packs.indices)), let token = pick(Self.named) else { return }
+        try await simulator.post("/_sim/clock", ["advance": "PT1S"])
+        place.clock.pass(.seconds(1))
+        try await simulator.name(token.lowercased(), in: packs[index].transaction)
+        packs[index].signed = try await simulator.signed(packs[index].transaction)
+        note("\(index) names \(token)")
+        guard Bool.random(using: &dice) else { return }
+        let evidence = PurchaseEvidence(signedTransactions: [packs[index].signed])
+        try await post(evidence, as: somebody(), "\(index)")
     }
 
     private mutating func post() async throws {

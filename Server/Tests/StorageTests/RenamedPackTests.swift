@@ -1,0 +1,191 @@
+import Ledger
+import Testing
+
+@testable import Storage
+
+private let anna: CustomerID = "0b7c2a5f-01d3-4c8a-9f60-1234567890ab"
+private let ben: CustomerID = "1c8d3b60-12e4-4d9b-8a71-2345678901bc"
+
+private func rules(_ refunds: WalletRules.Refunds = .toZero) -> StoreRules {
+    StoreRules(wallets: [
+        app: WalletRules(
+            credits: ["gems.100": ["gems": 100]], currencies: ["gems": .init(refunds: refunds)])
+    ])
+}
+
+private func packID(_ number: Int) -> PurchaseID {
+    PurchaseID(TransactionID(rawValue: "\(number)"), in: .production)
+}
+
+/// What a document of some day says of a pack of 100 gems.
+private struct Saying: Sendable {
+    var day: Int
+    var token: CustomerID?
+    var isRefunded = false
+
+    func fact(of pack: Int) -> Fact {
+        Fact(
+            about: packID(pack), attestedAt: now + .days(day),
+            .payment(
+                Payment(
+                    transaction: TransactionID(rawValue: "\(pack)"), product: "gems.100",
+                    kind: .consumable, from: now + .seconds(Int64(pack)), until: nil,
+                    revocation: isRefunded ? Revocation(at: now + .days(1), kind: .refund) : nil,
+                    accountToken: token?.rawValue)))
+    }
+}
+
+extension Store {
+    fileprivate func addPeople() async throws {
+        try await transaction { tx in
+            for id in [anna, ben] { _ = try tx.customer(id, in: app, at: now) }
+        }
+    }
+
+    fileprivate func hear(_ number: UInt8, _ saying: Saying, of pack: Int = 1) async throws {
+        _ = try await keep(AttestedDocument(document(number), [saying.fact(of: pack)]))
+    }
+
+    fileprivate func spend(_ amount: Int64, leaving balance: Int64) async throws {
+        try await transaction { tx in
+            let at = now + .seconds(10)
+            let debit = Debit(
+                id: DebitID(rawValue: "d\(amount)"), currency: "gems", amount: amount, reason: "",
+                at: at)
+            let kept = StoredDebit(debit, of: anna, in: .production, balance: balance)
+            try tx.spend(kept, key: nil, in: app, at: at)
+        }
+    }
+
+    /// What is in the wallets of anna and of ben, as was told of each, and the log agrees.
+    fileprivate func balances(
+        _ location: SourceLocation = #_sourceLocation
+    ) async throws -> [Int64] {
+        let wrong = try await reading { try $0.logDifferences() }
+        #expect(wrong.first == [], sourceLocation: location)
+        return try await reading { tx in
+            try [anna, ben].map { try tx.toldWallets(of: $0, in: app, .production)["gems"] ?? 0 }
+        }
+    }
+
+    fileprivate func owner(of pack: Int = 1) async throws -> Link? {
+        try await reading { try $0.link(of: packID(pack), in: app) }
+    }
+}
+
+/// Packs that name one account, and later another.
+@Suite struct RenamedPackTests {
+    @Test(arguments: Driver.allCases, [1, 30, 100] as [Int64])
+    func `a pack of which something was spent stays with whom it named`(
+        driver: Driver, spent: Int64
+    ) async throws {
+        try await driver.withStore(rules: rules()) { store in
+            try await store.addPeople()
+            try await store.hear(1, Saying(day: 0, token: anna))
+            try await store.spend(spent, leaving: 100 - spent)
+            try await store.hear(2, Saying(day: 1, token: ben))
+            #expect(try await store.balances() == [100 - spent, 0])
+            let link = try await store.owner()
+            #expect(link?.customer == anna && link?.evidence == .token)
+            let log = try await store.reading { try $0.events(of: app, after: 0, limit: 500) }
+            let told = log.map(\.entry).filter { $0.change.kind == .linked }
+            #expect(told.map(\.customer) == [anna] && told.map(\.evidence) == [.token])
+            // Both documents once more, and a third that names nobody: nothing is different.
+            try await store.hear(1, Saying(day: 0, token: anna))
+            try await store.hear(3, Saying(day: 2, token: nil))
+            #expect(try await store.balances() == [100 - spent, 0])
+        }
+    }
+
+    @Test(arguments: Driver.allCases, WalletRules.Refunds.allCases)
+    func `a refund that covers what was spent does not let a pack go`(
+        driver: Driver, refunds: WalletRules.Refunds
+    ) async throws {
+        try await driver.withStore(rules: rules(refunds)) { store in
+            try await store.addPeople()
+            try await store.hear(1, Saying(day: 0, token: anna))
+            try await store.spend(100, leaving: 0)
+            try await store.hear(2, Saying(day: 1, token: anna, isRefunded: true))
+            try await store.hear(3, Saying(day: 2, token: ben, isRefunded: true))
+            #expect(try await store.balances() == [refunds == .belowZero ? -100 : 0, 0])
+            try await store.hear(4, Saying(day: 3, token: ben))
+            #expect(try await store.balances() == [0, 0])
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `of two packs the one that was spent stays, and the other goes`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore(rules: rules()) { store in
+            try await store.addPeople()
+            for pack in 1...2 {
+                try await store.hear(UInt8(pack), Saying(day: 0, token: anna), of: pack)
+            }
+            try await store.spend(100, leaving: 100)
+            // In one transaction.
+            _ = try await store.transaction { tx in
+                try tx.keep(
+                    [2, 1].map { pack in
+                        AttestedDocument(
+                            document(UInt8(pack + 2)), [Saying(day: 1, token: ben).fact(of: pack)])
+                    })
+            }
+            #expect(try await store.balances() == [0, 100])
+            #expect(try await store.owner(of: 1)?.customer == anna)
+            #expect(try await store.owner(of: 2) == nil)
+        }
+    }
+
+    private static let sayings = [
+        Saying(day: 0, token: anna), Saying(day: 1, token: anna, isRefunded: true),
+        Saying(day: 2, token: ben, isRefunded: true), Saying(day: 3, token: ben),
+    ]
+
+    /// All orders in which the four documents may come.
+    private static let orders: [[Int]] = (0..<4).flatMap { a in
+        (0..<4).flatMap { b in
+            (0..<4).flatMap { c in
+                (0..<4).compactMap { d in Set([a, b, c, d]).count == 4 ? [a, b, c, d] : nil }
+            }
+        }
+    }
+
+    @Test(arguments: [Driver.sqliteMemory, .postgres])
+    func `documents alone lead to the same end in every order`(driver: Driver) async throws {
+        for order in Self.orders {
+            try await driver.withStore(rules: rules()) { store in
+                try await store.addPeople()
+                for index in order { try await store.hear(UInt8(index), Self.sayings[index]) }
+                #expect(try await store.balances() == [0, 100], "\(order)")
+                #expect(try await store.owner() == nil, "\(order)")
+            }
+        }
+    }
+
+    @Test(arguments: Driver.allCases, [0, 30] as [Int64])
+    func `a rebuild that finds another account in the documents does the same`(
+        driver: Driver, spent: Int64
+    ) async throws {
+        try await driver.withStore(rules: rules()) { store in
+            try await store.addPeople()
+            try await store.hear(1, Saying(day: 0, token: anna))
+            if spent > 0 { try await store.spend(spent, leaving: 100 - spent) }
+            // An earlier version made no fact of it.
+            _ = try await store.keep(AttestedDocument(document(2), []))
+            for _ in 0..<2 {
+                try await store.transaction { tx in
+                    try tx.beginRebuild()
+                    for (number, token) in [(1, anna), (2, ben)] {
+                        try tx.addRebuilt(
+                            [Saying(day: number, token: token).fact(of: 1)],
+                            from: document(UInt8(number)))
+                    }
+                    try tx.swapRebuilt(at: now + .days(9))
+                }
+                #expect(try await store.balances() == (spent > 0 ? [70, 0] : [0, 100]))
+                #expect(try await store.owner()?.customer == (spent > 0 ? anna : nil))
+            }
+        }
+    }
+}
