@@ -1,13 +1,13 @@
 import Ledger
 
-// A purchase that is nobody's counts in the wallets of the customer whom its account token names. An
-// app can let the App Store name another account later (Apple: "Set App Account Token"). What was
-// spent by then must not be credited a second time: such a purchase is linked to whoever spent it.
-// What was not spent goes to the account that is named now. So documents alone lead to the same end
-// in every order; only a debit between them makes a difference.
+// A purchase that is nobody's counts in the wallets of the customer whom its account token names.
+// An app can let the App Store name another account later (Apple: "Set App Account Token"). What
+// was spent by then must not be credited a second time: such a purchase is linked to whoever spent
+// it. What was not spent goes to the account that is named now. So documents alone lead to the same
+// end in every order; only a debit between them makes a difference.
 extension StoreTransaction {
-    /// Whom a purchase named until now that names another customer from now on, or nobody. Nil where
-    /// it puts nothing into wallets, or had named nobody who is known.
+    /// Whom a purchase named until now that names another customer from now on, or nobody. Nil
+    /// where it puts nothing into wallets, or had named nobody who is known.
     ///
     /// - Parameter before: the purchase as it is stored; it is nobody's by a link.
     func formerHolder(
