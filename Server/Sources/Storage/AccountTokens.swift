@@ -1,24 +1,24 @@
 import Ledger
 
-// An app may name an account at a purchase (Apple: `appAccountToken`), which is a UUID. The App
-// Store sends it in lower case; apps use it as a customer's id as Swift writes it, in upper case,
-// too. Both mean the same customer.
+// An app may attach an account to a purchase (Apple: `appAccountToken`), which is a UUID. The App
+// Store sends it in lower case; apps also use it as a customer id the way Swift writes it, in upper
+// case. Both forms identify the same customer.
 
-/// A customer whom an account token names.
+/// A customer identified by an account token.
 struct NamedCustomer: Hashable {
-    /// The id by which it does.
+    /// The customer id that equals the token.
     var id: CustomerID
     var customer: CustomerID
 }
 
 extension StoreTransaction {
-    /// Whether the app's account tokens are ids of customers.
+    /// Returns whether the app's account tokens are customer ids.
     package func tokensNameCustomers(in app: AppID) -> Bool {
         !rules.withForeignTokens.contains(app)
     }
 
-    /// Whom an account token names; nil while it is no known id. Where two customers have it, each
-    /// in a case of its own, it is the one who had it first.
+    /// The customer that an account token identifies. Returns nil if the token is no known id. If
+    /// two customers have it, one in upper and one in lower case, returns the one who had it first.
     func named(by token: String, in app: AppID) throws(StorageFailure) -> NamedCustomer? {
         guard tokensNameCustomers(in: app) else { return nil }
         let rows = try connection.rows(
@@ -32,16 +32,16 @@ extension StoreTransaction {
         }
     }
 
-    /// The customer whom an account token names; nil where nobody is known by it.
+    /// The customer that an account token identifies. Returns nil if the token is no known id.
     package func customer(
         named token: String, in app: AppID
     ) throws(StorageFailure) -> CustomerID? {
         try named(by: token, in: app)?.customer
     }
 
-    /// The timelines of purchases that are nobody's and name one of these ids: they answer for the
-    /// customer without being linked; but not for somebody who was erased and came again, and not
-    /// where another customer has the same token.
+    /// The timelines of purchases that have no owner and carry one of these ids as account token.
+    /// They belong to the customer without being linked, unless the token belonged to an erased
+    /// customer, or another customer has the same token.
     package func namedTimelines(
         _ ids: [CustomerID], in app: AppID, environment: Environment
     ) throws(StorageFailure) -> [Timeline] {
@@ -55,8 +55,8 @@ extension StoreTransaction {
         return found
     }
 
-    /// Whether an account token that one of these ids is means whoever has them: nobody who was
-    /// erased, and no other customer who has the same token.
+    /// Returns whether an account token that equals one of these ids identifies the customer with
+    /// these ids: it must not have belonged to an erased customer, nor identify another customer.
     private func means(
         _ token: String, oneOf ids: [CustomerID], in app: AppID
     ) throws(StorageFailure) -> Bool {
@@ -65,10 +65,10 @@ extension StoreTransaction {
         return ids.contains(named.id)
     }
 
-    /// The events behind one, in their order, that tell of purchases while these were nobody's and
-    /// named one of these ids, whosever they are now: they have no customer, and are the
-    /// customer's all the same, who may be known by nothing else. A purchase has few of them, so
-    /// all are read.
+    /// The events after the given one, in order, of purchases while they had no owner and carried
+    /// one of these ids as account token, whoever owns them now. These events have no customer, but
+    /// belong to this customer, who may be known by nothing else. A purchase has few such events,
+    /// so all are read.
     package func namedEvents(
         _ ids: [CustomerID], in app: AppID, after sequence: Int64
     ) throws(StorageFailure) -> [Event] {
@@ -82,7 +82,7 @@ extension StoreTransaction {
                 Self.selectEvents(where: Self.ofNobodyAfter),
                 purchases.map { [.text(app.rawValue)] + $0.values + [.integer(sequence)] })
             for rows in told {
-                // Before a purchase named them it may have named somebody else.
+                // Earlier the purchase may have carried another token.
                 found += try Self.events(rows, of: app).filter { $0.entry.accountToken == token }
             }
         }
@@ -92,7 +92,8 @@ extension StoreTransaction {
     static let selectNaming =
         "SELECT environment, purchase FROM purchases WHERE app = $1 AND account_token = $2"
 
-    /// For whom a purchase answers: its owner, or the customer whom it names.
+    /// The customer who benefits from a purchase: its owner, or the customer identified by its
+    /// account token.
     package func holder(
         _ owner: CustomerID?, token: String?, in app: AppID
     ) throws(StorageFailure) -> CustomerID? {
@@ -101,9 +102,10 @@ extension StoreTransaction {
         return try isErased(token: token, in: app) ? nil : named
     }
 
-    /// Tells whom a purchase names that it has come to them or gone from them. Of whom nothing is
-    /// kept yet, the event has their token and no customer. It mentions nobody else: who is erased
-    /// later would not be looked for in it.
+    /// Appends an event to the customer identified by a purchase's account token, saying that the
+    /// purchase came to them or left them. If that customer is unknown, the event contains the
+    /// token and no customer. It mentions no other customer, because a later erasure would not find
+    /// an id there.
     func tellNamed(
         of purchase: PurchaseID, in app: AppID, _ kind: Change.Kind, at now: Instant
     ) throws(StorageFailure) {
@@ -120,18 +122,19 @@ extension StoreTransaction {
         }
     }
 
-    // MARK: - Tokens of nobody who is known
+    // MARK: - Unknown tokens
 
-    /// An account token by which no customer is known, and how many purchases have it.
+    /// An account token that identifies no known customer, and the number of purchases that carry
+    /// it.
     package struct Stranger: Hashable, Sendable {
         package var token: String
         package var purchases: Int
-        /// Of these, how many belong to a customer all the same.
+        /// The number of these purchases that are linked to a customer anyway.
         package var linked: Int
     }
 
-    /// The account tokens of an app's purchases that are no ids of customers, in their order, from
-    /// behind one on.
+    /// The account tokens of an app's purchases that are not customer ids, in order, after the
+    /// given one.
     package func strangersNamed(
         in app: AppID, after token: String, limit: Int
     ) throws(StorageFailure) -> [Stranger] {
@@ -149,8 +152,8 @@ extension StoreTransaction {
         }
     }
 
-    /// The same, without account tokens that somebody who was erased had as an id: they mean nobody
-    /// any more, and what is told later must not lead back to a person.
+    /// Removes account tokens that were ids of erased customers: they identify nobody any more, and
+    /// later events must not lead back to a person.
     func withoutErasedTokens(_ entries: [EventEntry]) throws(StorageFailure) -> [EventEntry] {
         var tokens: [AppID: Set<String>] = [:]
         for entry in entries where entry.customer == nil {
@@ -171,12 +174,13 @@ extension StoreTransaction {
 }
 
 extension CustomerID {
-    /// Of a UUID, known by its length: to look for what is none among the tokens does no harm.
+    /// A UUID is recognized by its length here. Looking up something that is not a token is
+    /// harmless.
     private static let tokenBytes = 36
     private static let tokenHyphens: Set = [8, 13, 18, 23]
 
-    /// The id that an account token is, in lower case. Nil for what is no UUID, and for the zero
-    /// UUID, which is nobody's id.
+    /// The customer id equal to an account token, in lower case. Returns nil if the text is not a
+    /// UUID, and for the zero UUID, which identifies nobody.
     package init?(accountToken token: String) {
         let bytes = Array(token.lowercased().utf8)
         guard bytes.count == Self.tokenBytes else { return nil }
@@ -191,7 +195,8 @@ extension CustomerID {
         self.init(rawValue: String(decoding: bytes, as: UTF8.self))
     }
 
-    /// The account token that names this id, in lower case; nil for what is no UUID in one case.
+    /// The account token equal to this id, in lower case. Nil unless the id is a UUID entirely in
+    /// one case.
     package var accountToken: String? {
         guard rawValue.utf8.count == Self.tokenBytes else { return nil }
         let lower = rawValue.lowercased()

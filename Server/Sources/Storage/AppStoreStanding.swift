@@ -1,42 +1,42 @@
 import Ledger
 
-/// How asking the store goes, for one app in one environment: shared by all servers.
+/// The health of requests to the App Store for one app in one environment, shared by all servers.
 package struct AppStoreStanding: Hashable, Sendable {
-    /// When it last answered; nil: never.
+    /// The time of the last response; nil means never.
     package var answeredAt: Instant?
-    /// How often it has failed to answer, since it last did.
+    /// The number of failed requests since the last response.
     package var failures: Int
-    /// Before then nobody asks.
+    /// No requests are made before this time.
     package var pausedUntil: Instant
-    /// By the database's clock, in milliseconds: until then the pace is used up.
+    /// The end of the used-up pace, in milliseconds of the database's clock.
     var busyUntil: Int64
-    /// Notifications made before then have been asked for again, where they did not reach us.
+    /// Notifications made before this time have been backfilled if they did not reach us.
     package var caughtUpTo: Instant?
 
     static let never = Self(
         answeredAt: nil, failures: 0, pausedUntil: Instant(milliseconds: 0), busyUntil: 0,
         caughtUpTo: nil)
 
-    /// Work is given out for so long ahead of the pace.
+    /// How far ahead of the pace work may be leased.
     static let paceWindowMilliseconds: Int64 = 1000
 
-    /// How many checks the pace allows now.
+    /// How many checks the pace permits now.
     func room(at clock: Int64, perSecond: Int) -> Int {
         let free = Self.paceWindowMilliseconds - max(0, busyUntil - clock)
         return max(0, Int(free) * perSecond / 1000)
     }
 }
 
-/// The task of asking for lost notifications, taken by one server for a while.
+/// A lease for backfilling missed notifications, held by one server.
 package struct CatchUpLease: Hashable, Sendable {
-    /// How far it was done before; nil: never.
+    /// The time up to which notifications were backfilled before; nil means never.
     package var from: Instant?
     package var holder: String
 }
 
-/// How far behind asking is.
+/// The number of purchases waiting for a check.
 package struct CheckBacklog: Hashable, Sendable {
-    /// Purchases that are due; ``countMax`` where there are more.
+    /// The number of purchases that are due, at most ``countMax``.
     package var count: Int
     package var oldestDueAt: Instant?
 
@@ -60,7 +60,7 @@ extension StoreTransaction {
             caughtUpTo: try row.optionalInteger(4).map(Instant.init(milliseconds:)))
     }
 
-    /// The store has answered: whatever was paused goes on.
+    /// Records a response of the App Store, which ends any pause.
     package func storeAnswered(
         _ app: AppID, in environment: Environment, at now: Instant
     ) throws(StorageFailure) {
@@ -69,9 +69,9 @@ extension StoreTransaction {
             "answered_at_ms = $1, failures = 0, paused_until_ms = 0", [.integer(now.milliseconds)])
     }
 
-    /// The store has not answered.
+    /// Records that the App Store did not respond.
     ///
-    /// - Parameter pausedUntil: before then nobody asks.
+    /// - Parameter pausedUntil: no requests are made before this time.
     package func storeFailed(
         _ app: AppID, in environment: Environment, pausedUntil: Instant
     ) throws(StorageFailure) {
@@ -80,7 +80,7 @@ extension StoreTransaction {
             [.integer(pausedUntil.milliseconds)])
     }
 
-    /// The store wants to be left alone for a while. That is an answer, too.
+    /// Records that the App Store asked for a pause. This does not count as a failure.
     package func storePaused(
         _ app: AppID, in environment: Environment, until moment: Instant
     ) throws(StorageFailure) {
@@ -93,11 +93,11 @@ extension StoreTransaction {
         try write(app, environment, "busy_until_ms = $1", [.integer(busyUntil)])
     }
 
-    // MARK: - Catching up
+    // MARK: - Backfilling
 
-    /// Takes the task of asking for lost notifications, where it is due and nobody else has it.
+    /// Leases the backfill of missed notifications.
     ///
-    /// - Returns: nil where it is not to be done now.
+    /// - Returns: nil if it is not due, requests are paused, or another server has the lease.
     package func leaseCatchUp(
         of app: AppID, in environment: Environment, at now: Instant, every interval: Duration,
         for worker: CheckWorker
@@ -116,8 +116,9 @@ extension StoreTransaction {
         return CatchUpLease(from: standing.caughtUpTo, holder: worker.holder)
     }
 
-    /// Lost notifications have been asked for up to a moment; nil: it could not be done. Where the
-    /// lease has passed to another nothing is written: that one asks for the same again.
+    /// Ends the lease and records that notifications were backfilled up to a time; nil means that
+    /// this failed. Writes nothing if the lease passed to another server, which repeats the
+    /// backfill.
     package func endCatchUp(
         _ lease: CatchUpLease, of app: AppID, in environment: Environment, upTo moment: Instant?
     ) throws(StorageFailure) {
@@ -136,7 +137,7 @@ extension StoreTransaction {
             [.integer(moment.milliseconds)] + key)
     }
 
-    /// Changes the row, which is made where there is none yet.
+    /// Updates the row, creating it if necessary.
     func write(
         _ app: AppID, _ environment: Environment, _ changes: String, _ values: [Value]
     ) throws(StorageFailure) {
@@ -152,7 +153,7 @@ extension StoreTransaction {
         try connection.run(update, values + key)
     }
 
-    // MARK: - How far behind
+    // MARK: - Backlog
 
     package func backlog(
         of app: AppID, in environment: Environment, at now: Instant

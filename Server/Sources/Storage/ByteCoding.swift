@@ -1,11 +1,11 @@
-/// Writes values one after the other, without names: numbers in as few bytes as they need, text
-/// with its length before it.
+/// Encodes values one after the other, without names: numbers as variable-length integers, text
+/// prefixed with its length.
 struct ByteWriter {
     private(set) var bytes: [UInt8] = []
 
     init() { bytes.reserveCapacity(Self.usualBytes) }
 
-    /// What a timeline of a few periods takes.
+    /// The typical size of a timeline with a few periods.
     private static let usualBytes = 512
 
     mutating func write(_ number: Int64) {
@@ -37,7 +37,7 @@ struct ByteReader {
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    private static let damaged = StorageFailure("a stored value is damaged: rebuild")
+    private static let damaged = StorageFailure("a stored value is damaged: run a rebuild")
 
     private mutating func byte() throws(StorageFailure) -> UInt8 {
         guard next < bytes.count else { throw Self.damaged }
@@ -77,7 +77,7 @@ struct ByteReader {
         try flag() ? try body(&self) : nil
     }
 
-    /// An enumeration by the text of its case.
+    /// Reads an enumeration case by its raw value.
     mutating func named<Value: RawRepresentable<String>>() throws(StorageFailure) -> Value {
         guard let value = Value(rawValue: try text()) else { throw Self.damaged }
         return value

@@ -1,11 +1,12 @@
 import Ledger
 
-/// A purchase that the store is to be asked about, taken by one server for a while.
+/// A purchase that one server has leased in order to check it with the App Store.
 package struct CheckLease: Hashable, Sendable {
     package var app: AppID
     package var timeline: Timeline
     package var history: CheckHistory
-    /// Up to where the store's list of its transactions has been read; nil: not at all.
+    /// The position up to which the App Store's list of transactions was read; nil means not at
+    /// all.
     package var revision: String?
     package var holder: String
 
@@ -22,13 +23,13 @@ package struct CheckLease: Hashable, Sendable {
     package var purchase: PurchaseID { timeline.purchase }
 }
 
-/// Who takes work, and how much at once.
+/// The worker that takes leases, and its limits.
 package struct CheckWorker: Hashable, Sendable {
-    /// Distinct for each process.
+    /// Unique for each process.
     package var holder: String
-    /// After so long another server may take what this one has not finished.
+    /// The time after which another server may take over unfinished work.
     package var lease: Duration
-    /// All servers on one database together, for each app and environment.
+    /// The limit for all servers of one database together, for each app and environment.
     package var checksPerSecond: Int
 
     package init(holder: String, lease: Duration, checksPerSecond: Int) {
@@ -46,7 +47,7 @@ extension StoreTransaction {
         "SELECT \(historyColumns) FROM purchases "
         + "WHERE app = $1 AND environment = $2 AND purchase = $3"
 
-    /// Of a row that begins with the columns above.
+    /// Reads the history from a row that begins with the columns above.
     static func history(_ row: Row) throws(StorageFailure) -> CheckHistory {
         CheckHistory(
             knownAt: Instant(milliseconds: try row.integer(1)),
@@ -63,7 +64,7 @@ extension StoreTransaction {
         return (try Self.history(row), Instant(milliseconds: try row.integer(0)))
     }
 
-    /// When the first check is due; nil: none ever is.
+    /// The time when the next check is due. Returns nil if there are no purchases.
     package func nextCheck(
         of app: AppID, in environment: Environment
     ) throws(StorageFailure) -> Instant? {
@@ -76,8 +77,9 @@ extension StoreTransaction {
 
     // MARK: - Leases
 
-    /// Takes purchases that are due, the longest due first; none while asking is paused, or the
-    /// pace of all servers is used up. Nobody else is given them until the lease runs out.
+    /// Leases purchases that are due for a check, the longest overdue first. Returns none while
+    /// requests to the App Store are paused, or the pace of all servers is used up. No other server
+    /// can lease them until the lease expires.
     package func leaseChecks(
         of app: AppID, in environment: Environment, dueBy now: Instant, limit: Int,
         for worker: CheckWorker
@@ -106,7 +108,7 @@ extension StoreTransaction {
         return leases
     }
 
-    /// The same of both environments together, production first.
+    /// Leases purchases of both environments that are due for a check, production first.
     package func leaseChecks(
         of app: AppID, dueBy now: Instant, limit: Int, for worker: CheckWorker
     ) throws(StorageFailure) -> [CheckLease] {
@@ -125,7 +127,8 @@ extension StoreTransaction {
             + dialect.takingFreeRows
     }
 
-    /// Takes one purchase, due or not; nil where it is not known, or another server has it.
+    /// Leases one purchase, due or not. Returns nil if it is unknown, or another server has a
+    /// lease.
     package func leaseCheck(
         of purchase: PurchaseID, in app: AppID, for worker: CheckWorker
     ) throws(StorageFailure) -> CheckLease? {
@@ -158,18 +161,19 @@ extension StoreTransaction {
             })
     }
 
-    // MARK: - Ends
+    // MARK: - Results
 
-    /// The store has told all it knows about a purchase, which is kept already. Harmless to repeat,
-    /// also by a server whose lease has run out: what it learned is as true as before.
+    /// Records that the App Store responded with everything it knows about a purchase. The evidence
+    /// has been recorded already. Idempotent, and valid even if the lease has expired, because what
+    /// was learned is still true.
     ///
     /// - Parameters:
-    ///   - others: purchases of the same account, which came with the answer.
-    ///   - asked: when the question was put, not when the answer came.
-    ///   - isWhole: whether it was asked about all of the account's past. Else others that were
-    ///     never asked about stay so.
-    ///   - isListRead: whether it was asked what has changed since. Else others whose list is to be
-    ///     read, as after an upgrade, stay so.
+    ///   - others: purchases of the same account that were part of the response.
+    ///   - asked: when the request was sent, not when the response arrived.
+    ///   - isWhole: whether the request covered the whole history of the account. If not, others
+    ///     that were never checked remain unchecked.
+    ///   - isListRead: whether the request covered the changes since the last check. If not, others
+    ///     whose list must be read, for example after an upgrade, remain due.
     package func answered(
         _ purchase: PurchaseID, alsoTold others: [PurchaseID] = [], of app: AppID, asked: Instant,
         isWhole: Bool, isListRead: Bool = true
@@ -185,19 +189,20 @@ extension StoreTransaction {
         }
     }
 
-    /// The store did not answer. Nothing is taken back where the lease has passed to another.
+    /// Records that the App Store did not respond. Does nothing if the lease passed to another
+    /// server.
     package func failed(_ lease: CheckLease, at now: Instant) throws(StorageFailure) {
         guard try holds(lease) else { return }
         try end(lease.purchase, of: lease.app, lease.history.failed(at: now))
     }
 
-    /// Gives a purchase back unasked: it stays due.
+    /// Releases a lease without a check; the purchase stays due.
     package func release(_ lease: CheckLease) throws(StorageFailure) {
         guard try holds(lease) else { return }
         try end(lease.purchase, of: lease.app, lease.history)
     }
 
-    /// Remembers how far the store's list of transactions has been read.
+    /// Records the position up to which the App Store's list of transactions was read.
     package func put(
         revision: String, of purchase: PurchaseID, in app: AppID
     ) throws(StorageFailure) {

@@ -1,9 +1,9 @@
 import Ledger
 
-/// Whether a customer agreed to the store being told how they use what they bought.
+/// Whether a customer consented to Apple receiving information about how they use their purchases.
 package struct Consent: Hashable, Sendable {
     package var isGiven: Bool
-    /// Whether they could try before buying; nil: as the app's rules say.
+    /// Whether the customer could try before buying; nil means the app's configured default.
     package var hadSample: Bool?
     package var at: Instant
 
@@ -15,7 +15,7 @@ package struct Consent: Hashable, Sendable {
 }
 
 extension StoreTransaction {
-    /// Nil where nobody has said.
+    /// Returns nil if no consent or refusal was recorded.
     package func consent(
         of customer: CustomerID, in app: AppID
     ) throws(StorageFailure) -> Consent? {
@@ -29,7 +29,7 @@ extension StoreTransaction {
             at: Instant(milliseconds: try row.integer(2)))
     }
 
-    /// Of a known customer; takes the place of what was said before. Harmless to repeat.
+    /// Records the consent of a known customer, replacing an earlier one. Idempotent.
     package func put(
         _ consent: Consent, of customer: CustomerID, in app: AppID
     ) throws(StorageFailure) {
@@ -45,7 +45,7 @@ extension StoreTransaction {
             ])
     }
 
-    /// What the app's server has said of a customer's purchases.
+    /// What the app's server reported about the use of a customer's purchases.
     package func uses(
         of customer: CustomerID, in app: AppID, environment: Environment
     ) throws(StorageFailure) -> [PurchaseUse] {
@@ -64,7 +64,8 @@ extension StoreTransaction {
         return uses
     }
 
-    /// Takes the place of what was said of the same purchases. Harmless to repeat.
+    /// Records the use of purchases, replacing what was recorded for the same transactions.
+    /// Idempotent.
     package func put(
         _ uses: [PurchaseUse], of customer: CustomerID, in app: AppID, environment: Environment
     ) throws(StorageFailure) {
@@ -84,15 +85,15 @@ extension StoreTransaction {
 
     static func delivery(_ text: String) throws(StorageFailure) -> Delivery {
         guard let delivery = Delivery(rawValue: text) else {
-            throw StorageFailure("unknown delivery \(text): use a newer program")
+            throw StorageFailure("unknown delivery \(text): use a newer version of Perennial")
         }
         return delivery
     }
 
-    // MARK: - People
+    // MARK: - Merging and erasing customers
 
-    /// Of two customers who become one both must have agreed, but for one who has bought nothing:
-    /// nothing of theirs could be told.
+    /// A merged customer has given consent only if both customers had. A customer without purchases
+    /// is ignored, because there is nothing about them that could be sent.
     func mergeConsents(
         of other: CustomerID, into customer: CustomerID, in app: AppID
     ) throws(StorageFailure) {
@@ -112,7 +113,8 @@ extension StoreTransaction {
         try forgetConsents(of: other, in: app)
     }
 
-    /// Whether anything is theirs, by a link or by an account token that is one of their ids.
+    /// Returns whether the customer has purchases, linked or by an account token that is one of
+    /// their ids.
     private func hasPurchases(
         _ customer: CustomerID, in app: AppID
     ) throws(StorageFailure) -> Bool {
@@ -123,8 +125,8 @@ extension StoreTransaction {
         return false
     }
 
-    /// An id that meant nobody becomes a customer's: what names it was bought by somebody who has
-    /// agreed to nothing.
+    /// Revokes the customer's consent if the added id has purchases, because their buyer has not
+    /// consented.
     func endConsent(
         of customer: CustomerID, forNamed id: CustomerID, in app: AppID
     ) throws(StorageFailure) {

@@ -1,15 +1,16 @@
 import Ledger
 
-/// The store asks about a purchase whose refund its customer wishes.
+/// Apple's request for consumption information about a purchase whose customer has asked for a
+/// refund.
 package struct ConsumptionQuestion: Hashable, Sendable {
     package var purchase: PurchaseID
     package var transaction: TransactionID
     package var product: ProductID
-    /// In the store's word; nil where it gives none.
+    /// The reason in Apple's wording; nil if Apple gives none.
     package var reason: String?
     package var askedAt: Instant
 
-    /// The store takes an answer for so long ("Send Consumption Information").
+    /// How long Apple accepts a response after the request ("Send Consumption Information").
     package static let patience = Duration.hours(12)
 
     package init(
@@ -26,44 +27,44 @@ package struct ConsumptionQuestion: Hashable, Sendable {
     package var deadline: Instant { askedAt + Self.patience }
 }
 
-/// A question, and what became of it.
+/// A stored consumption request and its outcome.
 package struct StoredQuestion: Hashable, Sendable {
     package var question: ConsumptionQuestion
     package var document: [UInt8]
     package var state: State
     package var attempts: Int
     package var endedAt: Instant?
-    /// Why it was not answered, or not yet.
+    /// Why the request has not been answered, or not yet.
     package var trouble: String?
-    /// What was sent.
+    /// The information that was sent.
     package var answer: ConsumptionAnswer?
 
     package enum State: String, Hashable, Sendable, CaseIterable {
         case waiting
         case answered
-        /// Nothing was sent, by policy or for want of consent.
+        /// Nothing was sent, because of a policy or missing consent.
         case withheld
-        /// It could not be sent in time, or the store refused it.
+        /// The information could not be sent in time, or Apple rejected it.
         case givenUp = "given_up"
     }
 }
 
-/// What has come of one attempt.
+/// The outcome of one attempt.
 package enum ConsumptionEnd: Hashable, Sendable {
     case answered(ConsumptionAnswer)
     case withheld(String)
     case givenUp(String)
-    /// Nothing yet: look again then.
+    /// Nothing yet; try again at this time.
     case later(Instant, String, isAttempt: Bool)
 }
 
 extension StoreTransaction {
-    /// Characters that are kept of why there was no answer.
+    /// The maximum length in characters of a stored error description.
     private static let troubleCharactersMax = 300
 
-    // MARK: - Asking
+    // MARK: - Recording
 
-    /// Keeps the questions of new documents, and tells that they were asked.
+    /// Records the consumption requests that came with new documents, and emits an event for each.
     func ask(_ attested: [AttestedDocument]) throws(StorageFailure) {
         for each in attested {
             guard let question = each.question else { continue }
@@ -98,10 +99,10 @@ extension StoreTransaction {
             of: question.purchase, in: app, by: cause, at: now)
     }
 
-    // MARK: - Answering
+    // MARK: - Leases and outcomes
 
-    /// Takes questions that are due, the longest due first. Nobody else is given them until the
-    /// lease runs out.
+    /// Leases requests that are due, the longest overdue first. No other server can lease them
+    /// until the lease expires.
     package func leaseQuestions(
         of app: AppID, dueBy now: Instant, limit: Int, for worker: CheckWorker
     ) throws(StorageFailure) -> [StoredQuestion] {
@@ -132,8 +133,8 @@ extension StoreTransaction {
         ).isEmpty
     }
 
-    /// Writes down what came of one that was leased, and tells it where it is over. Of whoever has
-    /// the lease no more nothing is written, unless it is an answer, which was sent.
+    /// Records the outcome of a leased request, and emits an event if the request is closed. If the
+    /// lease was lost, only an answer is recorded, because it has been sent.
     package func ended(
         _ leased: StoredQuestion, _ end: ConsumptionEnd, in app: AppID, by holder: String,
         at now: Instant
@@ -173,8 +174,8 @@ extension StoreTransaction {
             in: app, by: .time, at: now)
     }
 
-    /// Lets waiting questions about purchases be looked at: somebody has said something. One that
-    /// is just being looked at is looked at again.
+    /// Makes pending requests about purchases due now, because relevant information has changed.
+    /// Also ends their leases, so that a request being processed is processed again.
     package func wakeQuestions(
         about purchases: [PurchaseID], in app: AppID, at now: Instant
     ) throws(StorageFailure) {
@@ -185,7 +186,7 @@ extension StoreTransaction {
             purchases.map { [.integer(now.milliseconds)] + Self.key(of: $0, in: app) })
     }
 
-    /// Lets questions about purchases that name an id be looked at anew.
+    /// Makes pending requests due now if their purchase has the id as its account token.
     func wakeQuestions(
         named id: CustomerID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
@@ -197,7 +198,7 @@ extension StoreTransaction {
 
     // MARK: - Reading
 
-    /// All questions about purchases, in the order in which they were asked.
+    /// All requests about purchases, in the order in which Apple made them.
     package func questions(
         about purchases: [PurchaseID], in app: AppID
     ) throws(StorageFailure) -> [StoredQuestion] {
@@ -231,7 +232,7 @@ extension StoreTransaction {
 
     private static func question(_ row: Row) throws(StorageFailure) -> StoredQuestion {
         guard let state = StoredQuestion.State(rawValue: try row.text(9)) else {
-            throw StorageFailure("unknown state of a question: use a newer program")
+            throw StorageFailure("unknown request state: use a newer version of Perennial")
         }
         var answer: ConsumptionAnswer?
         if let delivery = try row.optionalText(11) {

@@ -1,29 +1,29 @@
-/// What a database holds, in numbers: by which a whole copy is told from a part of one.
+/// The number of rows in a database, which tells a complete copy from an incomplete one.
 package struct StoreContents: Hashable, Sendable {
-    /// Of the tables.
+    /// The version of the schema.
     package var version: Int
     package var documents: Int64
     package var customers: Int64
     package var events: Int64
-    /// How many events the logs say that they have.
+    /// The number of events according to the logs' counters.
     package var counted: Int64
 }
 
 extension Store {
-    /// What the database behind a connection holds, whatever program it was written by.
+    /// Counts the rows of the database behind a connection, whichever program wrote it.
     ///
-    /// - Throws: ``StorageFailure`` where it is not one of ours, of a later version than this
-    ///   program's, or a copy that was never finished.
+    /// - Throws: ``StorageFailure`` if it does not belong to Perennial, has a newer schema than
+    ///   this program, or is an unfinished copy.
     package static func contents(
         _ connection: any Connection
     ) throws(StorageFailure) -> StoreContents {
         let tables = try connection.rows(versionsTableExists(connection.dialect), [])
         guard try tables[0].integer(0) > 0 else {
-            throw StorageFailure("it holds no table of this program's")
+            throw StorageFailure("it contains no Perennial tables")
         }
         let version = try presentVersion(connection)
         guard version > 0 else {
-            throw StorageFailure("it holds no table of this program's yet")
+            throw StorageFailure("it contains no Perennial tables yet")
         }
         let counts = try connection.rows(
             "SELECT (SELECT count(*) FROM documents), (SELECT count(*) FROM customers), "
@@ -35,7 +35,7 @@ extension Store {
             counted: try counts[0].integer(3))
     }
 
-    /// The same of this store's database.
+    /// Counts the rows of this database.
     package func contents() async throws -> StoreContents {
         try await database.read { try Self.contents($0) }
     }

@@ -1,4 +1,4 @@
-/// A table as a copy sees it: in the order of its key, which begins with the app.
+/// A table to be copied, ordered by its key, which begins with the app.
 struct CopiedTable: Hashable, Sendable {
     var name: String
     var key: [String]
@@ -6,7 +6,7 @@ struct CopiedTable: Hashable, Sendable {
 
     var columns: [String] { key + others }
 
-    /// Those that others refer to come first.
+    /// Tables that are referenced by others come first.
     static let all = [
         CopiedTable(name: "headers", key: ["app", "digest"], others: ["segment"]),
         CopiedTable(
@@ -120,15 +120,15 @@ struct CopiedTable: Hashable, Sendable {
         CopiedTable(name: "former_ids", key: ["app"], others: ["signed_until_ms"]),
     ]
 
-    /// The first app, or the one behind another.
+    /// Selects the first app, or the next one.
     func selectApp(isFirst: Bool) -> String {
         "SELECT app FROM \(name) \(isFirst ? "" : "WHERE app > $1 ")ORDER BY app LIMIT 1"
     }
 
-    /// An app's rows behind a key, as many as fit a batch; without one, its first.
+    /// Selects the next batch of an app's rows after a key, or the first batch.
     ///
-    /// The app is named, and no part of what is compared: else PostgreSQL, where the table is made
-    /// of others, would read all that is left and sort it for each batch.
+    /// The app is compared with `=`, separately from the other key columns: otherwise PostgreSQL
+    /// would read and sort the rest of a partitioned table for each batch.
     func select(isFirst: Bool, limit: Int) -> String {
         let rest = key.dropFirst().joined(separator: ", ")
         let start = isFirst ? "" : " AND (\(rest)) > (\(Self.parameters(2...key.count)))"
@@ -137,7 +137,7 @@ struct CopiedTable: Hashable, Sendable {
             + "\(start)\(order) LIMIT \(limit)"
     }
 
-    /// A repeat changes nothing.
+    /// Idempotent.
     fileprivate var insert: String {
         "INSERT INTO \(name) (\(columns.joined(separator: ", "))) "
             + "VALUES (\(Self.parameters(1...columns.count))) "
@@ -149,26 +149,27 @@ struct CopiedTable: Hashable, Sendable {
     }
 }
 
-/// How far a copy is.
+/// The progress of a copy.
 package struct CopyProgress: Hashable, Sendable {
     package var table: String
-    /// Rows of the table that are copied.
+    /// The number of rows copied, or compared, so far.
     package var rows: Int
-    /// The copy is there, and is being compared with what it was made from.
+    /// Whether the copy is finished and is being compared with the original.
     package var isComparing: Bool
 }
 
 extension Store {
-    /// Rows that are read and written at a time.
+    /// The number of rows read and written in one batch.
     private static let copyBatch = 500
 
-    /// Copies all rows of another store into this one, whatever their engines, then reads both
-    /// again and compares them row by row. This one must have its tables, and no row in them.
-    /// Nobody may write to either meanwhile: what differs at the end is a failure.
+    /// Copies all rows of another database into this one, whichever engines they use, then reads
+    /// both again and compares them row by row. This database must have been migrated and contain
+    /// no rows. Nothing may write to either database in the meantime; any difference at the end is
+    /// a failure.
     ///
-    /// - Returns: how many rows there are in all.
-    /// - Throws: ``StorageFailure`` where this store is not empty, or differs at the end. What is
-    ///   there then is no copy: begin again with an empty database.
+    /// - Returns: the total number of rows.
+    /// - Throws: ``StorageFailure`` if this database is not empty, or differs at the end. The copy
+    ///   is then unusable: start again with an empty database.
     @discardableResult
     package func copy(
         from other: Store, progress: @Sendable (CopyProgress) -> Void = { _ in }
@@ -198,7 +199,7 @@ extension Store {
         return total
     }
 
-    /// So that no server takes what is not whole for a database: see ``migrate(at:)``.
+    /// Marks the database as incomplete, so that no server uses it: see ``migrate(at:)``.
     private func setCopying(_ isCopying: Bool) async throws {
         let statement =
             isCopying
@@ -214,12 +215,12 @@ extension Store {
             }
             guard rows.isEmpty else {
                 throw StorageFailure(
-                    "the table \(table.name) has rows already: a copy needs an empty database")
+                    "the table \(table.name) is not empty: a copy needs an empty database")
             }
         }
     }
 
-    /// Both engines sort keys alike, so that the batches of both hold the same rows.
+    /// Both engines sort keys alike, so the batches of both contain the same rows.
     private func compare(_ table: CopiedTable, with other: Store) async throws -> Int {
         var count = 0
         var last: Row?
@@ -239,7 +240,7 @@ extension Store {
     private static func differs(_ table: CopiedTable, after count: Int) -> StorageFailure {
         StorageFailure(
             "the copy of the table \(table.name) differs after row \(count): "
-                + "stop whatever writes to either database, and copy again into an empty one")
+                + "stop all writers of both databases, and copy again into an empty one")
     }
 
     private func eachBatch(

@@ -1,6 +1,6 @@
 import Ledger
 
-/// A purchase belongs to a customer: from when, and by what evidence.
+/// The ownership of a purchase by a customer: since when, and on what evidence.
 package struct Link: Hashable, Sendable {
     package var customer: CustomerID
     package var evidence: Evidence
@@ -15,11 +15,11 @@ package struct Link: Hashable, Sendable {
     package typealias Evidence = Claim.Evidence
 }
 
-/// A customer: the id that stands for them, and all ids that mean them, the eldest first.
+/// A customer: the id that represents them, and all of their ids, oldest first.
 package struct StoredCustomer: Hashable, Sendable {
     package var customer: CustomerID
     package var ids: [CustomerID]
-    /// Whether anything was ever given to them by hand.
+    /// Whether the customer ever received a manual grant.
     package var hasGrants: Bool
 
     package init(customer: CustomerID, ids: [CustomerID], hasGrants: Bool = false) {
@@ -30,7 +30,7 @@ package struct StoredCustomer: Hashable, Sendable {
 }
 
 extension StoreTransaction {
-    /// Whom an id means; nil for an id never heard of.
+    /// The customer that an id belongs to. Returns nil if the id is unknown.
     package func customer(
         known id: CustomerID, in app: AppID
     ) throws(StorageFailure) -> StoredCustomer? {
@@ -50,17 +50,17 @@ extension StoreTransaction {
         + "WHERE asked.app = $1 AND asked.id = $2 AND ids.app = asked.app "
         + "AND ids.customer = asked.customer ORDER BY ids.since_ms, ids.id"
 
-    /// Whom an id means; an id never heard of is a new customer from now on.
+    /// The customer that an id belongs to. An unknown id becomes a new customer.
     ///
-    /// - Throws: ``StorageFailure`` of kind `erased` for a name that stands for somebody who was
-    ///   erased: nobody may come to what they left by it.
+    /// - Throws: ``StorageFailure`` of kind `erased` if the id is the pseudonym of an erased
+    ///   customer: nobody may gain access to an erased customer's data by using it as an id.
     package func customer(
         _ id: CustomerID, in app: AppID, at now: Instant
     ) throws(StorageFailure) -> StoredCustomer {
         if let known = try customer(known: id, in: app) { return known }
         try requireNoPseudonym(id, in: app)
-        // One that was parted from another customer may have had events before: the numbers of new
-        // ones follow theirs.
+        // An id that was separated from another customer may already have events: the numbers of
+        // new events continue theirs.
         try connection.run(
             "INSERT INTO customers (app, customer, created_at_ms, last_sequence) "
                 + "VALUES ($1, $2, $3, (SELECT COALESCE(MAX(customer_sequence), 0) FROM events "
@@ -72,10 +72,11 @@ extension StoreTransaction {
         return StoredCustomer(customer: id, ids: [id])
     }
 
-    /// Lets one more id, which meant nobody, mean a customer, and tells it. Not to be repeated:
-    /// look whom it means before.
+    /// Adds an id that belonged to nobody to a customer, and emits an event. Not idempotent: check
+    /// first whom the id belongs to.
     ///
-    /// - Throws: the same.
+    /// - Throws: ``StorageFailure`` of kind `erased` if the id is the pseudonym of an erased
+    ///   customer.
     package func addID(
         _ id: CustomerID, to customer: CustomerID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
@@ -85,7 +86,7 @@ extension StoreTransaction {
         try tellIdentity(.aliasAdded, of: customer, other: id, in: app, at: now)
         try tellWallets(named: id, by: customer, in: app, at: now)
         try wakeQuestions(named: id, in: app, at: now)
-        // Purchases that name this id answer for the customer from now on.
+        // Purchases that carry this id as their account token belong to the customer from now on.
         for environment in Environment.allCases {
             try watchTerms(of: customer, in: app, environment)
         }
@@ -102,8 +103,9 @@ extension StoreTransaction {
             ])
     }
 
-    /// Makes one customer of two: every id, purchase and debit of the second is the first one's
-    /// from now on, which is told. Not to be repeated: look whom the ids mean before.
+    /// Merges the second customer into the first: every id, purchase and debit of the second
+    /// belongs to the first from now on, and events are emitted. Not idempotent: check first whom
+    /// the ids belong to.
     package func merge(
         _ other: CustomerID, into customer: CustomerID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
@@ -132,7 +134,7 @@ extension StoreTransaction {
         try wakeQuestions(about: try purchases(of: customer, in: app), in: app, at: now)
     }
 
-    /// Each share once, and none beside the link itself.
+    /// Keeps each share once, and none of a purchase that the merged customer owns.
     private func mergeShares(
         of other: CustomerID, into customer: CustomerID, in app: AppID
     ) throws(StorageFailure) {
@@ -175,7 +177,7 @@ extension StoreTransaction {
 // MARK: - Links
 
 extension StoreTransaction {
-    /// Whose a purchase is; nil while it is nobody's.
+    /// The owner of a purchase. Returns nil if it has none.
     package func link(
         of purchase: PurchaseID, in app: AppID
     ) throws(StorageFailure) -> Link? {
@@ -185,15 +187,15 @@ extension StoreTransaction {
             Self.key(of: purchase, in: app))
         guard let row = rows.first else { return nil }
         guard let evidence = Link.Evidence(rawValue: try row.text(1)) else {
-            throw StorageFailure("unknown evidence of a link")
+            throw StorageFailure("unknown link evidence: use a newer version of Perennial")
         }
         return Link(
             customer: CustomerID(rawValue: try row.text(0)), evidence: evidence,
             since: Instant(milliseconds: try row.integer(2)))
     }
 
-    /// Makes a purchase that is nobody's somebody's, and tells it. Not to be repeated: look whose
-    /// it is before.
+    /// Links a purchase without an owner to a customer, and emits an event. Not idempotent: check
+    /// the owner first.
     package func link(
         _ purchase: PurchaseID, to customer: CustomerID, by evidence: Link.Evidence, in app: AppID,
         at now: Instant
@@ -202,12 +204,14 @@ extension StoreTransaction {
         try link(purchase, to: customer, by: evidence, in: app, at: now, &purses)
     }
 
-    /// The same where one customer gets several.
+    /// Links a purchase without an owner to a customer, and emits an event. Use this overload to
+    /// link several purchases to one customer.
     ///
     /// - Parameters:
-    ///   - named: whom it answered for until now, who is told apart.
-    ///   - purses: passed on from one to the next.
-    /// - Returns: the number of the event that tells whose it is.
+    ///   - named: the customer who had the purchase by its account token until now, for the event.
+    ///     The caller emits that customer's own event.
+    ///   - purses: the cached wallets, passed on from one call to the next.
+    /// - Returns: the number of the event that reports the new owner.
     @discardableResult
     package func link(
         _ purchase: PurchaseID, to customer: CustomerID, by evidence: Link.Evidence,
@@ -231,7 +235,7 @@ extension StoreTransaction {
         return number
     }
 
-    /// The timelines of all purchases linked to a customer, in the order of their numbers.
+    /// The timelines of all purchases linked to a customer, ordered by their ids.
     package func timelines(
         of customer: CustomerID, in app: AppID, environment: Environment
     ) throws(StorageFailure) -> [Timeline] {
@@ -241,8 +245,8 @@ extension StoreTransaction {
             in: environment)
     }
 
-    /// The timelines of purchases that are nobody's and carry an account token, in the order of
-    /// their numbers.
+    /// The timelines of purchases that have no owner and carry the given account token, ordered by
+    /// their ids.
     package func unlinkedTimelines(
         token: String, in app: AppID, environment: Environment
     ) throws(StorageFailure) -> [Timeline] {
@@ -251,8 +255,8 @@ extension StoreTransaction {
             [.text(app.rawValue), .text(token), .text(environment.rawValue)], in: environment)
     }
 
-    // Sorted here and not by SQL, and joined from the links: else SQLite, which knows nothing of
-    // how few rows a customer has, reads every purchase of the app in their order.
+    // Sorted here and not by SQL, and joined starting from the links: otherwise SQLite, which does
+    // not know how few rows a customer has, reads every purchase of the app in order.
     static let selectLinked =
         "SELECT purchases.purchase, timeline FROM links CROSS JOIN purchases "
         + "WHERE links.app = $1 AND links.customer = $2 AND links.environment = $3 "
@@ -279,7 +283,7 @@ extension StoreTransaction {
 }
 
 extension StoreTransaction {
-    /// The customers of an app in the order of their ids, from behind one on.
+    /// The customers of an app ordered by id, after the given one.
     package func customers(
         of app: AppID, after: CustomerID?, limit: Int
     ) throws(StorageFailure) -> [CustomerID] {

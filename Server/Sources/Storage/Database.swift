@@ -1,58 +1,59 @@
 import Ledger
 
-/// For drivers, which see no other module of ours.
+/// Re-exported for drivers, which import no other module of this package.
 package typealias DoublingPauses = Ledger.DoublingPauses
 
-/// A database engine: SQLite and PostgreSQL.
+/// A database engine: SQLite or PostgreSQL.
 ///
-/// A transaction is a synchronous closure: no `await` inside, all of its rows or none. When `write`
-/// returns, they survive a loss of power.
+/// A transaction is a synchronous closure: it contains no `await`, and either all of its rows are
+/// written or none. When `write` returns, they survive a power failure.
 ///
-/// A closure may be run several times: another transaction came between, or the connection was
-/// lost, even during its commit, so that it stands already. It must decide by the rows it reads,
-/// and write so that a repeat leaves the same rows. What a repeat returns may say that nothing was
-/// new.
+/// A closure may run several times: because of a conflict with another transaction, or because the
+/// connection was lost, possibly during the commit, so that it may have been committed already. It
+/// must therefore base its decisions on the rows it reads, and be idempotent. The value returned by
+/// a repeated run may say that nothing was new.
 package protocol Database: Sendable {
     var dialect: Dialect { get }
 
-    /// Runs a closure in a transaction that may change rows. What it throws undoes the transaction
-    /// and is thrown on.
+    /// Runs a closure in a transaction that may change rows. If the closure throws, the transaction
+    /// is rolled back and the error is rethrown.
     func write<Value: Sendable>(
         _ body: @escaping @Sendable (any Connection) throws -> Value
     ) async throws -> Value
 
-    /// Runs a closure on one consistent state of all rows.
+    /// Runs a closure on one consistent snapshot of all rows.
     func read<Value: Sendable>(
         _ body: @escaping @Sendable (any Connection) throws -> Value
     ) async throws -> Value
 
-    /// Lets running transactions end, then lets go of all files and sockets.
+    /// Waits for running transactions to finish, then closes all files and sockets.
     func close()
 }
 
-/// A connection within a transaction. Parameters are numbered, `$1` first, in the order in which
-/// they first stand in the text.
+/// A connection within a transaction. Parameters are numbered from `$1`, in the order of their
+/// first appearance in the SQL text.
 package protocol Connection {
     var dialect: Dialect { get }
 
     /// Runs a statement and returns its rows.
     func rows(_ sql: String, _ values: [Value]) throws(StorageFailure) -> [Row]
 
-    /// Runs a statement and returns how many rows it changed.
+    /// Runs a statement and returns the number of rows it changed.
     @discardableResult
     func run(_ sql: String, _ values: [Value]) throws(StorageFailure) -> Int
 
-    /// Runs one query once for each set of values, and returns the rows of each. Where the engine
-    /// is far away, they travel together.
+    /// Runs one query once for each set of values, and returns the rows of each run. If the engine
+    /// is remote, the runs are sent in one batch.
     func rowsEach(_ sql: String, _ sets: [[Value]]) throws(StorageFailure) -> [[Row]]
 
-    /// Runs one statement once for each set of values, and returns how many rows each run changed.
-    /// The first that fails ends it. Where the engine is far away, they travel together.
+    /// Runs one statement once for each set of values, and returns the number of rows each run
+    /// changed. Stops at the first failure. If the engine is remote, the runs are sent in one
+    /// batch.
     @discardableResult
     func runEach(_ sql: String, _ sets: [[Value]]) throws(StorageFailure) -> [Int]
 }
 
-/// One column of one row.
+/// The value of one column in one row.
 package enum Value: Hashable, Sendable {
     case null
     case integer(Int64)
@@ -65,7 +66,7 @@ package enum Value: Hashable, Sendable {
     }
 }
 
-/// One row of an answer, its columns in the order of the query.
+/// One row of a result, with its columns in the order of the query.
 package struct Row: Hashable, Sendable {
     package var values: [Value]
 
@@ -83,13 +84,13 @@ package struct Row: Hashable, Sendable {
         return value
     }
 
-    /// Nil where the column is null.
+    /// Returns nil if the column is null.
     package func optionalInteger(_ column: Int) throws(StorageFailure) -> Int64? {
         if case .null = values[column] { return nil }
         return try integer(column)
     }
 
-    /// Nil where the column is null.
+    /// Returns nil if the column is null.
     package func optionalText(_ column: Int) throws(StorageFailure) -> String? {
         if case .null = values[column] { return nil }
         return try text(column)

@@ -1,11 +1,11 @@
 import Ledger
 
-/// A debit as it was answered.
+/// A debit, as reported to the client.
 package struct StoredDebit: Hashable, Sendable {
     package var debit: Debit
     package var customer: CustomerID
     package var environment: Environment
-    /// Of the wallet, just after it.
+    /// The balance of the wallet after the debit.
     package var balance: Int64
 
     package init(
@@ -18,14 +18,14 @@ package struct StoredDebit: Hashable, Sendable {
     }
 }
 
-/// What was spent of one currency in all.
+/// The total amount that was debited in one currency.
 package struct Spending: Hashable, Sendable {
     package var amount: Int64
     package var lastAt: Instant
 }
 
 extension StoreTransaction {
-    /// What a customer has spent of one currency, in the order of time.
+    /// All debits of a customer in one currency, ordered by time.
     package func debits(
         of customer: CustomerID, _ currency: CurrencyID, in app: AppID, environment: Environment
     ) throws(StorageFailure) -> [Debit] {
@@ -41,12 +41,12 @@ extension StoreTransaction {
         return debits.sorted { ($0.at, $0.id) < ($1.at, $1.id) }
     }
 
-    /// How much a customer has spent of each currency: one query, however many debits there are.
+    /// The total debits of a customer in each currency. One query, however many debits there are.
     package func spendings(
         of customer: CustomerID, in app: AppID, environment: Environment
     ) throws(StorageFailure) -> [CurrencyID: Spending] {
         let rows = try connection.rows(
-            // Summed as whole numbers by both engines, and in what Swift can hold.
+            // The cast makes both engines return a 64-bit integer.
             "SELECT currency, CAST(sum(amount) AS BIGINT), max(at_ms) FROM debits "
                 + "WHERE app = $1 AND customer = $2 AND environment = $3 GROUP BY currency",
             [.text(app.rawValue), .text(customer.rawValue), .text(environment.rawValue)])
@@ -58,7 +58,7 @@ extension StoreTransaction {
         return spendings
     }
 
-    /// One that was kept before; nil where there is none.
+    /// A stored debit. Returns nil if there is none.
     package func debit(_ id: DebitID, in app: AppID) throws(StorageFailure) -> StoredDebit? {
         let rows = try connection.rows(
             "SELECT \(Self.debitColumns), customer, environment, balance FROM debits "
@@ -85,7 +85,7 @@ extension StoreTransaction {
 
     private static let debitColumns = "debit, currency, amount, reason, at_ms"
 
-    /// Of a row that begins with the columns above.
+    /// Reads a debit from a row that begins with the columns above.
     private static func debit(_ row: Row) throws(StorageFailure) -> Debit {
         Debit(
             id: DebitID(rawValue: try row.text(0)), currency: CurrencyID(rawValue: try row.text(1)),

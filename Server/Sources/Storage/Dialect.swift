@@ -1,23 +1,23 @@
-/// Where the SQL of the engines differs: in the definition of tables, and in how a transaction
-/// keeps others out. The statements that work on rows are the same text for all.
+/// The differences between the SQL of the engines: in table definitions, and in how a transaction
+/// locks out others. Statements that work on rows use the same text for all engines.
 package enum Dialect: Hashable, Sendable {
     case sqlite
     case postgres
 
     var integer: String { self == .sqlite ? "INTEGER" : "BIGINT" }
     var bytes: String { self == .sqlite ? "BLOB" : "BYTEA" }
-    /// Compared byte by byte on both, so that both sort alike.
+    /// Compared byte by byte on both engines, so that both sort alike.
     var text: String { self == .sqlite ? "TEXT" : "TEXT COLLATE \"C\"" }
-    /// Behind the closing parenthesis of a table.
+    /// Follows the closing parenthesis of a table definition.
     var strict: String { self == .sqlite ? "STRICT" : "" }
-    /// The same for tables of small rows, which SQLite then keeps in the index of their key: one
-    /// search where there would be two, and each key once.
+    /// Like ``strict``, for tables of small rows. SQLite stores these rows in the index of their
+    /// key, which saves one of two searches and a second copy of each key.
     var strictByKey: String { self == .sqlite ? "STRICT, WITHOUT ROWID" : "" }
-    /// The same for the table of documents.
+    /// Like ``strict``, for the table of documents, which PostgreSQL partitions by month.
     var strictByMonth: String { self == .sqlite ? strict : "PARTITION BY RANGE (signed_at_ms)" }
 
-    /// The time of the database's machine, in milliseconds since 1970: the same for all servers,
-    /// however wrong their own clocks are.
+    /// The time of the database's machine, in milliseconds since 1970. It is the same for all
+    /// servers, even if their own clocks are wrong.
     package var clock: String {
         switch self {
         case .sqlite: "CAST((julianday('now') - 2440587.5) * 86400000 AS BIGINT)"
@@ -25,34 +25,35 @@ package enum Dialect: Hashable, Sendable {
         }
     }
 
-    /// Behind a select: takes the rows for this transaction, and passes over those that another has
-    /// taken. SQLite has one writer.
+    /// Appended to a SELECT: locks the selected rows for this transaction and skips rows that
+    /// another transaction has locked. Empty on SQLite, which has only one writer.
     var takingFreeRows: String { self == .sqlite ? "" : "FOR UPDATE SKIP LOCKED" }
 
-    /// Takes all rows out of a table that no other refers to, and gives their room back.
+    /// A statement that deletes all rows of a table that no other table references, and releases
+    /// its disk space.
     func emptying(_ table: String) -> String {
         self == .sqlite ? "DELETE FROM \(table)" : "TRUNCATE \(table)"
     }
 
-    /// Lets the statements of a transaction last as long as they do.
+    /// Disables the statement timeout for the current transaction.
     package static let takingItsTime = "SET LOCAL statement_timeout = 0"
 
-    /// Lets a transaction wait for locks as long as others hold them, as while another server
-    /// brings the tables up to date.
+    /// Statements that disable the lock timeout, so that a transaction waits as long as necessary:
+    /// for example while another server migrates the schema.
     var waitingForLocks: [String] { self == .sqlite ? [] : ["SET LOCAL lock_timeout = 0"] }
 
-    /// The first statement of a transaction that writes beside others, and of one that writes while
-    /// nobody else does. Transactions of several servers that add to the same log come in each
-    /// other's way, and the longer one always loses: it gets its turn by writing alone. A lock is
-    /// waited for in the order of coming, and what the transaction sees is taken after it. Nothing
-    /// but speed depends on it.
+    /// The first statement of a transaction that writes concurrently with others, and of one that
+    /// needs to be the only writer. When transactions of several servers append to the same log
+    /// they conflict, and the longer one always loses; it succeeds by becoming the only writer.
+    /// Lock requests are granted in order of arrival, and the transaction's snapshot is taken after
+    /// the lock is granted. The lock only affects throughput, not correctness.
     package static let besideOthers = "LOCK TABLE turns IN ROW EXCLUSIVE MODE"
     package static let alone = "LOCK TABLE turns IN EXCLUSIVE MODE"
 
-    /// Lets nobody else write to tables until the transaction ends, however long it takes. They
-    /// must be its first statements: on PostgreSQL the state that a transaction sees is taken by
-    /// the first statement after them, so that it holds all that others wrote before. SQLite has
-    /// one writer.
+    /// Statements that prevent all other writes to the given tables until the transaction ends,
+    /// however long it takes. They must be the first statements of the transaction: on PostgreSQL
+    /// the first statement after them takes the snapshot, so that it includes everything written
+    /// before the locks were granted. Empty on SQLite, which has only one writer.
     func holding(_ tables: [String]) -> [String] {
         guard self == .postgres else { return [] }
         return [

@@ -1,10 +1,11 @@
 import Ledger
 
-/// How many new documents of one purchase devices may bring in an hour. Who has a device with a
-/// purchase can have the store sign it anew, again and again, and each time it is a new document.
+/// Limits the number of new documents per purchase and hour that devices may post. Anyone with a
+/// purchase on a device can let the App Store sign it again and again, and each time the result is
+/// a new document.
 ///
-/// A purchase may use up its whole budget at once; from then on it fills again evenly, and is full
-/// after an hour.
+/// A purchase may use its whole budget at once; after that the budget refills evenly, and is full
+/// again after an hour.
 package struct DocumentBudget: Hashable, Sendable {
     package static let perHourDefault = 1_000
     private static let hourMilliseconds: Int64 = 3_600_000
@@ -13,15 +14,17 @@ package struct DocumentBudget: Hashable, Sendable {
 
     package init(perHour: Int = Self.perHourDefault) { self.perHour = perHour }
 
-    /// Takes out so many documents.
+    /// Consumes budget for the given number of documents.
     ///
-    /// - Parameter fullAt: when the whole budget is there again, as it was stored; nil: it is.
-    /// - Returns: when it is after that; or, where too little is left, when there will be enough.
+    /// - Parameter fullAt: the stored time when the budget will be full again; nil means that it is
+    ///   full.
+    /// - Returns: the new time when the budget will be full again or, if too little is left, the
+    ///   time when there will be enough.
     func take(_ count: Int, fullAt: Instant?, at now: Instant) -> Taking {
         let hour = Duration.milliseconds(Self.hourMilliseconds)
         let cost = Duration.milliseconds(
             max(1, Self.hourMilliseconds / Int64(max(1, perHour))) * Int64(count))
-        // What lies more than an hour ahead is of a clock that was put back.
+        // A time more than an hour ahead was written by a clock that has been corrected since.
         let start = fullAt.flatMap { $0 > now && $0 <= now + hour ? $0 : nil } ?? now
         let end = start + cost
         return end <= now + hour ? .taken(fullAt: end) : .spent(until: end - hour)
@@ -33,18 +36,18 @@ package struct DocumentBudget: Hashable, Sendable {
     }
 }
 
-/// A purchase of which no more documents are taken in for a while.
+/// The document budget of a purchase is exhausted.
 package struct DocumentBudgetSpent: Error, Hashable, Sendable {
     package var purchase: PurchaseID
-    /// After that there is room for what was refused.
+    /// The time to wait until there is enough budget for the rejected documents.
     package var wait: Duration
 }
 
 extension StoreTransaction {
-    /// Takes new documents, which are kept already, out of the budgets of the purchases that they
-    /// are about.
+    /// Consumes the budgets of the purchases that new documents are about. The documents have been
+    /// recorded already in the same transaction.
     ///
-    /// - Throws: ``DocumentBudgetSpent``: the transaction is to be undone.
+    /// - Throws: ``DocumentBudgetExhausted``; the transaction must then be rolled back.
     package func spend(
         _ budget: DocumentBudget, on new: [AttestedDocument], at now: Instant
     ) throws {
@@ -55,7 +58,7 @@ extension StoreTransaction {
                     1
             }
         }
-        // In the order of their keys, so that two servers never wait for each other.
+        // Ordered by key, so that two servers never deadlock.
         let spent = counts.sorted { $0.key < $1.key }
         let rows = try connection.rowsEach(
             "SELECT documents_full_at_ms FROM purchases "

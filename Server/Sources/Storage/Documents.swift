@@ -1,14 +1,14 @@
 import Ledger
 
-/// A document as it is kept: packed, with where and when it came from.
+/// A document in its stored, packed form, with its origin and times.
 package struct StoredDocument: Hashable, Sendable {
     package var app: AppID
-    /// The SHA-256 of what is signed, and by whom: 32 bytes. So all variants of a document that
-    /// differ in what nobody signed have one id, whichever comes first. Of a notification of
-    /// version 1, of what is the same in all its copies.
+    /// The SHA-256 of the signed content and the signer: 32 bytes. So all variants of a document
+    /// that differ only in unsigned parts have the same id, whichever arrives first. For a version
+    /// 1 notification, the SHA-256 of what is the same in all of its copies.
     package var id: [UInt8]
-    /// The id that earlier versions gave it: the SHA-256 of the document as it came. Not stored;
-    /// nil where it is not known, or the same.
+    /// The id that earlier versions computed: the SHA-256 of the document as received. Not stored;
+    /// nil if it is unknown or equal to `id`.
     package var formerID: [UInt8]?
     package var kind: Kind
     package var environment: Environment
@@ -24,21 +24,21 @@ package struct StoredDocument: Hashable, Sendable {
         case renewal
         case appReceipt = "app_receipt"
         case transactionReceipt = "transaction_receipt"
-        /// Of version 1, without the secret that it came with.
+        /// A version 1 notification, without the shared secret that it contained.
         case notificationV1 = "notification_v1"
-        /// Of verifyReceipt, to a question of ours.
+        /// A response of verifyReceipt to one of our requests.
         case receiptAnswer = "receipt_answer"
-        /// That a subscription is in grace, of an answer of the App Store Server API whose signed
-        /// part does not name the end of it.
+        /// Evidence that a subscription is in its grace period, from a response of the App Store
+        /// Server API whose signed part does not contain the end of that period.
         case graceAnswer = "grace_answer"
     }
 
     package enum Source: String, Hashable, Sendable {
         case notification
         case device
-        /// The store answered when we asked.
+        /// The App Store's response to one of our requests.
         case reconciliation
-        /// It stood in a file that the operator has imported.
+        /// A file that the operator imported.
         case imported = "import"
     }
 
@@ -72,7 +72,7 @@ package struct StoredDocument: Hashable, Sendable {
 extension StoredDocument.Kind {
     static func stored(_ text: String) throws(StorageFailure) -> Self {
         guard let kind = Self(rawValue: text) else {
-            throw StorageFailure("a document of unknown kind \(text): use a newer program")
+            throw StorageFailure("unknown document kind \(text): use a newer version of Perennial")
         }
         return kind
     }
@@ -81,13 +81,14 @@ extension StoredDocument.Kind {
 extension StoredDocument.Source {
     static func stored(_ text: String) throws(StorageFailure) -> Self {
         guard let source = Self(rawValue: text) else {
-            throw StorageFailure("a document of unknown source \(text): use a newer program")
+            throw StorageFailure(
+                "unknown document source \(text): use a newer version of Perennial")
         }
         return source
     }
 }
 
-/// Where a walk over all documents stands.
+/// The position of an iteration over all documents.
 package struct DocumentPosition: Hashable, Sendable {
     var signedAt: Int64
     var id: [UInt8]
@@ -105,12 +106,13 @@ package struct DocumentPosition: Hashable, Sendable {
 extension StoreTransaction {
     private static let digestBytes = 32
 
-    /// Keeps a document. False where it is kept already: then nothing is written.
+    /// Inserts a document. Returns false, without writing anything, if it is already stored.
     package func add(_ document: StoredDocument) throws(StorageFailure) -> Bool {
         try add([document])[0]
     }
 
-    /// Keeps documents. For each, false where it is kept already, or stands twice among them.
+    /// Inserts documents. For each, returns false if it is already stored, or if it occurs twice in
+    /// the list.
     package func add(_ documents: [StoredDocument]) throws(StorageFailure) -> [Bool] {
         try addHeaders(of: documents)
         let added = try connection.runEach(
@@ -121,8 +123,8 @@ extension StoreTransaction {
         return added.map { $0 > 0 }
     }
 
-    /// Most documents of an app share their headers, which are there already: to ask for the
-    /// digest costs less than to send the segment, which is a hundred times as long.
+    /// Most documents of an app share their headers, which are usually stored already: querying the
+    /// digest costs less than sending the segment, which is a hundred times as long.
     private func addHeaders(of documents: [StoredDocument]) throws(StorageFailure) {
         let headers = Self.headers(of: documents)
         let known = try connection.rowsEach(
@@ -141,7 +143,7 @@ extension StoreTransaction {
         var values: [Value] { [.text(app.rawValue), .bytes(digest)] }
     }
 
-    /// Each once.
+    /// Returns each header once.
     private static func headers(
         of documents: [StoredDocument]
     ) -> [(key: HeaderKey, segment: [UInt8])] {
@@ -168,10 +170,10 @@ extension StoreTransaction {
         Int(try connection.rows("SELECT count(*) FROM documents", [])[0].integer(0))
     }
 
-    /// The apps that have documents, in the order of their names.
+    /// The apps that have documents, ordered by name.
     package func appsWithDocuments() throws(StorageFailure) -> [AppID] {
         var apps: [AppID] = []
-        // One search for each, where `DISTINCT` would read all.
+        // One search per app, where `DISTINCT` would read all rows.
         while let next = try connection.rows(
             "SELECT min(app) FROM documents WHERE app > $1", [.text(apps.last?.rawValue ?? "")]
         ).first?.optionalText(0) {
@@ -180,12 +182,13 @@ extension StoreTransaction {
         return apps
     }
 
-    /// The next documents of a walk over all of an app, in the order of signing and id.
+    /// The next page of all documents of an app, ordered by signing time and id.
     package func documents(
         of app: AppID, after position: DocumentPosition, limit: Int
     ) throws(StorageFailure) -> [StoredDocument] {
         let rows = try connection.rows(
-            // The app by itself: PostgreSQL does not see in a comparison of three how few are left.
+            // The app is compared separately, because PostgreSQL underestimates how much a row
+            // comparison of all three columns narrows the search.
             Self.selectDocuments + "WHERE app = $1 AND (signed_at_ms, id) > ($2, $3) "
                 + "ORDER BY signed_at_ms, id LIMIT $4",
             [
@@ -198,8 +201,7 @@ extension StoreTransaction {
         return documents
     }
 
-    /// The latest documents of certain kinds that attest something about a purchase, the newest
-    /// first.
+    /// The latest documents of the given kinds that attest facts about a purchase, newest first.
     package func documents(
         about purchase: PurchaseID, in app: AppID, of kinds: [StoredDocument.Kind], limit: Int
     ) throws(StorageFailure) -> [StoredDocument] {
@@ -233,7 +235,7 @@ extension StoreTransaction {
             headers: try headers(try row.bytes(8), of: app, known: &segments))
     }
 
-    /// The segments that a document refers to. Few differ, so each is read once a batch.
+    /// The segments that a document refers to. Few of them differ, so each is read once per batch.
     private func headers(
         _ digests: [UInt8], of app: AppID, known: inout [[UInt8]: [UInt8]]
     ) throws(StorageFailure) -> [StoredDocument.Header] {
@@ -257,7 +259,7 @@ extension StoreTransaction {
             "SELECT segment FROM headers WHERE app = $1 AND digest = $2",
             [.text(app.rawValue), .bytes(digest)])
         guard let row = rows.first else {
-            throw StorageFailure("a header of a document is missing")
+            throw StorageFailure("a document refers to a header that is not stored")
         }
         return try row.bytes(0)
     }

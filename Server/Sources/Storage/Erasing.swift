@@ -1,23 +1,27 @@
 import Ledger
 
 extension StoreTransaction {
-    /// Forgets a person: their ids, links, blocks, shares, grants and transfers, and what was said
-    /// of their consent. Their purchases are nobody's from then on, but for those that are used up:
-    /// see ``leave(_:under:in:at:)``. Who had one beside them has it no more; what Apple signed and
-    /// asked stays. In events that were told their ids are replaced, each by a name that means
-    /// nothing, and theirs mention nobody else: who is forgotten later could not be found there.
+    /// Erases a customer: deletes their ids, links, blocks, shares, grants, transfers and consent.
+    ///
+    /// Their purchases lose their owner, except for consumables, which stay with a pseudonym: see
+    /// ``transferConsumables(_:under:in:at:)``. Shares of their purchases end. Documents signed by
+    /// Apple, and Apple's requests for consumption information, stay.
+    ///
+    /// In existing events their ids are replaced by meaningless pseudonyms. Their own events also
+    /// lose the ids of other customers, because if one of these is erased later, that erasure would
+    /// not find the ids there.
     ///
     /// - Parameters:
-    ///   - names: for each of their ids the one that stands in earlier events from now on.
-    ///   - hashes: the plain hash of each id: see ``StoreRules/erasedHash``.
-    /// - Returns: how many purchases are nobody's now.
+    ///   - names: for each of their ids, the pseudonym that replaces it in existing events.
+    ///   - hashes: the plain hash of each id: see ``DatabaseRules/erasedHash``.
+    /// - Returns: the number of purchases that lost their owner.
     @discardableResult
     package func erase(
         _ person: StoredCustomer, names: [CustomerID: CustomerID], hashes: [[UInt8]],
         in app: AppID, at now: Instant
     ) throws(StorageFailure) -> Int {
         guard let pseudonym = names[person.customer] else {
-            preconditionFailure("Every id of a person who is erased needs another name.")
+            preconditionFailure("Every id of an erased customer needs a pseudonym.")
         }
         try linkNamedConsumables(of: person, in: app, at: now)
         var counterparts = Set(
@@ -57,7 +61,8 @@ extension StoreTransaction {
         for table in ["links", "shares", "grants", "debits", "wallets", "customer_ids"] {
             try connection.run("DELETE FROM \(table) WHERE app = $1 AND customer = $2", owner)
         }
-        // Who shared what has gone to somebody else since keeps the means to end the share.
+        // If the customer shared a purchase that has another owner by now, the share still exists.
+        // Its transfer stays, without the former owner, so that the share can still be ended.
         try connection.run(
             "UPDATE transfers SET former = NULL WHERE app = $1 AND former = $2 "
                 + "AND kind = 'shared' AND EXISTS (SELECT 1 FROM shares "
@@ -74,14 +79,14 @@ extension StoreTransaction {
         try connection.run("DELETE FROM customers WHERE app = $1 AND customer = $2", owner)
     }
 
-    /// Without those of account tokens that name another customer, who has the same one in the
-    /// other case: they go on to mean that one.
+    /// Leaves out the hashes of account tokens that belong to another customer, who has the same
+    /// token in the other letter case: the token must keep identifying that customer.
     private func hashesOfTheirOwn(
         _ person: StoredCustomer, _ hashes: [[UInt8]], in app: AppID
     ) throws(StorageFailure) -> [[UInt8]] {
         var own: [[UInt8]] = []
         for (id, hash) in zip(person.ids, hashes) {
-            // In lower case, as it is hashed: an id in mixed case is no token itself.
+            // Hashes are computed of the lower-case id; an id in mixed case is not itself a token.
             let token = CustomerID(accountToken: id.rawValue)
             let named = try token.flatMap { (token) throws(StorageFailure) in
                 try customer(named: token.rawValue, in: app)
@@ -91,8 +96,9 @@ extension StoreTransaction {
         return own
     }
 
-    /// By which reminders know a person whose purchases were nobody's: the account tokens that name
-    /// them, but for one that is an id of another customer. To be called when their ids are gone.
+    /// The account tokens under which reminders may be recorded while purchases have no owner,
+    /// except those that are the id of another customer. Call it after the customer's ids have been
+    /// deleted.
     private func tokens(
         of person: StoredCustomer, in app: AppID
     ) throws(StorageFailure) -> [CustomerID] {
@@ -104,7 +110,7 @@ extension StoreTransaction {
         return tokens
     }
 
-    /// How many purchases a customer has, in both environments.
+    /// The number of purchases linked to a customer, in both environments.
     package func linkCount(
         of customer: CustomerID, in app: AppID
     ) throws(StorageFailure) -> Int {
@@ -113,8 +119,8 @@ extension StoreTransaction {
 
     private static let renameBatch = 500
 
-    /// Puts other names in the place of ids: in the events of these customers, and where the events
-    /// of others mention them, which are those whom these mention.
+    /// Replaces ids in the events of these customers, and in the events of others that mention
+    /// them, which are those of the customers mentioned here.
     private func rename(
         _ names: [CustomerID: CustomerID], in app: AppID, mentionedBy others: Set<CustomerID>
     ) throws(StorageFailure) {
@@ -122,7 +128,7 @@ extension StoreTransaction {
         for customer in names.keys.sorted() {
             mentioning.formUnion(try rename(names, inEventsOf: customer, in: app))
         }
-        // The events of one who was united with another stay under the id that they had then.
+        // The events of a customer who was merged into another remain under the earlier id.
         for customer in mentioning.sorted() {
             mentioning.formUnion(try self.customer(known: customer, in: app)?.ids ?? [])
         }
@@ -131,7 +137,7 @@ extension StoreTransaction {
         }
     }
 
-    /// Returns whom the events mention.
+    /// Returns the customers whom the events mention.
     private func rename(
         _ names: [CustomerID: CustomerID], inEventsOf customer: CustomerID, in app: AppID
     ) throws(StorageFailure) -> Set<CustomerID> {
@@ -159,14 +165,14 @@ extension StoreTransaction {
 }
 
 extension WalletChange {
-    /// What the app's server wrote about a person.
+    /// Removes the free text that the app's server wrote about a customer.
     fileprivate mutating func forgetWords() {
         if debit != nil { (reason, key) = ("", nil) }
     }
 }
 
 extension Event {
-    /// With other names; nil where it holds none of these.
+    /// Returns the event with the ids replaced, or nil if it contains none of them.
     fileprivate func renamed(_ names: [CustomerID: CustomerID]) -> Event? {
         var event = self
         event.entry.customer = entry.customer.map { names[$0] ?? $0 }

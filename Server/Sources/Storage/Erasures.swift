@@ -1,10 +1,10 @@
 import Ledger
 
-/// How the hashes of erased ids are kept under a key. This module has no cryptography of its own.
+/// How the hashes of erased ids are keyed. Injected, because this module contains no cryptography.
 package struct ErasureKeying: Sendable {
-    /// HMAC-SHA256 of a plain hash: hash, then key.
+    /// The HMAC-SHA256 of a plain hash under a key.
     package var code: @Sendable (_ hash: [UInt8], _ key: [UInt8]) -> [UInt8]
-    /// 32 random bytes.
+    /// Returns 32 random bytes.
     package var freshKey: @Sendable () -> [UInt8]
 
     package init(
@@ -15,24 +15,25 @@ package struct ErasureKeying: Sendable {
         self.freshKey = freshKey
     }
 
-    /// Leaves hashes as they are. For stores that do not erase people.
+    /// Leaves hashes unchanged. For databases that never erase customers.
     package static let none = ErasureKeying(
         code: { hash, _ in hash }, freshKey: { Array(repeating: 0, count: 32) })
 }
 
-// An id is kept as HMAC-SHA256 of its plain hash under a key of the app, which is in `secrets`. So
-// `erasures` alone does not tell whether somebody whose id can be guessed was erased. Earlier
-// versions kept the plain hash: these rows count too, and are rewritten when a server starts.
+// An erased id is stored as the HMAC-SHA256 of its plain hash under a key of the app, which is in
+// `secrets`. So `erasures` alone does not reveal whether a person with a guessable id was erased.
+// Earlier versions stored the plain hash: these rows remain valid, and are rewritten when a server
+// starts.
 extension StoreTransaction {
     private static let erasureKeyName = "erasures"
 
-    /// Whether an id is one of a person who was erased, by its plain hash, and nobody's since.
+    /// Returns whether the id with this plain hash belonged to an erased customer.
     package func isErased(_ hash: [UInt8], in app: AppID) throws(StorageFailure) -> Bool {
         let values = try erasureValues(of: [hash], in: app)
         return try !connection.rows(Self.selectErasure, values[0]).isEmpty
     }
 
-    /// Whether somebody who was erased had the token as an id.
+    /// Returns whether an erased customer had the token as an id.
     package func isErased(token: String, in app: AppID) throws(StorageFailure) -> Bool {
         try isErased(rules.erasedHash(CustomerID(rawValue: token)), in: app)
     }
@@ -52,7 +53,7 @@ extension StoreTransaction {
     static let selectErasure =
         "SELECT erased_at_ms FROM erasures WHERE app = $1 AND id_hash IN ($2, $3)"
 
-    /// What the statement above needs for each plain hash: the app, the hash, and its code.
+    /// The parameters of the statement above for each plain hash: the app, the hash, and its HMAC.
     private func erasureValues(
         of hashes: [[UInt8]], in app: AppID
     ) throws(StorageFailure) -> [[Value]] {
@@ -65,7 +66,7 @@ extension StoreTransaction {
 
     // MARK: - Writing
 
-    /// Notes that the ids with these plain hashes were erased. Harmless to repeat.
+    /// Records the erasure of the ids with these plain hashes. Idempotent.
     func addErasures(
         _ hashes: [[UInt8]], in app: AppID, at now: Instant
     ) throws(StorageFailure) {
@@ -74,8 +75,8 @@ extension StoreTransaction {
             hashes.map { (rules.erasureKeying.code($0, key), now) }, in: app)
     }
 
-    /// Rewrites erasures that were kept as plain hashes. Returns how many there were; at most a
-    /// limit at once.
+    /// Rewrites erasures that are stored as plain hashes, at most `limit` of them. Returns how many
+    /// it rewrote.
     package func keyErasures(
         in app: AppID, at now: Instant, limit: Int
     ) throws(StorageFailure) -> Int {
@@ -98,7 +99,7 @@ extension StoreTransaction {
         return rows.count
     }
 
-    /// Whether any erasure is still kept as a plain hash.
+    /// Returns whether any erasure is still stored as a plain hash.
     package func hasPlainErasures(in app: AppID) throws(StorageFailure) -> Bool {
         try !connection.rows(Self.selectPlainErasures, [.text(app.rawValue), .integer(1)]).isEmpty
     }
@@ -117,7 +118,7 @@ extension StoreTransaction {
             })
     }
 
-    /// The app's key, which is made with the first erasure.
+    /// The app's key, which is created with the first erasure.
     private func erasureKey(of app: AppID, at now: Instant) throws(StorageFailure) -> [UInt8] {
         if let known = try secret(Self.erasureKeyName, of: app) { return known }
         let fresh = rules.erasureKeying.freshKey()

@@ -1,15 +1,16 @@
 import Ledger
 
-/// One thing that changed, as an app's log tells it.
+/// One change, as recorded in an app's log.
 ///
-/// The log is ground: it is appended to, in the transaction that causes the change, and never
-/// written anew. It says what was learned, and when; a rebuild that comes to another condition
-/// appends what that changed.
+/// The log is primary data: events are appended in the transaction that causes the change, and
+/// never rewritten. It records what was learned, and when. If a rebuild reaches another result, it
+/// appends events for the difference.
 package struct Event: Hashable, Sendable {
-    /// Its place in the app's log, from 1, without gaps. Whoever sees one has seen, or can see, all
-    /// before it.
+    /// The position in the app's log, from 1, without gaps. A client that has seen an event can see
+    /// all events before it.
     package var sequence: Int64
-    /// Its place among those of its customer, from 1, without gaps; nil where it is nobody's.
+    /// The position among the customer's events, from 1, without gaps; nil if the event has no
+    /// customer.
     package var customerSequence: Int64?
     package var entry: EventEntry
 
@@ -20,33 +21,33 @@ package struct Event: Hashable, Sendable {
     }
 }
 
-/// What an event says, without its place.
+/// The content of an event, without its position.
 package struct EventEntry: Hashable, Sendable {
     package var app: AppID
-    /// Whose it was at that time; nil while the purchase was nobody's.
+    /// The customer at that time; nil while the purchase had no owner.
     package var customer: CustomerID?
-    /// Nil where it is about the customer alone.
+    /// Nil if the event is about the customer only.
     package var purchase: PurchaseID?
     package var change: Change
-    /// When we learned of it.
+    /// When the change became known to Perennial.
     package var toldAt: Instant
     package var cause: Cause
-    /// The account that the app named at the purchase, where the purchase is nobody's; nil where
-    /// somebody who was erased had it as an id.
+    /// The account token of a purchase without an owner; nil if the token was the id of an erased
+    /// customer.
     package var accountToken: String?
-    /// Who had the purchase before, who became one with the customer, or the id that is new.
+    /// The former owner of the purchase, the merged customer, or the added id.
     package var other: CustomerID?
-    /// Why the purchase is the customer's; of ``Change/Kind/linked`` only.
+    /// Why the purchase belongs to the customer; only for ``Change/Kind/linked``.
     package var evidence: Link.Evidence?
 
     package enum Cause: Hashable, Sendable {
-        /// By the SHA-256 of its bytes.
+        /// A document, identified by its id.
         case document([UInt8])
-        /// Time went on.
+        /// The passage of time.
         case time
-        /// Somebody asked for it.
+        /// A request.
         case request
-        /// What is derived was made again.
+        /// A rebuild of derived data.
         case rebuild
     }
 
@@ -68,32 +69,32 @@ package struct EventEntry: Hashable, Sendable {
 }
 
 extension EventEntry {
-    /// Where the purchase was made, the wallet is, or something was given by hand; nil where it is
-    /// about the customer alone.
+    /// The environment of the purchase, the wallet or the grant; nil if the event is about the
+    /// customer only.
     package var environment: Environment? {
         purchase?.environment ?? change.wallet?.environment ?? change.grantEnvironment
     }
 }
 
 extension StoreTransaction {
-    /// Events in one answer.
+    /// The maximum number of events in one response.
     package static let eventsMax = 500
 
     // MARK: - Appending
 
-    /// Puts entries at the end of their apps' logs, in their order.
+    /// Appends entries to their apps' logs, in order.
     ///
-    /// The numbers come from a row of each app and of each customer, which nobody else can count on
-    /// until this transaction ends: so the numbers have no gaps, and come into sight in their
-    /// order. To be called late in a transaction, since others wait from then on.
+    /// The numbers come from a row for each app and each customer, which stays locked until this
+    /// transaction ends. So the numbers have no gaps, and become visible in order. Call it late in
+    /// a transaction, because other writers wait from then on.
     ///
-    /// - Returns: the number of the last one of each app.
+    /// - Returns: the number of the last event of each app.
     @discardableResult
     func append(_ entries: [EventEntry]) throws(StorageFailure) -> [AppID: Int64] {
         guard !entries.isEmpty else { return [:] }
         let entries = try withoutErasedTokens(entries)
-        // The apps' rows first, always: two who took them in another order could each wait for the
-        // other.
+        // Always lock the rows of apps first: two transactions that lock them in different orders
+        // could deadlock.
         var appNumbers = try numbers(ofAppsIn: entries)
         var customerNumbers = try numbers(ofCustomersIn: entries)
         var events: [Event] = []
@@ -131,8 +132,8 @@ extension StoreTransaction {
         }
     }
 
-    /// The first free number of each app. In the order of their ids, so that two servers never wait
-    /// for each other.
+    /// The first free number of each app. Locks rows in the order of app ids, so that two servers
+    /// never deadlock.
     private func numbers(
         ofAppsIn entries: [EventEntry]
     ) throws(StorageFailure) -> [AppID: Int64] {
@@ -169,7 +170,7 @@ extension StoreTransaction {
         var first: [Key: Int64] = [:]
         for (key, rows) in zip(keys, rows) {
             guard let row = rows.first else {
-                throw StorageFailure("there is no \(key) to count the events of")
+                throw StorageFailure("no row to number the events of \(key)")
             }
             first[key] = try row.integer(0) - (counts[key] ?? 0) + 1
         }
@@ -190,7 +191,7 @@ extension StoreTransaction {
 
     // MARK: - Reading
 
-    /// The events of an app behind one, in their order.
+    /// The events of an app after the given one, in order.
     package func events(
         of app: AppID, after sequence: Int64, limit: Int
     ) throws(StorageFailure) -> [Event] {
@@ -199,8 +200,8 @@ extension StoreTransaction {
             [.text(app.rawValue), .integer(sequence), .integer(Int64(limit))], of: app)
     }
 
-    /// The events of a customer behind one, in their order: those of every id that means them, also
-    /// from before it did.
+    /// The events of a customer after the given one, in order: those of all of the customer's ids,
+    /// including events from before an id was added.
     package func events(
         of ids: [CustomerID], in app: AppID, after sequence: Int64, limit: Int
     ) throws(StorageFailure) -> [Event] {
@@ -216,7 +217,7 @@ extension StoreTransaction {
         return Array(found.sorted { $0.sequence < $1.sequence }.prefix(limit))
     }
 
-    /// The last events of a customer, in their order.
+    /// The last events of a customer, in order.
     package func lastEvents(
         of ids: [CustomerID], in app: AppID, limit: Int
     ) throws(StorageFailure) -> [Event] {
@@ -229,14 +230,14 @@ extension StoreTransaction {
         return found.sorted { $0.sequence < $1.sequence }.suffix(limit)
     }
 
-    /// The event of a number.
+    /// The event with the given number.
     func event(_ sequence: Int64, of app: AppID) throws(StorageFailure) -> Event? {
         try events(
             "app = $1 AND sequence = $2", [.text(app.rawValue), .integer(sequence)], of: app
         ).first
     }
 
-    /// How many events an app's log has.
+    /// The number of events in an app's log.
     package func lastSequence(of app: AppID) throws(StorageFailure) -> Int64 {
         let rows = try connection.rows(
             "SELECT last_sequence FROM logs WHERE app = $1", [.text(app.rawValue)])
@@ -246,7 +247,7 @@ extension StoreTransaction {
     static let ofCustomerAfter =
         "app = $1 AND customer = $2 AND sequence > $3 ORDER BY sequence LIMIT $4"
     static let lastOfCustomer = "app = $1 AND customer = $2 ORDER BY sequence DESC LIMIT $3"
-    /// Of a purchase, while it was nobody's.
+    /// Of a purchase, while it had no owner.
     static let ofNobodyAfter =
         "app = $1 AND environment = $2 AND purchase = $3 AND customer IS NULL AND sequence > $4"
 
@@ -262,7 +263,7 @@ extension StoreTransaction {
             connection.rows(Self.selectEvents(where: condition), values), of: app)
     }
 
-    /// Of rows of ``selectEvents(where:)``.
+    /// Reads events from rows of ``selectEvents(where:)``.
     static func events(_ rows: [Row], of app: AppID) throws(StorageFailure) -> [Event] {
         var events: [Event] = []
         for row in rows {

@@ -1,16 +1,15 @@
 import Ledger
 
-// What events say, as bytes. Events are ground: no rebuild makes them again, so every layout that
-// was ever released must be read for ever.
+// The binary encoding of events. Events are primary data that no rebuild can recreate, so every
+// layout that was ever released must stay readable.
 
 private let layout: Int64 = 1
-/// Of events: the second has also what was given by hand, at its end; the third behind that the
-/// term that will be over; the fourth what went into a wallet or out of it; the fifth where
-/// something was given by hand.
+/// The layout of events. Each version appends to the previous one: 2 the manual grant, 3 the term
+/// that is about to end, 4 the change of a wallet, 5 the environment of the manual grant.
 private let entryLayout: Int64 = 5
 
 extension EventEntry {
-    /// What has no column of its own.
+    /// Everything that has no column of its own.
     var body: [UInt8] {
         var writer = ByteWriter()
         writer.write(entryLayout)
@@ -35,7 +34,8 @@ extension EventEntry {
         let found = try reader.number()
         guard (1...entryLayout).contains(found), let kind = Change.Kind(rawValue: kind) else {
             throw StorageFailure(
-                "an event of kind \(kind) has layout \(found): use a newer program")
+                "an event of kind \(kind) has unknown layout \(found): "
+                    + "use a newer version of Perennial")
         }
         let isRebuild = try reader.flag()
         let isRequest = try reader.flag()
@@ -80,7 +80,8 @@ extension Told {
         var reader = ByteReader(bytes)
         let found = try reader.number()
         guard found == layout else {
-            throw StorageFailure("what was told last has layout \(found): use a newer program")
+            throw StorageFailure(
+                "a reported state has unknown layout \(found): use a newer version of Perennial")
         }
         self.init(
             try reader.optionalCondition(), until: Instant(milliseconds: try reader.number()))
@@ -98,7 +99,7 @@ extension ByteWriter {
     fileprivate mutating func write(_ change: Change) {
         write(change.at.milliseconds)
         write(change.before) { $0.write($1) }
-        // Mostly nothing changes but the kind.
+        // Usually only the kind of the event is new, and the status does not change.
         write(change.after == change.before)
         if change.after != change.before { write(change.after) { $0.write($1) } }
         write(change.money) { $0.write($1) }

@@ -1,26 +1,26 @@
 import Ledger
 
-/// What a group of documents makes of one purchase: all that is known together at that place, in
-/// the transaction that writes it.
+/// What a group of documents changes about one purchase: the purchase before and after, and
+/// everything else known about the change, in the transaction that writes it.
 struct Fold {
     var app: AppID
-    /// As it stands; empty where the purchase is new.
+    /// The present timeline; empty if the purchase is new.
     var before: Timeline
     var after: Timeline
-    /// The documents that attest something of it, each with the facts about it, in the order in
-    /// which they are kept. When each came is its ``StoredDocument/receivedAt``.
+    /// The documents that attest something about the purchase, each with the facts about it, in the
+    /// order in which they are recorded. Each was received at its ``StoredDocument/receivedAt``.
     var attested: [AttestedDocument]
-    /// How asking about it went.
+    /// How earlier checks with the App Store went.
     var history: CheckHistory
-    /// When it is to be asked about, as it stands; nil where the purchase is new.
+    /// When the next check is due according to the stored row; nil if the purchase is new.
     var dueBefore: Instant?
-    /// As its log knows it: at first before all of the documents.
+    /// The last reported state: at first, the one before all of the documents.
     fileprivate var log: ToldPurchase
-    /// What there is to tell, once it was told.
+    /// The events to append, once they have been determined.
     fileprivate var entries: [EventEntry] = []
 
-    /// Tells what each document says that is new, and what it does to the wallets of whoever has
-    /// the purchase.
+    /// Determines the events for each document that changes something, including those for the
+    /// wallets of the customer who has the purchase.
     fileprivate mutating func tell(_ rules: AccessRules, _ purse: inout Purse?) {
         for (index, one) in attested.enumerated() {
             let isLast = index == attested.count - 1
@@ -34,14 +34,15 @@ struct Fold {
         }
     }
 
-    /// The same where nobody has wallets.
+    /// Returns the projection with its events determined, for an app without wallets.
     fileprivate func telling(_ rules: AccessRules) -> Fold {
         var (told, nobodys) = (self, Purse?.none)
         told.tell(rules, &nobodys)
         return told
     }
 
-    /// Whether it answers for another than before, by the account token in it.
+    /// Whether the account token, and so the customer it identifies, has changed while the purchase
+    /// has no owner.
     fileprivate var namesAnother: Bool {
         dueBefore != nil && log.customer == nil && before.accountToken != after.accountToken
     }
@@ -54,11 +55,12 @@ struct Fold {
 }
 
 extension StoreTransaction {
-    /// Adds facts with the documents that attest them, and folds them into the purchases that they
-    /// are about. A fact that is there already is left as it is. Harmless to repeat.
+    /// Inserts facts with the documents that attest them, and projects them into the purchases that
+    /// they are about. Existing facts are unchanged. Idempotent.
     ///
-    /// Whatever else follows from what becomes of a purchase is written here too: each ``Fold``
-    /// knows its timeline before and after, and the documents between the two.
+    /// Everything else that follows from a changed purchase is written here too: each
+    /// ``PurchaseProjection`` contains the timelines before and after, and the documents between
+    /// the two.
     func add(
         _ attested: [AttestedDocument], _ purses: inout Purses
     ) throws(StorageFailure) {
@@ -88,13 +90,14 @@ extension StoreTransaction {
         purses.put(purse, in: fold.app)
     }
 
-    /// Whoever is named now may have agreed to what the one before had not.
+    /// The customer identified now may have consented where the former one had not.
     private func wakeQuestions(about fold: Fold) throws(StorageFailure) {
         guard let heardAt = fold.attested.last?.document.receivedAt else { return }
         try wakeQuestions(about: [fold.after.purchase], in: fold.app, at: heardAt)
     }
 
-    /// Nil where the purchase credits nothing, or nobody.
+    /// The wallets affected by a purchase. Returns nil if the purchase credits nothing, or belongs
+    /// to nobody.
     private func purse(
         for fold: Fold, among purses: inout Purses
     ) throws(StorageFailure) -> Purse? {
@@ -106,10 +109,10 @@ extension StoreTransaction {
             of: holder, in: fold.app, fold.after.purchase.environment, self)
     }
 
-    /// Where a purchase that is nobody's names another account than until now: what was spent of it
-    /// stays with whoever it named, by a link. Otherwise they are told that it is in their wallets
-    /// no more. Neither of the two is mentioned to the other, who may be forgotten without being
-    /// looked for there.
+    /// Handles a purchase without an owner whose account token changes (Apple: "Set App Account
+    /// Token"). If the customer identified until now has spent any of it, it stays theirs, by a
+    /// link. Otherwise wallet events say that it left their wallets. The events of the two
+    /// customers do not mention each other, because an erasure would not find the ids there.
     private func tellFormer(
         of fold: inout Fold, _ purses: inout Purses
     ) throws(StorageFailure) {
@@ -132,8 +135,8 @@ extension StoreTransaction {
         purses.put(purse, in: app)
     }
 
-    /// Told already, but for those of apps that have wallets. In the order of their keys, so that
-    /// two servers never wait for each other.
+    /// Projects documents into purchases, ordered by key, so that two servers never deadlock. The
+    /// events are determined here already, except for apps with wallets.
     private func folds(of attested: [AttestedDocument]) throws(StorageFailure) -> [Fold] {
         let groups = Self.byPurchase(attested)
         let stored = try connection.rowsEach(
@@ -156,13 +159,13 @@ extension StoreTransaction {
         parts.reserveCapacity(attested.count)
         for one in attested {
             guard let purchase = one.facts.first?.purchase else { continue }
-            // Nearly always a document is about one purchase, and passes as it is.
+            // Nearly always a document is about one purchase only, and is passed on unchanged.
             guard one.facts.contains(where: { $0.purchase != purchase }) else {
                 parts.append(
                     AttestedGroup(app: one.document.app, purchase: purchase, attested: [one]))
                 continue
             }
-            // In whatever order: it is by purchases that they are sorted.
+            // In any order, because they are sorted by purchase afterwards.
             for (purchase, facts) in Dictionary(grouping: one.facts, by: \.purchase) {
                 var part = one
                 part.facts = facts
@@ -210,9 +213,9 @@ extension StoreTransaction {
 
     // MARK: - Rows
 
-    /// Writes a timeline in the place of what is stored for its purchase, whatever that is, and
-    /// when the purchase is due by it. How asking about it went stays. What is another than was
-    /// told is told.
+    /// Replaces the stored timeline of a purchase and computes when its next check is due. The
+    /// history of checks is unchanged. Appends events if the new timeline differs from the last
+    /// reported state.
     func replace(
         _ timeline: Timeline, in app: AppID, heardAt: Instant, at now: Instant,
         _ lost: inout LastEvents
@@ -260,7 +263,7 @@ extension StoreTransaction {
     }
 }
 
-/// The documents that attest something of one purchase, with the facts about it.
+/// The documents that attest something about one purchase, with the facts about it.
 private struct AttestedGroup {
     var app: AppID
     var purchase: PurchaseID

@@ -1,14 +1,13 @@
 import Ledger
 import Synchronization
 
-/// Until when documents may have been kept under their former id, app by app: the SHA-256 of the
-/// whole document, where new ones have that of what is signed.
+/// For each app, the signing time until which documents may be stored under their former id: the
+/// SHA-256 of the whole document, whereas newer ids are the SHA-256 of the signed content.
 ///
-/// A document that is posted again must be found under the id that it has, or it would be kept a
-/// second time. Only what was signed before the upgrade can have a former id, so nothing is looked
-/// for where a document was signed later.
+/// A document that is posted again must be found under its stored id, or it would be stored twice.
+/// Only documents signed before the upgrade can have a former id, so later ones are not looked up.
 final class FormerIDs: Sendable {
-    /// An older server may go on for a while on the same database.
+    /// An older server may keep writing to the same database for a while after the upgrade.
     static let margin = Duration.days(1)
 
     private let ends = Mutex<[AppID: Instant]?>(nil)
@@ -28,7 +27,7 @@ final class FormerIDs: Sendable {
 }
 
 extension StoreTransaction {
-    /// The same documents, each under the id by which it is known here: see ``FormerIDs``.
+    /// Returns the documents with the id under which each is stored: see ``FormerIDs``.
     func asKnown(_ attested: [AttestedDocument]) throws(StorageFailure) -> [AttestedDocument] {
         var places: [Int] = []
         for (place, one) in attested.enumerated() {
@@ -49,14 +48,14 @@ extension StoreTransaction {
         return known
     }
 
-    /// The id by which a document is known here.
+    /// The id under which a document is stored.
     package func knownID(of document: StoredDocument) throws(StorageFailure) -> [UInt8] {
         try asKnown([AttestedDocument(document, [])])[0].document.id
     }
 
-    /// Whether documents are kept, each by either of its ids.
+    /// For each document, returns whether it is stored, under either of its ids.
     ///
-    /// - Parameter ids: the id of what was signed at a moment, and its former id.
+    /// - Parameter ids: the id of the signed content, the signing time, and the former id.
     package func areKept(
         _ ids: [(signedAt: Instant, id: [UInt8], formerID: [UInt8])], of app: AppID
     ) throws(StorageFailure) -> [Bool] {

@@ -1,6 +1,6 @@
 import Ledger
 
-/// Where a list of forwards, the newest first, goes on.
+/// A position in the list of forwards, which is ordered newest first.
 package struct ForwardPosition: Hashable, Sendable {
     package var createdAt: Instant
     package var document: [UInt8]
@@ -24,7 +24,7 @@ extension StoreTransaction {
         "document, target, environment, created_at_ms, due_at_ms, attempts, attempted_at_ms, "
         + "status, trouble, accepted_at_ms"
 
-    /// What was sent on, or is to be, the newest first.
+    /// Forwards of an app in a state, or in any state, newest first.
     package func forwards(
         of app: AppID, in state: StoredForward.State?, after position: ForwardPosition?, limit: Int
     ) throws(StorageFailure) -> [StoredForward] {
@@ -51,7 +51,7 @@ extension StoreTransaction {
             + "LIMIT $\(isFirstPage ? 2 : 5)"
     }
 
-    /// All addresses of one document.
+    /// The forwards of one document to all addresses.
     package func forwards(
         of document: [UInt8], in app: AppID
     ) throws(StorageFailure) -> [StoredForward] {
@@ -64,7 +64,7 @@ extension StoreTransaction {
         return forwards
     }
 
-    /// As the indexes have it. What waits is not accepted.
+    /// The conditions of the partial indexes. A waiting forward is never an accepted one.
     private static func condition(of state: StoredForward.State) -> String {
         switch state {
         case .waiting: "due_at_ms IS NOT NULL"
@@ -87,7 +87,7 @@ extension StoreTransaction {
             acceptedAt: try instant(9))
     }
 
-    /// How much waits for an address.
+    /// The number of deliveries waiting for an address.
     package func backlog(
         to target: String, of app: AppID
     ) throws(StorageFailure) -> ForwardBacklog {
@@ -101,15 +101,15 @@ extension StoreTransaction {
             oldest: try rows[0].optionalInteger(1).map(Instant.init(milliseconds:)))
     }
 
-    // Ordered as the index is that is meant: while the table is empty, PostgreSQL would take any.
+    // Ordered like the intended index: while the table is empty, PostgreSQL would choose any index.
     static let selectBacklog =
         "SELECT count(*), min(created_at_ms) FROM (SELECT created_at_ms FROM forwards "
         + "WHERE app = $1 AND target = $2 AND due_at_ms IS NOT NULL "
         + "ORDER BY due_at_ms LIMIT $3) AS waiting"
 
-    /// Forgets some of those that are over since before one moment, however long ago they came, and
-    /// of those not accepted what came before another: what was given up, and may still be asked
-    /// for by hand, and what is for an address that is no longer configured. Returns how many.
+    /// Deletes old forwards: accepted and left out ones from before `over`, and all others from
+    /// before `all`. The latter are those given up, which could still be retried manually, and
+    /// those for an address that is no longer configured. Returns how many it deleted.
     package func forgetForwards(
         of app: AppID, overBefore over: Instant, allBefore all: Instant, limit: Int
     ) throws(StorageFailure) -> Int {
@@ -128,7 +128,8 @@ extension StoreTransaction {
         return count
     }
 
-    /// One select for each state, since no index has them all in the order of their ends.
+    /// One query for each state, because no index contains all of them ordered by the time they
+    /// ended.
     static func selectForgotten(in state: StoredForward.State) -> String {
         let since = state == .accepted ? "accepted_at_ms" : "created_at_ms"
         return "SELECT document, target FROM forwards WHERE app = $1 AND \(since) < $2 "

@@ -1,8 +1,8 @@
 import Ledger
 
-/// A notification as it came.
+/// A notification as received.
 package struct ArrivedNotification: Hashable, Sendable {
-    /// As its header said; nil where there was none.
+    /// The Content-Type header; nil if there was none.
     package var contentType: String?
     package var body: [UInt8]
 
@@ -12,12 +12,12 @@ package struct ArrivedNotification: Hashable, Sendable {
     }
 }
 
-/// Whom a notification is to be sent on to.
+/// Where to forward a notification.
 package struct ForwardOrder: Hashable, Sendable {
     package var arrived: ArrivedNotification
-    /// The names of the addresses.
+    /// The names of the target addresses.
     package var targets: [String]
-    /// Of those whose queue is full: it is written down that they were left out.
+    /// Targets whose queue is full. They are recorded as left out.
     package var leftOut: [String]
     package var createdAt: Instant
     package var dueAt: Instant
@@ -34,28 +34,28 @@ package struct ForwardOrder: Hashable, Sendable {
     }
 }
 
-/// A notification and one address that it is sent on to.
+/// A notification and one target address.
 package struct StoredForward: Hashable, Sendable {
     package var document: [UInt8]
     package var target: String
     package var environment: Environment
     package var createdAt: Instant
-    /// When it is tried next; nil: never again.
+    /// The time of the next attempt; nil if there is none.
     package var dueAt: Instant?
     package var attempts: Int
     package var attemptedAt: Instant?
-    /// Of the last answer; nil where there was none.
+    /// The HTTP status of the last response; nil if there was none.
     package var status: Int?
-    /// Why there was no answer.
+    /// Why there was no response.
     package var trouble: String?
     package var acceptedAt: Instant?
 
     package enum State: String, Hashable, Sendable, CaseIterable {
         case waiting
         case accepted
-        /// Tried as often as is tried at most.
+        /// The maximum number of attempts failed.
         case givenUp = "given_up"
-        /// Never tried: the queue of its address was full.
+        /// Never tried, because the queue of the address was full.
         case leftOut = "left_out"
     }
 
@@ -66,45 +66,46 @@ package struct StoredForward: Hashable, Sendable {
     }
 }
 
-/// One that a server has taken for a while, to try it.
+/// A delivery that one server has leased in order to attempt it.
 package struct ForwardLease: Hashable, Sendable {
     package var document: [UInt8]
     package var target: String
     package var attempts: Int
     package var holder: String
-    /// Nil where it is gone: then there is nothing left to send.
+    /// Nil if the body is gone, so that there is nothing left to send.
     package var arrived: ArrivedNotification?
 }
 
-/// What came of trying.
+/// The result of an attempt.
 package enum ForwardAnswer: Hashable, Sendable {
     case status(Int)
-    /// There was none, and why.
+    /// No response, with the reason.
     case none(String)
 
-    /// What the App Store takes for success ("Responding to App Store Server Notifications").
+    /// The statuses that the App Store considers a success ("Responding to App Store Server
+    /// Notifications").
     package var isAccepted: Bool {
         if case .status(let code) = self { (200...206).contains(code) } else { false }
     }
 }
 
-/// How much waits for one address.
+/// The number of deliveries waiting for one address.
 package struct ForwardBacklog: Hashable, Sendable {
-    /// ``countMax`` where there are more.
+    /// At most ``countMax``, even if there are more.
     package var count: Int
-    /// Since when the longest has waited.
+    /// Since when the oldest has been waiting.
     package var oldest: Instant?
 
     package static let countMax = 100_000
 }
 
 extension StoreTransaction {
-    /// Characters that are kept of why there was no answer.
+    /// The maximum length in characters of a stored error description.
     private static let troubleCharactersMax = 200
 
-    // MARK: - Orders
+    // MARK: - Enqueueing
 
-    /// Writes down whom documents are to be sent on to. What is there already stays as it is.
+    /// Enqueues documents for forwarding. Existing deliveries are unchanged.
     func forward(_ attested: [AttestedDocument]) throws(StorageFailure) {
         for each in attested {
             guard let order = each.forward else { continue }
@@ -140,8 +141,8 @@ extension StoreTransaction {
 
     // MARK: - Leases
 
-    /// Takes what is due for one address, the longest due first. Nobody else is given it until the
-    /// lease runs out.
+    /// Leases due deliveries to one address, the longest overdue first. No other server can lease
+    /// them until the lease expires.
     package func leaseForwards(
         to target: String, of app: AppID, dueBy now: Instant, limit: Int, for holder: String,
         lease: Duration
@@ -162,7 +163,7 @@ extension StoreTransaction {
             + dialect.takingFreeRows
     }
 
-    /// Takes what nobody has accepted yet of one document, due or not.
+    /// Leases all deliveries of one document that have not been accepted, due or not.
     package func leaseForwards(
         of document: [UInt8], in app: AppID, for holder: String, lease: Duration
     ) throws(StorageFailure) -> [ForwardLease] {
@@ -204,10 +205,10 @@ extension StoreTransaction {
         [.text(app.rawValue), .bytes(lease.document), .text(lease.target)]
     }
 
-    // MARK: - By hand
+    // MARK: - Manual retries
 
-    /// Lets what was given up of a document be tried again, from the first attempt on, for some
-    /// addresses. What is accepted or waits already stays as it is.
+    /// Retries deliveries of a document that were given up, to the given addresses, starting with a
+    /// first attempt. Accepted and waiting deliveries are unchanged.
     package func retryForwards(
         of document: [UInt8], in app: AppID, to targets: [String], at now: Instant
     ) throws(StorageFailure) {
@@ -223,12 +224,12 @@ extension StoreTransaction {
             })
     }
 
-    // MARK: - Ends
+    // MARK: - Results
 
-    /// An address has answered, or has not. An acceptance counts, whoever has the lease; a failure
-    /// only of whoever has it.
+    /// Records the result of an attempt. A success is recorded even if the lease was lost; a
+    /// failure only by the lease holder.
     ///
-    /// - Parameter next: when it is tried again; nil: never.
+    /// - Parameter next: the time of the next attempt; nil means none.
     package func ended(
         _ lease: ForwardLease, of app: AppID, _ answer: ForwardAnswer, at now: Instant,
         next: Instant?
@@ -254,7 +255,7 @@ extension StoreTransaction {
         try removeBodyIfOver(of: lease.document, in: app)
     }
 
-    /// Gives one back untried: it stays due.
+    /// Releases a lease without an attempt; the delivery stays due.
     package func release(_ lease: ForwardLease, of app: AppID) throws(StorageFailure) {
         try connection.run(
             "UPDATE forwards SET lease_until_ms = 0, lease_holder = NULL "
@@ -262,7 +263,8 @@ extension StoreTransaction {
             Self.key(lease, in: app) + [.text(lease.holder)])
     }
 
-    /// What was given up can be asked for again by hand, and so is kept; what was left out is not.
+    /// Deletes the body of a document if no delivery can need it any more. A delivery that was
+    /// given up can be retried manually, so it keeps its body; one that was left out cannot.
     func removeBodyIfOver(of document: [UInt8], in app: AppID) throws(StorageFailure) {
         let waiting = try connection.rows(
             "SELECT 1 FROM forwards WHERE app = $1 AND document = $2 AND accepted_at_ms IS NULL "

@@ -1,6 +1,6 @@
 import Ledger
 
-/// Something that was given by hand, and to whom.
+/// A manual grant with its recipient.
 package struct StoredGrant: Hashable, Sendable {
     package var grant: Grant
     package var customer: CustomerID
@@ -14,7 +14,7 @@ package struct StoredGrant: Hashable, Sendable {
 }
 
 extension StoreTransaction {
-    /// All that was ever given to a customer, in the order of time.
+    /// All grants that a customer ever received, ordered by time.
     package func grants(
         of customer: CustomerID, in app: AppID, environment: Environment
     ) throws(StorageFailure) -> [Grant] {
@@ -30,7 +30,8 @@ extension StoreTransaction {
         ).first
     }
 
-    /// Gives a known customer something, and tells it. Not to be repeated: look for it before.
+    /// Grants something to a known customer, and emits an event. Not idempotent: check first
+    /// whether the grant exists.
     package func add(_ kept: StoredGrant, in app: AppID) throws(StorageFailure) {
         let grant = kept.grant
         try connection.run(
@@ -45,7 +46,7 @@ extension StoreTransaction {
         try tell(.granted, kept, in: app, at: grant.from, by: .request, toldAt: grant.from)
     }
 
-    /// Takes back what was given, and tells it. Not to be repeated.
+    /// Withdraws a grant, and emits an event. Not idempotent.
     package func withdraw(
         _ kept: StoredGrant, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
@@ -58,8 +59,8 @@ extension StoreTransaction {
         try tell(.grantEnded, kept, in: app, at: now, by: .request, toldAt: now)
     }
 
-    /// Tells of grants whose time is over. Returns how many. Harmless to repeat, and for several
-    /// servers at once.
+    /// Emits events for grants that have expired. Returns how many there were. Idempotent, and safe
+    /// for several servers at once.
     package func tellEndedGrants(
         of app: AppID, dueBy now: Instant, limit: Int
     ) throws(StorageFailure) -> Int {
@@ -77,7 +78,7 @@ extension StoreTransaction {
         return ended.count
     }
 
-    /// Whether the time of a grant is over, and nobody was told.
+    /// Returns whether a grant has expired for which no event was emitted yet.
     package func hasEndedGrants(
         of app: AppID, dueBy now: Instant
     ) throws(StorageFailure) -> Bool {

@@ -1,28 +1,30 @@
 import Ledger
 import Synchronization
 
-/// Lets writers that come at the same time share one durable commit: syncing a disk costs the same
-/// for one as for a hundred.
+/// Lets concurrent writers share one durable commit, because syncing a disk costs the same for one
+/// writer as for a hundred.
 ///
-/// The first writer that finds nobody writing leads: it takes all who wait by then into one
-/// transaction, itself among them, and everyone is answered only after that has been committed.
-/// Then the next who waits leads. There is no task of its own, and no timer: a writer alone waits
-/// for nobody.
+/// The first writer that finds no write in progress becomes the leader: it runs the work of all
+/// writers waiting at that moment, including its own, in one transaction. All of them resume only
+/// after the commit. Then the longest-waiting writer leads the next group. There is no background
+/// task and no timer, so a single writer never waits.
 ///
-/// Most writers have documents to keep, and nothing to ask before: those of a group are written
-/// together, table by table. The others' closures run one after the other.
+/// Most writers have documents to record, and nothing to read first: the documents of a group are
+/// written together, table by table. The closures of other writers run one after the other.
 ///
-/// One writer's failure is not the others', nor one document's: a group in which one throws is
-/// undone and run again, each alone within a savepoint, so that only the rows of those that throw
-/// are missing.
+/// A failure of one writer, or of one document, does not affect the others: a group in which one
+/// throws is rolled back and run again, each writer or document in a savepoint of its own, so that
+/// only the rows of those that throw are missing.
 ///
-/// Where the database cannot be had, because it is locked or away, all who wait are told so with
-/// the first. From then on one writer at a time tries, and whoever comes meanwhile is refused at
-/// once, until a write succeeds: nobody waits behind somebody else's wait.
+/// If the database is unavailable, because it is locked or unreachable, all waiting writers fail
+/// together with the first. From then on one writer at a time tries, and all who arrive meanwhile
+/// fail at once, until a write succeeds. So nobody waits behind another writer's timeout.
 final class GroupCommit: Sendable {
-    /// Documents and closures in one transaction; those of one writer are never parted.
+    /// The maximum number of documents and closures in one transaction. The documents of one writer
+    /// are never split.
     static let groupMax = 256
-    /// Documents and closures that wait; who comes then is told that the database is busy.
+    /// The maximum number of documents and closures that may wait. Further writers fail with
+    /// `busy`.
     static let waitingMax = 4096
 
     private typealias Body = @Sendable (any Connection) throws -> any Sendable
@@ -47,7 +49,7 @@ final class GroupCommit: Sendable {
         }
     }
 
-    /// For each document whether it is new, or why it could not be kept.
+    /// For each document: whether it is new, or why it could not be recorded.
     private typealias Kept = [Result<Bool, any Error>]
 
     private struct Writer {
@@ -57,16 +59,16 @@ final class GroupCommit: Sendable {
 
     private enum Turn: Sendable {
         case done(Outcome)
-        /// Lead the group that comes next.
+        /// Lead the next group.
         case lead
     }
 
     private struct State {
         var isWriting = false
         private(set) var waiting: [Writer] = []
-        /// Documents and closures of all who wait.
+        /// The number of documents and closures of all waiting writers.
         private(set) var waitingCount = 0
-        /// Why the last group could not have the database; nil after one that could.
+        /// Why the last group could not use the database; nil after a group that could.
         var absence: StorageFailure?
 
         mutating func append(_ writer: Writer) {
@@ -86,7 +88,7 @@ final class GroupCommit: Sendable {
             return waiting
         }
 
-        /// Those who have waited longest, as many as there is room for.
+        /// Removes and returns the writers that have waited longest, as many as fit.
         mutating func take(room: Int) -> [Writer] {
             var room = room
             let taken = waiting.prefix { writer in
@@ -109,16 +111,16 @@ final class GroupCommit: Sendable {
         self.rules = rules
     }
 
-    /// Runs a body in a transaction that others may share. Returns, or throws, after it was
-    /// committed or undone.
+    /// Runs a closure in a transaction that others may share. Returns or throws after the commit or
+    /// rollback.
     func write<Value: Sendable>(
         _ body: @escaping @Sendable (any Connection) throws -> Value
     ) async throws -> Value {
         try await value(of: .run(body))
     }
 
-    /// Keeps documents with their facts in a transaction that others may share. For each, false
-    /// where it was kept before, or stands twice among them.
+    /// Records documents with their facts in a transaction that others may share. For each
+    /// document, returns false if it was recorded before, or if it occurs twice in the list.
     func keep(_ attested: [AttestedDocument]) async -> [Result<Bool, any Error>] {
         do { return try await value(of: .keep(attested)) as Kept } catch {
             return attested.map { _ in .failure(error) }
@@ -132,12 +134,13 @@ final class GroupCommit: Sendable {
         case .lead: outcome = await lead(work)
         }
         guard let value = try outcome.get() as? Value else {
-            preconditionFailure("A group's commit answered one writer with another's value.")
+            preconditionFailure("A group commit returned another writer's value.")
         }
         return value
     }
 
-    /// Returns at once where nobody writes, or too many wait; else when it is this writer's turn.
+    /// Returns at once if no write is in progress or too many writers wait; otherwise waits for
+    /// this writer's turn.
     private func turn(for work: Work) async -> Turn {
         await withCheckedContinuation { continuation in
             let turn = state.withLock { state -> Turn? in
@@ -156,13 +159,15 @@ final class GroupCommit: Sendable {
         }
     }
 
-    private static let busy = StorageFailure("\(waitingMax) writes wait already", kind: .busy)
+    private static let busy = StorageFailure(
+        "\(waitingMax) writes are already waiting", kind: .busy)
 
     private func lead(_ own: Work) async -> Outcome {
         let followers = state.withLock { $0.take(room: Self.groupMax - own.count) }
         let outcomes = await outcomes(of: [own] + followers.map(\.work))
         refuseAllIfAbsent()
-        // Whoever is told may come again and join the next group; a full one need not wait for it.
+        // Writers that resume may submit more work and join the next group. If that group is full
+        // already, start it first.
         let isNextFull = state.withLock { $0.waitingCount >= Self.groupMax }
         if isNextFull { passOn() }
         for (follower, outcome) in zip(followers, outcomes.dropFirst()) {
@@ -180,7 +185,7 @@ final class GroupCommit: Sendable {
         for writer in waiting { writer.turn.resume(returning: .done(.failure(absence))) }
     }
 
-    /// Lets the one who has waited longest lead, or nobody.
+    /// Makes the longest-waiting writer the next leader, if any writer waits.
     private func passOn() {
         let next = state.withLock { state -> Writer? in
             let next = state.takeFirst()
@@ -194,8 +199,8 @@ final class GroupCommit: Sendable {
         do {
             return try await attempt { try self.together(works, on: $0) }
         } catch {
-            // Alone there is nobody to be kept apart from; and what is nobody's own failure would
-            // come again, after as long a time.
+            // A single writer needs no isolation from others. And a failure of the whole database
+            // would repeat itself, and take as long again.
             let isEverybodys = (error as? StorageFailure)?.concernsTheWhole ?? false
             guard works.reduce(0, { $0 + $1.count }) > 1, !isEverybodys else {
                 return works.map { _ in .failure(error) }
@@ -210,7 +215,7 @@ final class GroupCommit: Sendable {
         }
     }
 
-    /// A transaction of a whole group; notes whether the database could be had.
+    /// Runs a transaction for a whole group, and records whether the database was available.
     private func attempt(
         _ body: @escaping @Sendable (any Connection) throws -> [Outcome]
     ) async throws -> [Outcome] {
@@ -255,7 +260,7 @@ final class GroupCommit: Sendable {
         }
     }
 
-    /// Within a savepoint: what it throws undoes its own rows only.
+    /// Runs a closure in a savepoint: if it throws, only its own rows are rolled back.
     private func alone<Value>(
         on connection: any Connection, _ body: () throws -> Value
     ) throws -> Result<Value, any Error> {
@@ -276,10 +281,10 @@ final class GroupCommit: Sendable {
 }
 
 extension StorageFailure {
-    /// The database is locked, full or away: the next writer would wait as long in vain.
+    /// The database is locked, full or unreachable: the next writer would wait in vain for as long.
     fileprivate var isAbsence: Bool { kind == .busy || kind == .unavailable }
 
-    /// Not one writer's failure, but the transaction's: run again as a whole it may succeed.
+    /// The failure concerns the whole transaction, not one writer: running it again may succeed.
     fileprivate var concernsTheWhole: Bool {
         switch kind {
         case .busy, .conflict, .unavailable: true

@@ -1,17 +1,17 @@
 import Ledger
 
-/// The task of walking the App Store's history of notifications, taken by one server for a while.
+/// A lease for walking the App Store's notification history, held by one server.
 package struct WalkLease: Hashable, Sendable {
     package var app: AppID
     package var environment: Environment
-    /// Until when notifications were walked before; nil: never.
+    /// The time up to which the history was walked before; nil means never.
     package var from: Instant?
     package var worker: CheckWorker
 }
 
 extension StoreTransaction {
-    /// Whether the history is to be walked now: not where that was done lately, another server does
-    /// it, or the store is left alone.
+    /// Returns whether the history should be walked now: not if it was walked recently, another
+    /// server is walking it, or requests to the App Store are paused.
     package func isWalkDue(
         of app: AppID, in environment: Environment, at now: Instant, every interval: Duration
     ) throws(StorageFailure) -> Bool {
@@ -22,7 +22,7 @@ extension StoreTransaction {
         return !isLeased && !isPaused && walkedTo.map { $0 + interval <= now } ?? true
     }
 
-    /// Takes the task, where ``isWalkDue(of:in:at:every:)``.
+    /// Leases the walk if it is due: see ``isWalkDue(of:in:at:every:)``.
     package func leaseWalk(
         of app: AppID, in environment: Environment, at now: Instant, every interval: Duration,
         for worker: CheckWorker
@@ -39,8 +39,8 @@ extension StoreTransaction {
             worker: worker)
     }
 
-    /// The walk goes on: what was made before a moment is known by now, if one is given. False
-    /// where the lease has passed to another, who walks the same way again.
+    /// Extends the lease and, if a time is given, records that all notifications made before it are
+    /// known. Returns false if the lease passed to another server, which repeats the walk.
     package func extend(
         _ lease: WalkLease, walkedTo moment: Instant? = nil
     ) throws(StorageFailure) -> Bool {
@@ -53,7 +53,7 @@ extension StoreTransaction {
         return changed > 0
     }
 
-    /// Gives the task back, done or not.
+    /// Releases the lease, whether or not the walk is finished.
     package func end(_ lease: WalkLease) throws(StorageFailure) {
         try connection.run(
             "UPDATE app_stores SET walk_lease_until_ms = NULL, walk_lease_holder = NULL "
@@ -61,8 +61,8 @@ extension StoreTransaction {
             Self.key(of: lease))
     }
 
-    /// Makes the next walk a first one, where the last came further than a moment and there are
-    /// purchases that it did not know. Whoever walks at this time loses the lease.
+    /// Makes the next walk a first one, if the last one went past a moment and there are purchases
+    /// that it did not know. A walk that is running loses its lease.
     package func walkAnew(of app: AppID, from moment: Instant) throws(StorageFailure) {
         try connection.run(
             "UPDATE app_stores SET walked_to_ms = NULL, walk_lease_until_ms = NULL, "
@@ -72,7 +72,7 @@ extension StoreTransaction {
             [.text(app.rawValue), .integer(moment.milliseconds)])
     }
 
-    /// Whether anything is known in an environment that could be wrong.
+    /// Returns whether the environment has any purchases whose state could be wrong.
     package func hasPurchases(
         of app: AppID, in environment: Environment
     ) throws(StorageFailure) -> Bool {
@@ -82,7 +82,7 @@ extension StoreTransaction {
         ).isEmpty
     }
 
-    /// When the latest of an app's documents was signed; nil where it has none.
+    /// The signing time of the newest document of an app. Returns nil if it has none.
     package func newestDocument(of app: AppID) throws(StorageFailure) -> Instant? {
         try connection.rows(
             "SELECT max(signed_at_ms) FROM documents WHERE app = $1", [.text(app.rawValue)]

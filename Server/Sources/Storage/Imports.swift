@@ -1,17 +1,17 @@
 import Ledger
 
-/// How far the import of a file is.
+/// The progress of importing a file.
 package struct ImportPosition: Hashable, Sendable {
-    /// Up to here the file has been read, and what it said is kept.
+    /// The file was read, and its content committed, up to this byte.
     package var bytesRead: Int64
     package var linesRead: Int64
-    /// Rows that were of use.
+    /// The number of rows that were imported.
     package var used: Int64
-    /// Rows that were of none, each with its line in the report.
+    /// The number of rows that were rejected, each with a line in the report.
     package var refused: Int64
-    /// Bytes of the report that tell of what was read.
+    /// The length of the report for what was read so far.
     package var reportBytes: Int64
-    /// When the whole file had been read; nil: not yet.
+    /// When the whole file had been read; nil if it has not.
     package var endedAt: Instant?
 
     package init(
@@ -27,11 +27,11 @@ package struct ImportPosition: Hashable, Sendable {
     }
 }
 
-/// Which file is imported, as what, for whom.
+/// Identifies an import: the file, its kind, and the app.
 package struct ImportKey: Hashable, Sendable {
     package var app: AppID
     package var kind: String
-    /// 32 bytes that tell one file from another.
+    /// A 32-byte digest that identifies the file.
     package var file: [UInt8]
 
     package init(app: AppID, kind: String, file: [UInt8]) {
@@ -44,7 +44,7 @@ package struct ImportKey: Hashable, Sendable {
 }
 
 extension StoreTransaction {
-    /// Nil where the file was never begun.
+    /// Returns nil if the import was never started.
     package func importPosition(of key: ImportKey) throws(StorageFailure) -> ImportPosition? {
         let rows = try connection.rows(
             "SELECT bytes_read, lines_read, used, refused, report_bytes, ended_at_ms FROM imports "

@@ -1,14 +1,14 @@
 import Ledger
 
-/// A document, the facts that it attests, and whom it is to be sent on to: kept together.
+/// A document to be recorded, the facts that it attests, and where to forward it.
 package struct AttestedDocument: Hashable, Sendable {
     package var document: StoredDocument
     package var facts: [Fact]
-    /// Whom the notification that it came in is to be sent on to; nil: nobody.
+    /// Where to forward the notification that contained the document; nil means nowhere.
     package var forward: ForwardOrder?
-    /// What the store asks with it.
+    /// Apple's request for consumption information that came with the document.
     package var question: ConsumptionQuestion?
-    /// That a purchase went on as another.
+    /// That a purchase continued under another id.
     package var succession: Succession?
 
     package init(_ document: StoredDocument, _ facts: [Fact]) {
@@ -18,24 +18,24 @@ package struct AttestedDocument: Hashable, Sendable {
 }
 
 extension StoreTransaction {
-    /// Keeps a document with its facts. False where it was kept before: then its facts are there
-    /// too.
+    /// Records a document with its facts. Returns false if it was recorded before; then its facts
+    /// are stored too.
     package func keep(_ attested: AttestedDocument) throws(StorageFailure) -> Bool {
         try keep([attested])[0]
     }
 
-    /// The same where a transaction keeps several, one after the other: each is told before the
-    /// next is looked at.
+    /// Records a document with its facts. Use this overload when a transaction records several
+    /// documents in sequence, and the events of each must be emitted before the next is read.
     ///
-    /// - Parameter purses: passed on from one to the next.
+    /// - Parameter purses: the cached wallets, passed on from one call to the next.
     package func keep(
         _ attested: AttestedDocument, _ purses: inout Purses
     ) throws(StorageFailure) -> Bool {
         try keep([attested], &purses)[0]
     }
 
-    /// Keeps documents with their facts, each table's rows in one go. For each, false where it was
-    /// kept before, or stands twice among them.
+    /// Records documents with their facts, with one batch per table. For each document, returns
+    /// false if it was recorded before, or if it occurs twice in the list.
     func keep(_ attested: [AttestedDocument]) throws(StorageFailure) -> [Bool] {
         var purses = Purses()
         return try keep(attested, &purses)
@@ -56,18 +56,18 @@ extension StoreTransaction {
 }
 
 extension Store {
-    /// Keeps a document with its facts; returns when they are on disk. False where it was kept
-    /// before. Harmless to repeat.
+    /// Records a document with its facts, and returns when they are durable. Returns false if the
+    /// document was recorded before. Idempotent.
     ///
-    /// Documents that come at the same time share one commit, and their statements: see
+    /// Documents recorded at the same time share one commit and its statements: see
     /// ``transaction(_:)``.
     ///
-    /// - Throws: ``StorageFailure``; of kind `busy` where too many wait.
+    /// - Throws: ``StorageFailure``; of kind `busy` if too many writes are waiting.
     package func keep(_ attested: AttestedDocument) async throws -> Bool {
         try await commits.keep([attested])[0].get()
     }
 
-    /// The same of several, of which each succeeds or fails by itself.
+    /// Records several documents with their facts. Each succeeds or fails by itself.
     package func keep(_ attested: [AttestedDocument]) async -> [Result<Bool, any Error>] {
         await commits.keep(attested)
     }

@@ -1,14 +1,14 @@
 import Ledger
 
-/// What a key may do.
+/// What an API key permits.
 package enum KeyKind: String, Hashable, Sendable {
-    /// Shipped within apps (`pk_…`): reads and posts for one customer at a time.
+    /// Embedded in apps (`pk_…`): reads and posts for one customer at a time.
     case app
-    /// Kept on servers (`sk_…`).
+    /// Used on servers only (`sk_…`).
     case secret
 }
 
-/// Whom a key lets in.
+/// The app and permissions that a key belongs to.
 package struct KeyHolder: Hashable, Sendable {
     package var app: AppID
     package var kind: KeyKind
@@ -19,12 +19,12 @@ package struct KeyHolder: Hashable, Sendable {
     }
 }
 
-/// What is kept of a key: all but the key itself.
+/// A stored API key: everything but the key itself.
 package struct StoredKey: Hashable, Sendable {
     package var app: AppID
     package var hash: [UInt8]
     package var kind: KeyKind
-    /// What it is for, in the words of whoever made it.
+    /// The purpose of the key, as described by the person who created it.
     package var name: String
     package var createdAt: Instant
 
@@ -38,7 +38,7 @@ package struct StoredKey: Hashable, Sendable {
 }
 
 extension StoreTransaction {
-    /// Keeps a key by its SHA-256. Harmless to repeat.
+    /// Stores a key by its SHA-256. Idempotent.
     package func addKey(
         hash: [UInt8], app: AppID, kind: KeyKind, name: String, at now: Instant
     ) throws(StorageFailure) {
@@ -51,7 +51,7 @@ extension StoreTransaction {
             ])
     }
 
-    /// Whose a key is, by its SHA-256.
+    /// Looks up a key by its SHA-256.
     package func key(
         hash: [UInt8]
     ) throws(StorageFailure) -> KeyHolder? {
@@ -61,7 +61,7 @@ extension StoreTransaction {
             app: AppID(rawValue: try row.text(0)), kind: try KeyKind.stored(try row.text(1)))
     }
 
-    /// All keys of an app, the eldest first.
+    /// All keys of an app, oldest first.
     package func keys(of app: AppID) throws(StorageFailure) -> [StoredKey] {
         let rows = try connection.rows(
             "SELECT hash, kind, name, created_at_ms FROM keys WHERE app = $1 "
@@ -77,7 +77,7 @@ extension StoreTransaction {
         return keys
     }
 
-    /// Takes a key away. Harmless to repeat.
+    /// Deletes a key. Idempotent.
     package func removeKey(hash: [UInt8], of app: AppID) throws(StorageFailure) {
         try connection.run(
             "DELETE FROM keys WHERE app = $1 AND hash = $2", [.text(app.rawValue), .bytes(hash)])
@@ -91,10 +91,10 @@ extension StoreTransaction {
 }
 
 extension KeyKind {
-    /// As the database holds it.
+    /// Parses a kind as stored in the database.
     fileprivate static func stored(_ text: String) throws(StorageFailure) -> KeyKind {
         guard let kind = KeyKind(rawValue: text) else {
-            throw StorageFailure("unknown kind of key")
+            throw StorageFailure("unknown kind of key: use a newer version of Perennial")
         }
         return kind
     }

@@ -1,7 +1,7 @@
 import Ledger
 
-/// The last event of each purchase whose row no longer says what was told of it. There is no index
-/// by purchases, so that an app's log is gone through once, and only where it is needed.
+/// The last event of each purchase whose row no longer contains the last reported state. There is
+/// no index by purchase, so an app's log is scanned once, and only if it is needed.
 struct LastEvents {
     private var numbers: [AppID: [PurchaseID: Int64]] = [:]
 

@@ -1,11 +1,13 @@
 import Ledger
 
-// Ledger's values as bytes. One layout, with its version first: a rebuild makes all of them again.
+// The binary encoding of Ledger's values. The version of the layout comes first. Only the current
+// layouts can be read, because a rebuild recreates all of these values.
 
 private let layout: Int64 = 2
-/// The same, with what older documents than signed ones tell. Few purchases need it.
+/// The first layout plus evidence from unsigned, older documents. Few purchases need it.
 private let legacyLayout: Int64 = 3
-/// The same, and last when a renewal was heard of whose document does not say when it was so.
+/// The legacy layout plus, at the end, the time when a renewal was received whose document contains
+/// no date.
 private let undatedLayout: Int64 = 4
 
 extension ByteWriter {
@@ -100,11 +102,11 @@ extension ByteReader {
         }
     }
 
-    /// A whole number of things.
+    /// Reads a count.
     fileprivate mutating func count() throws(StorageFailure) -> Int {
         let number = try number()
         guard let count = Int(exactly: number) else {
-            throw StorageFailure("a stored count is \(number)")
+            throw StorageFailure("a stored count is out of range: \(number)")
         }
         return count
     }
@@ -140,18 +142,18 @@ extension ByteReader {
             priceRise: try optional { (r) throws(StorageFailure) in try r.named() })
     }
 
-    /// One of the layouts above.
+    /// Reads the layout and checks that it is supported.
     fileprivate mutating func storedLayout() throws(StorageFailure) -> Int64 {
         let found = try number()
         guard (layout...undatedLayout).contains(found) else {
-            throw StorageFailure("a stored value has layout \(found), expected \(layout): rebuild")
+            throw StorageFailure("a stored value has unknown layout \(found): run a rebuild")
         }
         return found
     }
 }
 
 extension Fact {
-    /// Statement and grade; the rest is in columns of its own.
+    /// The encoded statement and grade; the rest has columns of its own.
     var stored: [UInt8] {
         var writer = ByteWriter()
         let heardAt = undatedHeardAt
@@ -194,7 +196,8 @@ extension Fact {
 }
 
 extension Fact.Statement {
-    /// What the statement is about within its purchase: a transaction, or (empty) the renewal.
+    /// The subject of the statement within its purchase: a transaction id, or an empty string for
+    /// the renewal.
     var subject: String {
         switch self {
         case .payment(let payment): payment.transaction.rawValue
@@ -235,7 +238,7 @@ extension Timeline {
         let hasLegacy = found != layout
         var payments: [Sourced<Payment>] = []
         let count = try reader.count()
-        guard count >= 0 else { throw StorageFailure("a stored count is \(count): rebuild") }
+        guard count >= 0 else { throw StorageFailure("a stored count is \(count): run a rebuild") }
         for _ in 0..<count {
             let sources: Sources<Payment> =
                 hasLegacy
@@ -254,7 +257,7 @@ extension Timeline {
     }
 }
 
-// MARK: - Sources
+// MARK: - Provenance
 
 extension ByteWriter {
     fileprivate mutating func write<Value>(
@@ -284,7 +287,7 @@ extension ByteReader {
             let signed = Timeline.Attested(try value(&self), at: try instant())
             return .both(
                 signed: signed, legacy: Timeline.Attested(try value(&self), at: try instant()))
-        case let other: throw StorageFailure("a stored source is \(other)")
+        case let other: throw StorageFailure("a stored provenance is unknown: \(other)")
         }
     }
 }

@@ -1,12 +1,14 @@
 import Ledger
 
-// What an erased person has used up stays used up, or whoever erases an account and posts the same
-// consumable again would have it twice. So these purchases stay linked, and the debits stay with
-// them, under the name that stands in earlier events: a row of `customers` with no row in
-// `customer_ids`. Nobody can ask, spend or be joined by that name, and it says nothing about the
-// person. Refunds go on to count in its wallets, so that the log stays whole.
+// Consumables that an erased customer used up must stay used up. Otherwise a person could erase an
+// account, post the same consumable again, and receive it twice. So these purchases stay linked to
+// a pseudonym, the one that replaced the customer's id in existing events, and the debits stay with
+// them. A pseudonym is a row of `customers` without a row in `customer_ids`. It cannot be queried,
+// spend, or be merged, and it reveals nothing about the person. Refunds continue to change its
+// wallets, so that the log stays consistent.
 extension StoreTransaction {
-    /// Whether a customer is the name of somebody who was erased: what is theirs stays used up.
+    /// Returns whether a customer is the pseudonym of an erased customer, whose consumables stay
+    /// used up.
     package func isPseudonym(
         _ customer: CustomerID, in app: AppID
     ) throws(StorageFailure) -> Bool {
@@ -19,19 +21,19 @@ extension StoreTransaction {
         ).isEmpty
     }
 
-    /// - Throws: ``StorageFailure`` of kind `erased` where an id would become such a name.
+    /// - Throws: ``StorageFailure`` of kind `erased` if the id is such a pseudonym.
     func requireNoPseudonym(_ id: CustomerID, in app: AppID) throws(StorageFailure) {
         if try isPseudonym(id, in: app) { throw StorageFailure(id.rawValue, kind: .erased) }
     }
 
-    /// Whether a purchase stays used up when its owner is erased. One whose documents are not read
-    /// at the moment might be such a one.
+    /// Returns whether a purchase stays used up when its owner is erased. A purchase without a
+    /// stored timeline might contain consumables, so it counts as used up.
     func isUsedUp(_ purchase: PurchaseID, in app: AppID) throws(StorageFailure) -> Bool {
         try timeline(of: purchase, in: app)?.hasConsumables ?? true
     }
 
-    /// Links the consumables that answered for a person by an account token alone: they counted in
-    /// the person's wallets, and the token means nobody once it is erased.
+    /// Links the consumables that belonged to a customer only by an account token: they counted in
+    /// the customer's wallets, and an erased token identifies nobody.
     func linkNamedConsumables(
         of person: StoredCustomer, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
@@ -46,8 +48,8 @@ extension StoreTransaction {
         }
     }
 
-    /// Gives what is still linked to a person, and what they have spent, to the name that stands
-    /// for them from now on. Words that the app's server wrote are dropped.
+    /// Transfers what is still linked to a customer, and their debits, to their pseudonym. Removes
+    /// the free text that the app's server wrote.
     func leave(
         _ person: CustomerID, under pseudonym: CustomerID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
@@ -58,7 +60,7 @@ extension StoreTransaction {
                 + "(SELECT 1 FROM debits WHERE debits.app = $1 AND debits.customer = $2))", owner
         ).first
         guard let row else { return }
-        // When they were first heard of is nobody's business any more.
+        // The time when the customer was created is personal data.
         try connection.run(
             "INSERT INTO customers (app, customer, created_at_ms, last_sequence) "
                 + "VALUES ($1, $2, $3, $4)",

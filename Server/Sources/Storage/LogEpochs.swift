@@ -4,28 +4,28 @@ import Ledger
 package struct LogEpochs: Hashable, Sendable {
     struct Mark: Hashable, Sendable {
         var name: String
-        /// How many events of the epochs before it the restored log had.
+        /// The number of events that the restored log had when this epoch began.
         var after: Int64
     }
 
-    /// From the second epoch on, in their order.
+    /// From the second epoch on, in order.
     var marks: [Mark]
 
     init(_ marks: [Mark]) { self.marks = marks }
 
-    /// Of a log that was never restored.
+    /// The epochs of a log that was never restored.
     package static let first = Self([])
 
-    /// Nil: the first.
+    /// Nil means the first epoch.
     package var current: String? { marks.last?.name }
 
-    /// Where an event of the log stands. Its id keeps this place through every later restore.
+    /// The position of an event in the log. Its id keeps this position through every later restore.
     package func place(of sequence: Int64) -> LogPlace {
         LogPlace(marks.last { $0.after < sequence }?.name, sequence)
     }
 
-    /// How many events of an earlier epoch's log the present one has; nil for an epoch that is not
-    /// among them, because a backup from before it was restored.
+    /// How many events the present log shares with the log of an earlier epoch. Returns nil for an
+    /// unknown epoch: a backup from before it began was restored.
     package func shared(with epoch: String?) -> Int64? {
         guard let epoch else { return marks.first?.after ?? .max }
         guard let index = marks.firstIndex(where: { $0.name == epoch }) else { return nil }
@@ -36,13 +36,12 @@ package struct LogEpochs: Hashable, Sendable {
 extension StoreTransaction {
     /// Stands for every app that had no log when an epoch began.
     private static let otherApps = ""
-    /// After a restore, lost notifications are asked for from so much earlier than they would be,
-    /// so that it is due at once.
+    /// How far a restore moves the start of the next backfill back, so that it is due at once.
     private static let askedAgain = Duration.hours(1)
 
     /// The epochs of an app's log.
     package func logEpochs(of app: AppID) throws(StorageFailure) -> LogEpochs {
-        // Of one number the app's own row comes second, and counts.
+        // If both rows have the same number, the app's own row comes second and wins.
         let rows = try connection.rows(
             "SELECT number, name, after_sequence FROM log_epochs "
                 + "WHERE app IN ('\(Self.otherApps)', $1) ORDER BY number, app",
@@ -56,11 +55,11 @@ extension StoreTransaction {
         return LogEpochs(marks.map(\.mark))
     }
 
-    /// Begins a new epoch of every app's log: what is told from now on has other ids than what a
-    /// lost log told under the same numbers. Harmless to repeat with the same name.
+    /// Begins a new epoch of every app's log: events from now on have other ids than the lost
+    /// events with the same numbers. Idempotent for the same name.
     ///
-    /// What the App Store said after the backup was made is lost with it, so asking for it is made
-    /// due at once.
+    /// What the App Store sent after the backup was made is lost too, so backfilling it becomes due
+    /// at once.
     package func beginEpoch(named name: String, at now: Instant) throws(StorageFailure) {
         let known = try connection.rows(
             "SELECT number FROM log_epochs WHERE app = $1 AND name = $2",

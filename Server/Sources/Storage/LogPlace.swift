@@ -1,15 +1,15 @@
-/// A place in an app's log: the number of an event, and the epoch of the log that it belongs to.
+/// A position in an app's log: the number of an event, and the epoch of the log that it belongs to.
 ///
-/// A restore from a backup begins a new epoch, because the log then counts again from where the
-/// backup ended: a number alone would name two events.
+/// A restore from a backup begins a new epoch, because the log then continues counting from where
+/// the backup ended: a number alone could identify two events.
 package struct LogPlace: Hashable, Sendable, CustomStringConvertible {
-    /// Nil: the first epoch, before any restore.
+    /// Nil means the first epoch, before any restore.
     package var epoch: String?
     package var sequence: Int64
 
-    /// Characters in the name of an epoch: a small letter, then small letters and digits.
+    /// The length of an epoch's name: a small letter, followed by small letters and digits.
     package static let epochCharacters = 10
-    /// Digits of the largest number.
+    /// The number of digits of the largest sequence number.
     private static let digitsMax = 19
 
     package init(_ epoch: String?, _ sequence: Int64) {
@@ -17,7 +17,7 @@ package struct LogPlace: Hashable, Sendable, CustomStringConvertible {
         self.sequence = sequence
     }
 
-    /// Reads a ``description``. Nil for anything else.
+    /// Parses a ``description``. Returns nil for anything else.
     package init?(_ text: String) {
         let parts = text.split(separator: "_", omittingEmptySubsequences: false)
         guard let digits = parts.last, digits.utf8.count <= Self.digitsMax,
@@ -43,7 +43,7 @@ package struct LogPlace: Hashable, Sendable, CustomStringConvertible {
     /// `12` in the first epoch, `k3f9x2ab7c_12` in a later one.
     package var description: String { epoch.map { "\($0)_\(sequence)" } ?? "\(sequence)" }
 
-    /// A name for a new epoch, which no other has: 36 to the power of 9 times 26 are possible.
+    /// A random name for a new epoch, one of 26 times 36 to the power of 9.
     package static func newEpoch(
         by random: inout some RandomNumberGenerator
     ) -> String {

@@ -1,14 +1,14 @@
 import Ledger
 
-/// Walks a log from its beginning, and says where it is not as a log must be.
+/// Reads a log from its beginning and checks its consistency.
 private struct LogWalk {
-    /// What is known of one purchase after the events so far.
+    /// What the events so far say about one purchase.
     struct Trace {
         var after: Condition?
         var money: [String: Int64] = [:]
     }
 
-    /// A wallet of a customer, as the log knows it.
+    /// Identifies a wallet of a customer.
     struct WalletName: Hashable {
         var customer: CustomerID
         var environment: Environment
@@ -17,21 +17,21 @@ private struct LogWalk {
 
     var traces: [PurchaseID: Trace] = [:]
     var balances: [WalletName: Int64] = [:]
-    /// Names of people who were erased.
+    /// The pseudonyms of erased customers.
     var erased: Set<CustomerID> = []
     private var numbers: [CustomerID: Int64] = [:]
     private var last: Int64 = 0
 
-    /// What is wrong with the next event.
+    /// Checks the next event. Returns the problems found.
     mutating func take(_ event: Event) -> [String] {
         var wrong: [String] = []
         let name = "event \(event.sequence) of \(event.entry.app)"
-        if event.sequence != last + 1 { wrong.append("\(name) follows \(last)") }
+        if event.sequence != last + 1 { wrong.append("\(name) follows event \(last)") }
         last = event.sequence
         if let customer = event.entry.customer {
             let number = numbers[customer, default: 0] + 1
             if event.customerSequence != number {
-                wrong.append("\(name) is not number \(number) of its customer")
+                wrong.append("\(name) should be number \(number) of its customer")
             }
             numbers[customer] = number
         }
@@ -39,7 +39,7 @@ private struct LogWalk {
         guard let purchase = event.entry.purchase else { return wrong }
         let change = event.entry.change
         if traces[purchase, default: Trace()].after != change.before {
-            wrong.append("\(name) does not begin where the last one of its purchase ended")
+            wrong.append("\(name) does not start from the last status of its purchase")
         }
         traces[purchase, default: Trace()].after = change.after
         if let money = change.money {
@@ -52,24 +52,25 @@ private struct LogWalk {
     private mutating func take(wallet entry: EventEntry) -> String? {
         if let other = entry.other, entry.change.kind == .customerErased { erased.insert(other) }
         if let gone = entry.other, entry.change.kind == .customerMerged {
-            // Their wallets are another's from now on.
+            // The wallets of the merged customer belong to another customer from now on.
             balances = balances.filter { $0.key.customer != gone }
         }
         guard let wallet = entry.change.wallet else { return nil }
-        guard let customer = entry.customer else { return "moves nobody's wallet" }
+        guard let customer = entry.customer else { return "changes a wallet but has no customer" }
         let name = WalletName(
             customer: customer, environment: wallet.environment, currency: wallet.currency)
         let last = balances.updateValue(wallet.after, forKey: name) ?? 0
-        return last == wallet.before ? nil : "does not begin where the last one of its wallet ended"
+        return last == wallet.before ? nil : "does not start from its wallet's last balance"
     }
 }
 
 extension StoreTransaction {
     private static let walkBatch = 500
 
-    /// Where the logs are not what they must be: without gaps, each event beginning where the last
-    /// one of its purchase ended, the last one ending with what the purchase is, and the money of
-    /// all of them that of the timeline. Keeps a few bytes of each purchase in memory.
+    /// Checks the logs for inconsistencies. Events must be numbered without gaps; each event must
+    /// start from the status in which the previous event of its purchase ended; the last one must
+    /// end with the purchase's present status; and the money of all events must add up to that of
+    /// the timeline. Uses a few bytes of memory per purchase.
     package func logDifferences() throws(StorageFailure) -> Differences {
         var differences = Differences()
         for app in try appsWithPurchases() {
@@ -82,7 +83,7 @@ extension StoreTransaction {
                 last = end.sequence
             }
             if try lastSequence(of: app) != last {
-                differences.note(["the log of \(app) ends with \(last)"])
+                differences.note(["the log of \(app) ends with event \(last)"])
             }
             try eachPurchase(of: app) { (id, row) throws(StorageFailure) in
                 let trace = walk.traces.removeValue(forKey: id)
@@ -95,14 +96,14 @@ extension StoreTransaction {
                 try walletWrongs(in: app, toldAs: walk.balances, erased: walk.erased))
             differences.note(
                 walk.traces.filter { $0.value.after != nil }.map { purchase, _ in
-                    "\(app) \(purchase) is told of and not there"
+                    "\(app) \(purchase) has events but is not stored"
                 })
         }
         return differences
     }
 
-    /// Where the last event of a wallet ends with another balance than the table says, or than
-    /// there is.
+    /// Finds wallets whose last event ends with another balance than the stored one, or than the
+    /// computed one.
     private func walletWrongs(
         in app: AppID, toldAs balances: [LogWalk.WalletName: Int64], erased: Set<CustomerID>
     ) throws(StorageFailure) -> [String] {
@@ -118,16 +119,20 @@ extension StoreTransaction {
                         customer: customer, environment: environment, currency: currency)
                     rest[name] = nil
                     if (balances[name] ?? 0) != balance {
-                        wrong.append("the wallet \(currency) of \(customer) was told otherwise")
+                        wrong.append(
+                            "the events of \(currency) of \(customer) end with another balance")
                     }
                 }
                 wrong += wallets(of: customer, in: app, environment, otherThan: told)
             }
         }
-        // Of whom nothing was used up no wallet is left, nor of anybody whom an earlier version
-        // erased.
+        // No wallets remain of an erased customer without consumables, nor of customers erased by
+        // an earlier version.
         rest = rest.filter { !gone.contains($0.key.customer) }
-        return wrong + rest.map { "\($0.key.customer) has no wallet \($0.key.currency), as told" }
+        return wrong
+            + rest.map {
+                "the wallet \($0.key.currency) of \($0.key.customer) is not stored"
+            }
     }
 
     private func wallets(
@@ -139,7 +144,7 @@ extension StoreTransaction {
                 let currencies = rules.wallets[app]?.all
             else { return [] }
             return currencies.sorted().filter { purse.balance(of: $0) != told[$0] ?? 0 }
-                .map { "the wallet \($0) of \(customer) is another than was told" }
+                .map { "the last reported balance of wallet \($0) of \(customer) is wrong" }
         } catch {
             return ["the wallets of \(customer) cannot be read: \(error)"]
         }
@@ -149,19 +154,19 @@ extension StoreTransaction {
         of trace: LogWalk.Trace?, beside purchase: ToldPurchase
     ) -> [String] {
         let name = "\(purchase.app) \(purchase.timeline.purchase)"
-        guard let trace, let told = purchase.told else { return ["\(name) is not told of"] }
+        guard let trace, let told = purchase.told else { return ["\(name) has no events"] }
         var wrong: [String] = []
         if told.condition != trace.after {
-            wrong.append("the log of \(name) ends with another condition than was told")
+            wrong.append("the log of \(name) ends with another status than was reported")
         }
         if purchase.timeline.condition(at: told.until, rules: rules(of: purchase.app))
             != told.condition
         {
-            wrong.append("\(name) is another than was told")
+            wrong.append("\(name) has another status than was reported")
         }
         let money = trace.money.filter { $0.value != 0 }
         if money != purchase.timeline.money.filter({ $0.value != 0 }) {
-            wrong.append("the money of \(name) is not what was told")
+            wrong.append("the money of \(name) differs from its events")
         }
         return wrong
     }

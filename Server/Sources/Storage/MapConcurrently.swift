@@ -1,17 +1,17 @@
 import Dispatch
 
-/// Elements that a thread takes at a time: for fewer it is not worth waking one.
+/// Elements per thread: for fewer it is not worth starting a thread.
 private let elementsEach = 16
 
 extension Array where Element: Sendable {
-    /// The same as `map`, by several threads where there are many elements and processors that are
-    /// free. Returns when all of it is done.
+    /// Like `map`, but uses several threads if there are many elements and idle processors. Returns
+    /// when all elements have been transformed.
     func mapConcurrently<Mapped: Sendable>(
         _ transform: @Sendable (Element) -> Mapped
     ) -> [Mapped] {
         guard count >= 2 * elementsEach else { return map(transform) }
         return [Mapped](unsafeUninitializedCapacity: count) { buffer, initializedCount in
-            // Safe, as no two threads have the same places.
+            // Safe, because no two threads write to the same index.
             nonisolated(unsafe) let places = buffer
             DispatchQueue.concurrentPerform(iterations: (count - 1) / elementsEach + 1) { part in
                 let first = part * elementsEach

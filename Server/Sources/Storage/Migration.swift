@@ -1,10 +1,10 @@
 import Ledger
 
 extension Store {
-    /// Brings the tables up to this program's version. Harmless to repeat, by several servers at
-    /// once.
+    /// Brings the schema up to this program's version. Idempotent, and safe if several servers run
+    /// it at once.
     ///
-    /// - Throws: ``StorageFailure`` where the database is of a later version than this program.
+    /// - Throws: ``StorageFailure`` if the schema of the database is newer than this program.
     package func migrate(at now: Int64) async throws {
         _ = try await database.write { connection in
             try connection.run(
@@ -12,8 +12,8 @@ extension Store {
                     + "(version \(connection.dialect.integer) PRIMARY KEY, "
                     + "applied_at_ms \(connection.dialect.integer) NOT NULL)", [])
         }
-        // A transaction of its own, as the lock must be the first thing in it: whoever comes second
-        // waits here, and then sees the steps that the first has taken.
+        // This needs a transaction of its own, because the lock must be its first statement: the
+        // second server waits here, and then sees the steps that the first has applied.
         try await database.write { connection in
             let dialect = connection.dialect
             for statement in dialect.waitingForLocks + dialect.holding(["schema_versions"]) {
@@ -24,14 +24,15 @@ extension Store {
         do {
             try await prepareMonths(around: Instant(milliseconds: now))
         } catch let failure as StorageFailure {
-            // Else the table of all other months takes what comes; servers try again each day.
+            // Not fatal: the default partition takes the documents of months without one, and
+            // servers try again each day.
             guard failure.kind == .busy else { throw failure }
         }
     }
 
-    /// The version of the tables that are there; 0 where there are none yet.
+    /// The version of the present schema; 0 if there are no tables yet.
     ///
-    /// - Throws: ``StorageFailure`` where no program of this version can bring them up to date.
+    /// - Throws: ``StorageFailure`` if this program cannot migrate the present version.
     package func schemaVersion() async throws -> Int {
         let exists = Self.versionsTableExists(database.dialect)
         return try await database.read { connection in
@@ -49,7 +50,8 @@ extension Store {
         }
     }
 
-    /// Whether another program has filled the file. A server's database may hold others' tables.
+    /// Returns whether the file belongs to another program. Only for files: the database of a
+    /// server may contain other programs' tables.
     package static func isAnotherProgramsFile(
         _ connection: any Connection
     ) throws(StorageFailure) -> Bool {
@@ -58,7 +60,7 @@ extension Store {
         return !rows.isEmpty
     }
 
-    /// Stands among the versions while the database is being filled from another one.
+    /// The version recorded while the database is being filled from another one.
     static let copyingVersion: Int64 = -1
 
     private static func requireNoUnfinishedCopy(
@@ -68,7 +70,7 @@ extension Store {
             "SELECT version FROM schema_versions WHERE version = $1", [.integer(copyingVersion)])
         guard copying.isEmpty else {
             throw StorageFailure(
-                "the database is a copy that was never finished, and lacks what the original has: "
+                "the copy of this database was interrupted, so it is incomplete: "
                     + "run `perennial migrate` again, into an empty database")
         }
     }
@@ -94,13 +96,13 @@ extension Store {
         try requireNoUnfinishedCopy(connection)
         guard present <= Schema.version else {
             throw StorageFailure(
-                "the database has schema version \(present), this program knows "
-                    + "\(Schema.version): use the newer program again")
+                "the database has schema version \(present), but this program supports at most "
+                    + "\(Schema.version): use the newer version of Perennial")
         }
         guard present == 0 || present >= Schema.oldestVersion else {
             throw StorageFailure(
-                "the database has schema version \(present), of before the first release, whose "
-                    + "tables were others: keep it aside, and begin with a new one "
+                "the database has schema version \(present), from before the first release, which "
+                    + "cannot be migrated: keep it as a backup and start with a new one "
                     + "(`perennial dev --fresh`)")
         }
         return present

@@ -1,6 +1,6 @@
 import Ledger
 
-/// A calendar month in UTC, by which PostgreSQL keeps documents apart.
+/// A calendar month in UTC, by which PostgreSQL partitions documents.
 struct Month: Hashable, Sendable {
     /// Months since January of the year 0.
     private var number: Int64
@@ -8,10 +8,10 @@ struct Month: Hashable, Sendable {
     init(year: Int64, month: Int64) { number = year * 12 + month - 1 }
 
     init(containing instant: Instant) {
-        // The text of a moment begins with its date, and the calendar is Ledger's.
+        // The description of an instant begins with its date, computed by the calendar in Ledger.
         let date = instant.description.split(separator: "T")[0].split(separator: "-")
         guard date.count == 3, let year = Int64(date[0]), let month = Int64(date[1]) else {
-            preconditionFailure("Only moments of the common era have a month here.")
+            preconditionFailure("Instants before the common era are not supported.")
         }
         self.init(year: year, month: month)
     }
@@ -25,10 +25,10 @@ struct Month: Hashable, Sendable {
         return result
     }
 
-    /// The name of the table that holds the documents signed in it: `documents_2026_11`.
+    /// The name of the partition for documents signed in this month: `documents_2026_11`.
     var tableName: String { "documents_\(year)_\(month < 10 ? "0" : "")\(month)" }
 
-    /// Its first moment.
+    /// The first instant of the month.
     var start: Instant {
         guard let first = WallClock.utc.midnight(year: year, month: month, day: 1) else {
             preconditionFailure("Every month has a first day.")
@@ -38,16 +38,16 @@ struct Month: Hashable, Sendable {
 }
 
 extension Store {
-    /// Months before the present one that documents still come from: the stores repeat their
-    /// notifications for days, and devices bring what they have.
+    /// Months before the present one for which documents still arrive: Apple retries notifications
+    /// for days, and devices post what they have.
     private static let monthsBehind = 3
     private static let monthsAhead = 3
     private static let lockWait = "2s"
 
-    /// Makes the tables for the documents of the months around a moment. Harmless to repeat, by
-    /// several servers at once; to be repeated within three months. SQLite needs none.
+    /// Creates the partitions for the months around a time. Idempotent, and safe if several servers
+    /// run it at once. It must be repeated within three months. SQLite needs no partitions.
     ///
-    /// A month whose documents lie in the table of all other months already is left there.
+    /// A month that already has documents in the default partition is left there.
     package func prepareMonths(around now: Instant) async throws {
         guard database.dialect == .postgres else { return }
         let present = Month(containing: now)
@@ -57,14 +57,15 @@ extension Store {
         }
     }
 
-    /// Months for which a copy makes tables: fifty years.
+    /// The maximum number of partitions that a copy creates: fifty years.
     private static let copiedMonthsMax = 600
-    /// What is signed in no century of the App Store's lies in the table of all other months.
+    /// The signing times, in milliseconds since 1970, that get a partition when copying: the years
+    /// 2000 to 2199. Documents outside of it go into the default partition.
     private static let copiedCenturies: ClosedRange<Int64> = 946_684_800_000...7_258_118_399_999
 
-    /// Makes the tables for documents that are about to be copied, by when they were signed.
+    /// Creates the partitions for documents that are about to be copied, by their signing times.
     ///
-    /// - Parameter present: the months that are there; the new ones are added.
+    /// - Parameter present: the months that have a partition; new ones are added.
     func prepareMonths(
         ofSigned moments: [Int64], but present: inout Set<Month>
     ) async throws {
@@ -86,8 +87,8 @@ extension Store {
             "SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = $1",
             [.text(month.tableName)])
         guard present.isEmpty else { return }
-        // Who takes in documents waits behind it: rather no table for a day than a long wait, as
-        // beside a backup.
+        // Writers of documents wait behind this statement: better to have no partition for a day
+        // than to make them wait for long, for example behind a backup.
         try connection.run("SET LOCAL lock_timeout = '\(lockWait)'", [])
         let earlier = try connection.rows(
             "SELECT 1 FROM documents_other WHERE signed_at_ms >= $1 AND signed_at_ms < $2 LIMIT 1",

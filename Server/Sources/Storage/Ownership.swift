@@ -1,28 +1,29 @@
 import Ledger
 
-/// A purchase that came to a customer from another, or to be had by both; or of which a person said
-/// that it stays with whom it is.
+/// A purchase that moved from one customer to another, or became shared by both, or that support
+/// confirmed to its present owner.
 package struct Transfer: Hashable, Sendable {
-    /// The number of the event that told of it.
+    /// The number of the event that reported the transfer.
     package var number: Int64
     package var purchase: PurchaseID
     package var kind: Kind
-    /// Who had it before; nil where it was nobody's.
+    /// The customer who had the purchase before; nil if it had no owner.
     package var former: CustomerID?
     package var customer: CustomerID
     package var evidence: Claim.Evidence
-    /// In the words of whoever asked for it; empty where a device did.
+    /// The reason given by the person who requested it; empty if a device did.
     package var reason: String
     package var at: Instant
     package var undoneAt: Instant?
-    /// Of the log in which that event stands; nil: the first.
+    /// The epoch of the log that contains the event; nil means the first.
     package var epoch: String?
 
-    /// By which it is named: a number alone may have named another transfer before a restore.
+    /// The identity of the transfer. A number alone may have identified another transfer before a
+    /// restore.
     package var place: LogPlace { LogPlace(epoch, number) }
 
-    /// It went to nobody else: it stayed, or the two have become one since. Nothing can be taken
-    /// back.
+    /// The purchase did not change customers: it was confirmed, or the two customers have been
+    /// merged since. Such a transfer cannot be undone.
     package var stays: Bool { former == customer }
 
     package enum Kind: String, Hashable, Sendable {
@@ -31,20 +32,20 @@ package struct Transfer: Hashable, Sendable {
     }
 }
 
-/// That nobody may take a purchase from its owner.
+/// A block: the purchase may not be claimed from its owner.
 package struct PurchaseBlock: Hashable, Sendable {
-    /// In the words of whoever asked for it.
+    /// The reason given by the person who requested it.
     package var reason: String
     package var since: Instant
 }
 
 extension StoreTransaction {
-    // MARK: - Moving
+    // MARK: - Transfers
 
-    /// Makes a purchase, whosever it was, a customer's; both are told, and how to undo it is kept.
-    /// Not to be repeated: look whose it is before.
+    /// Moves a purchase to a customer, whoever owns it now. Emits events to both customers, and
+    /// records the transfer so that it can be undone. Not idempotent: check the owner first.
     ///
-    /// - Returns: by which it can be undone.
+    /// - Returns: the transfer, which can be undone.
     package func move(
         _ purchase: PurchaseID, to customer: CustomerID, by evidence: Claim.Evidence,
         reason: String = "", in app: AppID, at now: Instant
@@ -58,8 +59,8 @@ extension StoreTransaction {
             in: app)
     }
 
-    /// Takes a transfer back: the purchase is again whose it was, by a person's word. The caller
-    /// has seen that it still stands.
+    /// Undoes a transfer: the purchase returns to its former owner, with support as the evidence.
+    /// The caller must have checked that the transfer is still in effect.
     package func undo(
         _ transfer: Transfer, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
@@ -72,7 +73,8 @@ extension StoreTransaction {
                 try tellNamed(of: transfer.purchase, in: app, .moved, at: now)
             }
         case .shared:
-            // Named is who shared it, and not who has it by now: under whose name it can be found.
+            // The event names the customer who shared the purchase, not its present owner, because
+            // it is looked up under that customer's id.
             try endShare(
                 of: transfer.purchase, with: transfer.customer, from: transfer.former, in: app,
                 at: now)
@@ -82,8 +84,8 @@ extension StoreTransaction {
             [.integer(now.milliseconds), .text(app.rawValue), .integer(transfer.number)])
     }
 
-    /// Returns the number of the event that tells whose it is now: what is told after it, as of
-    /// wallets, is not the transfer.
+    /// Changes the owner of a purchase. Returns the number of the event that reports the new owner;
+    /// events appended after it, for example of wallets, do not identify the transfer.
     @discardableResult
     private func relink(
         _ purchase: PurchaseID, to customer: CustomerID, by evidence: Claim.Evidence,
@@ -103,7 +105,7 @@ extension StoreTransaction {
                 purchase, to: customer, by: evidence, from: named, in: app, at: now, &purses)
         }
         try forgetShare(in: purchase, of: customer, in: app)
-        // It was kept for the former, and not for whoever has it next.
+        // The block protected the former owner, not the next one.
         try unblock(purchase, of: former, in: app, at: now)
         try tellOwner(of: purchase, is: former, in: app, .movedAway, from: customer, at: now)
         let number = try tellOwner(
@@ -119,9 +121,9 @@ extension StoreTransaction {
         return number
     }
 
-    /// Lets a purchase be a customer's, who has it, by a person's word: no policy moves it any
-    /// more. It is told, and the word is kept. Harmless to repeat: what was said before in the same
-    /// words is returned.
+    /// Confirms that a purchase belongs to the customer who has it, with support as the evidence,
+    /// so that no policy moves it any more. Emits an event and records the confirmation.
+    /// Idempotent: returns an earlier confirmation that has the same reason.
     package func confirm(
         _ purchase: PurchaseID, of customer: CustomerID, reason: String, in app: AppID,
         at now: Instant
@@ -152,7 +154,8 @@ extension StoreTransaction {
             in: app)
     }
 
-    /// For whom a purchase answers: its owner, or the customer whom it names.
+    /// The customer who benefits from a purchase: its owner, or the customer identified by its
+    /// account token.
     package func holder(
         of purchase: PurchaseID, in app: AppID
     ) throws(StorageFailure) -> CustomerID? {
@@ -161,7 +164,7 @@ extension StoreTransaction {
             token: timeline(of: purchase, in: app)?.accountToken, in: app)
     }
 
-    /// Makes a purchase nobody's, and tells it to whom it was. Nor has anybody a share in it then.
+    /// Unlinks a purchase from its owner, emits an event to them, and ends all shares of it.
     package func unlink(
         _ purchase: PurchaseID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
@@ -174,7 +177,7 @@ extension StoreTransaction {
         try tellWallets(of: purchase, from: owner, to: named, in: app, at: now)
     }
 
-    /// The same, but for what it does to wallets. Returns whose it was.
+    /// Unlinks a purchase without updating wallets. Returns the former owner.
     func forgetLink(
         of purchase: PurchaseID, in app: AppID, at now: Instant
     ) throws(StorageFailure) -> CustomerID? {
@@ -183,14 +186,14 @@ extension StoreTransaction {
         try connection.run(
             "DELETE FROM links WHERE app = $1 AND environment = $2 AND purchase = $3",
             Self.key(of: purchase, in: app))
-        // Whom it names may have agreed to what the owner had not.
+        // The customer identified by the account token may have consented where the owner had not.
         try wakeQuestions(about: [purchase], in: app, at: now)
         return owner
     }
 
     // MARK: - Blocks
 
-    /// Lets nobody take a purchase from its owner, which is told. Harmless to repeat.
+    /// Blocks a purchase from being claimed from its owner, and emits an event. Idempotent.
     package func block(
         _ purchase: PurchaseID, of owner: CustomerID, reason: String, in app: AppID,
         at now: Instant
@@ -203,7 +206,7 @@ extension StoreTransaction {
             Self.key(of: purchase, in: app) + [.text(reason), .integer(now.milliseconds)])
     }
 
-    /// Harmless to repeat.
+    /// Removes the block of a purchase, and emits an event if there was one. Idempotent.
     package func unblock(
         _ purchase: PurchaseID, of owner: CustomerID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
@@ -218,7 +221,7 @@ extension StoreTransaction {
             Self.key(of: purchase, in: app))
     }
 
-    /// Why nobody may take a purchase, and since when; nil where they may.
+    /// The block on a purchase. Returns nil if there is none.
     package func block(
         of purchase: PurchaseID, in app: AppID
     ) throws(StorageFailure) -> PurchaseBlock? {
@@ -233,7 +236,7 @@ extension StoreTransaction {
 
     // MARK: - Reading
 
-    /// All that came to a customer or went from them, in its order.
+    /// All transfers to and from a customer, in order.
     package func transfers(
         of customer: CustomerID, in app: AppID
     ) throws(StorageFailure) -> [Transfer] {
@@ -247,7 +250,7 @@ extension StoreTransaction {
         return try withEpochs(Set(found).sorted { $0.number < $1.number }, in: app)
     }
 
-    /// Names the epoch of the log that each belongs to.
+    /// Adds to each transfer the epoch of the log that it belongs to.
     private func withEpochs(
         _ transfers: [Transfer], in app: AppID
     ) throws(StorageFailure) -> [Transfer] {
@@ -277,7 +280,7 @@ extension StoreTransaction {
     private static func transfer(_ row: Row) throws(StorageFailure) -> Transfer {
         guard let kind = Transfer.Kind(rawValue: try row.text(3)),
             let evidence = Claim.Evidence(rawValue: try row.text(6))
-        else { throw StorageFailure("a transfer of an unknown kind: use a newer program") }
+        else { throw StorageFailure("unknown kind of transfer: use a newer version of Perennial") }
         return Transfer(
             number: try row.integer(0),
             purchase: PurchaseID(

@@ -1,19 +1,20 @@
 import Ledger
 
-// An id that was made a customer's by mistake is parted from them again.
+// Separates an id from a customer it was added to by mistake.
 
 extension StoreTransaction {
-    /// Lets an id of a customer mean nobody, and tells it. What is the customer's stays theirs,
-    /// also purchases that are theirs only because they name the id. Not to be repeated: look whom
-    /// the id means before.
+    /// Removes an id from a customer, and emits an event. All purchases stay with the customer,
+    /// including those that are theirs only because the id is the account token. Not idempotent:
+    /// check first whom the id belongs to.
     ///
-    /// - Parameter alias: not the id that the customer's rows carry.
+    /// - Parameter alias: must not be the id that represents the customer in the database.
     package func part(
         _ alias: CustomerID, from customer: CustomerID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
         for environment in Environment.allCases {
             for timeline in try namedTimelines([alias], in: app, environment: environment) {
-                // By the token: whom it names may still claim it by their own device.
+                // With a token as the evidence, so that the person with that id can still claim the
+                // purchase with a device.
                 try link(timeline.purchase, to: customer, by: .token, in: app, at: now)
             }
         }
@@ -31,7 +32,7 @@ extension StoreTransaction {
         try tellIdentity(.aliasParted, of: customer, other: alias, in: app, at: now)
     }
 
-    /// The customers from whom one of these ids was parted: their events name it.
+    /// The customers from whom one of these ids was separated: their events mention it.
     package func partedFrom(
         _ ids: [CustomerID], in app: AppID
     ) throws(StorageFailure) -> [CustomerID] {
@@ -45,7 +46,7 @@ extension StoreTransaction {
         return customers
     }
 
-    /// Forgets from whom these ids were parted, and which were parted from them.
+    /// Deletes the records of separations from and of these ids.
     func forgetParted(_ ids: [CustomerID], in app: AppID) throws(StorageFailure) {
         try connection.runEach(
             "DELETE FROM parted_ids WHERE app = $1 AND (id = $2 OR customer = $2)",

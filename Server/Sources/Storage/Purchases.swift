@@ -1,7 +1,7 @@
 import Ledger
 
 extension StoreTransaction {
-    /// Returns how many were not there.
+    /// Inserts facts. Returns how many of them are new.
     @discardableResult
     func insert(
         _ attested: [AttestedDocument], into table: String
@@ -33,7 +33,7 @@ extension StoreTransaction {
         return try Timeline(stored: stored, of: purchase)
     }
 
-    /// As the row has it; nil where the purchase is not known.
+    /// The encoded timeline in the purchase's row. Returns nil if the purchase is unknown.
     func storedTimeline(
         of purchase: PurchaseID, in app: AppID
     ) throws(StorageFailure) -> [UInt8]? {
@@ -44,8 +44,8 @@ extension StoreTransaction {
         return try row.bytes(0)
     }
 
-    /// The facts about a purchase, in the order of attesting, each with the document that attests
-    /// it.
+    /// The facts about a purchase, ordered by the time of attestation, each with the document that
+    /// attests it.
     package func facts(
         about purchase: PurchaseID, in app: AppID
     ) throws(StorageFailure) -> [FactWithSource] {
@@ -76,7 +76,7 @@ extension StoreTransaction {
         ]
     }
 
-    /// A fact of a row that begins with when it was attested, and the statement.
+    /// Reads a fact from a row that begins with the attestation time and the statement.
     static func fact(_ row: Row, about purchase: PurchaseID) throws(StorageFailure) -> Fact {
         try Fact(
             stored: try row.bytes(1), about: purchase,
@@ -84,10 +84,10 @@ extension StoreTransaction {
     }
 }
 
-/// A fact, and where we have it from.
+/// A fact, and the document that attests it.
 package struct FactWithSource: Hashable, Sendable {
     package var fact: Fact
-    /// The document's id.
+    /// The id of the document.
     package var document: [UInt8]
     package var kind: StoredDocument.Kind
     package var source: StoredDocument.Source

@@ -1,6 +1,7 @@
 import Ledger
 
-/// All that a customer's wallets of one environment follow from, and what was told of them.
+/// The wallets of a customer in one environment, computed from purchases and debits, together with
+/// the last reported balances.
 struct Purse {
     var customer: CustomerID
     var environment: Environment
@@ -9,13 +10,13 @@ struct Purse {
     private let rules: WalletRules
     private let debits: [CurrencyID: [Debit]]
     private var timelines: [PurchaseID: Timeline] = [:]
-    /// How many payments of the timelines each transaction has.
+    /// For each transaction, the number of payments in the timelines.
     private var transactions: [TransactionID: Int] = [:]
-    /// What is in the wallets, as far as it was looked at since something else was put in.
+    /// Computed wallets, cached until a purchase changes.
     private var counted: [CurrencyID: Counted] = [:]
 
     private struct Counted {
-        /// Nil where only the balance is known.
+        /// Nil if only the balance is known.
         var wallet: Wallet?
         var balance: Int64
         var hasRefunds: Bool
@@ -40,14 +41,14 @@ struct Purse {
         }
     }
 
-    /// What is told with each event.
+    /// The attributes that all events of one change have in common.
     struct Telling {
         var cause: EventEntry.Cause
         var at: Instant
-        /// Of the purchase that is news, as it was told.
+        /// The last reported status of the purchase that changed.
         var condition: Condition? = nil
         var other: CustomerID? = nil
-        /// Of refunds, by their transactions, that have a cause of their own.
+        /// The causes of individual refunds, by transaction.
         var refunds: [TransactionID: EventEntry.Cause] = [:]
     }
 
@@ -55,8 +56,8 @@ struct Purse {
         counted[currency]?.balance ?? count(currency).balance
     }
 
-    /// Whether anything was spent of what a purchase has put in. Its own refund is passed over: as
-    /// long as it stands it may cover what was spent, and it can be reversed.
+    /// Returns whether any of what a purchase credited was spent. Ignores a refund of the purchase
+    /// itself: it may cover what was spent, and it can be reversed.
     func hasSpent(of purchase: PurchaseID) -> Bool {
         guard let timeline = timelines[purchase] else { return false }
         var payments = timelines.values.filter { $0.purchase != purchase }
@@ -74,12 +75,12 @@ struct Purse {
         }
     }
 
-    /// Takes a purchase out without a word: it is put in again later.
+    /// Removes a purchase without emitting an event; the caller must add it again.
     mutating func leaveOut(_ purchase: PurchaseID) {
         if timelines[purchase] != nil { note(nil, of: purchase) }
     }
 
-    /// Puts a purchase in without a word.
+    /// Adds a purchase without emitting an event.
     mutating func putBack(_ timeline: Timeline) { note(timeline, of: timeline.purchase) }
 
     private mutating func note(_ timeline: Timeline?, of purchase: PurchaseID) {
@@ -93,9 +94,9 @@ struct Purse {
         counted = [:]
     }
 
-    /// Puts in what has become of a purchase, and returns what is to be told of it.
+    /// Applies the new timeline of a purchase, and returns the events to append.
     ///
-    /// - Parameter later: nil: it is theirs no more.
+    /// - Parameter later: nil if the purchase no longer belongs to the customer.
     mutating func put(
         _ later: Timeline?, of purchase: PurchaseID, _ telling: Telling
     ) -> [EventEntry] {
@@ -116,8 +117,8 @@ struct Purse {
         }
     }
 
-    /// The same of a purchase that only adds lines to its wallets, without a look at all the
-    /// others. Nil where it may change some, too: then nothing is done.
+    /// A fast path for a new purchase that only adds entries to its wallets, without computing them
+    /// again. Returns nil, without changing anything, if the purchase may affect other entries too.
     private mutating func putNew(
         _ later: Timeline, _ currencies: [CurrencyID], _ telling: Telling
     ) -> [EventEntry]? {
@@ -144,7 +145,8 @@ struct Purse {
         }
     }
 
-    /// Tells what is another than was told, whatever made it so.
+    /// Returns a `wallet_adjusted` event for each currency whose balance differs from the last one
+    /// reported.
     mutating func adjust(_ telling: Telling) -> [EventEntry] {
         rules.all.sorted().flatMap { currency in
             let balance = known(currency).balance
@@ -172,9 +174,10 @@ struct Purse {
             debits[currency] ?? [], rules: rules)
     }
 
-    /// Each event begins with the balance that was told last, and the last one ends with what is in
-    /// the wallet. Where the balance is not the one that was told, as after another configuration,
-    /// one event leads there.
+    /// Returns the events that lead to a new balance. Each starts from the last reported balance,
+    /// and the last one ends with the balance of the wallet. If the last reported balance is not
+    /// the one before the change, for example after a change of the configuration, one
+    /// `wallet_adjusted` event leads to the new balance.
     private mutating func tell(
         _ currency: CurrencyID, from before: Int64, to after: Int64, about timeline: Timeline?,
         _ telling: Telling, by steps: () -> [Wallet.Step]
@@ -191,8 +194,8 @@ struct Purse {
                 currency, in: environment, before: balance, after: balance + step.amount)
             balance += step.amount
             told[currency] = balance
-            // The line has the date of its purchase or refund, and no document says when that was
-            // reversed, or went to another.
+            // The entry has the date of its purchase or refund, but no document contains the time
+            // of the reversal or of the change of owner.
             let isUndated = step.kind == .walletRestored || step.kind == .walletAdjusted
             let moment = isUndated ? telling.at : step.at
             return entry(step.kind, at: moment, change, step.cause, timeline, telling)
@@ -212,7 +215,8 @@ struct Purse {
             (change.transaction, change.product) = (transaction, product)
             origin = telling.refunds[transaction] ?? origin
         }
-        // What it does to the refund of another purchase is not about that one.
+        // If the change affects the refund of another purchase, the event is not about this
+        // purchase.
         if let timeline, let transaction = change.transaction,
             timeline.periods.contains(where: { $0.payment.transaction == transaction })
         {
@@ -226,7 +230,8 @@ struct Purse {
 }
 
 extension StoreTransaction {
-    /// Whose wallets a purchase counts in, as the rows are now. Nil where the app has none.
+    /// The customer in whose wallets a purchase counts, according to the stored rows. Returns nil
+    /// if the app has no wallets.
     func walletHolder(
         of purchase: PurchaseID, in app: AppID
     ) throws(StorageFailure) -> CustomerID? {
@@ -238,7 +243,7 @@ extension StoreTransaction {
 
     // MARK: - Rows
 
-    /// As the rows are now. Nil where the app has no wallets.
+    /// Computes a customer's wallets from the stored rows. Returns nil if the app has no wallets.
     func purse(
         of customer: CustomerID, in app: AppID, _ environment: Environment
     ) throws(StorageFailure) -> Purse? {
@@ -256,7 +261,7 @@ extension StoreTransaction {
             told: try toldWallets(of: customer, in: app, environment))
     }
 
-    /// The balances that were told last.
+    /// The last reported balances.
     package func toldWallets(
         of customer: CustomerID, in app: AppID, _ environment: Environment
     ) throws(StorageFailure) -> [CurrencyID: Int64] {

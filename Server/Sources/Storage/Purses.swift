@@ -1,10 +1,10 @@
 import Ledger
 
-/// The purses of those whose wallets a transaction changes several times: each is read once, and
-/// then as what was written since leaves it.
+/// A cache of the wallets that a transaction changes several times: each is read once, and then
+/// kept up to date with later writes.
 ///
-/// Documents that are kept and purchases that are linked with these are all that they know of:
-/// after any other change of whose a purchase is they begin anew.
+/// It is aware only of documents recorded and purchases linked with it. After any other change of
+/// ownership, start with an empty cache.
 package struct Purses {
     private var found: [Key: Purse] = [:]
 
@@ -21,10 +21,11 @@ package struct Purses {
         }
     }
 
-    /// In the order of their keys, so that two servers never wait for each other.
+    /// Ordered by key, so that two servers never deadlock.
     var all: [(Key, Purse)] { found.sorted { $0.key < $1.key } }
 
-    /// Takes a purse out, to be changed and put in again. Nil where the app has no wallets.
+    /// Removes and returns a customer's wallets from the cache, reading them if necessary; check
+    /// them in again after changing them. Returns nil if the app has no wallets.
     mutating func take(
         of customer: CustomerID, in app: AppID, _ environment: Environment, _ tx: StoreTransaction
     ) throws(StorageFailure) -> Purse? {

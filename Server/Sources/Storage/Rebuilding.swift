@@ -1,12 +1,12 @@
 import Ledger
 
-/// Rows that are not what the documents, or the log, make them.
+/// Stored rows that differ from what the documents, or the log, imply.
 package struct Differences: Hashable, Sendable {
-    /// Differences that are told one by one; of more only the count is.
+    /// The maximum number of differences that are described; further ones are only counted.
     package static let firstMax = 20
 
     package private(set) var count = 0
-    /// A sentence each.
+    /// Descriptions of the first differences.
     package private(set) var first: [String] = []
 
     mutating func note(_ sentences: [String]) {
@@ -22,13 +22,13 @@ package struct Differences: Hashable, Sendable {
     }
 }
 
-// A rebuild fills a table of facts beside the one in use, and either compares the two or puts the
-// new one in the other's place.
+// A rebuild fills a second table of facts, and then either compares the two tables, or replaces the
+// facts in use with the rebuilt ones.
 extension StoreTransaction {
     private static let rebuilt = Schema.rebuiltFacts
 
-    /// Lets no document in until this transaction ends, so that it cannot be overtaken again and
-    /// again. To be called before anything else in it.
+    /// Blocks writers until this transaction ends, so that new documents do not arrive faster than
+    /// the rebuild can process them. It must be called first in the transaction.
     package func holdWriters() throws(StorageFailure) {
         let held = [
             "documents", "facts", Self.rebuilt, "consumption_questions", "purchases", "logs",
@@ -36,7 +36,7 @@ extension StoreTransaction {
         for statement in dialect.holding(held) { try connection.run(statement, []) }
     }
 
-    /// Begins with an empty table, also where an earlier rebuild was interrupted.
+    /// Starts with an empty table, even if an earlier rebuild was interrupted.
     package func beginRebuild() throws(StorageFailure) {
         try endRebuild()
     }
@@ -45,7 +45,7 @@ extension StoreTransaction {
         try connection.run(dialect.emptying(Self.rebuilt), [])
     }
 
-    /// Returns how many were not there.
+    /// Inserts rebuilt facts. Returns how many of them are new.
     @discardableResult
     package func addRebuilt(
         _ facts: [Fact], from document: StoredDocument
@@ -53,8 +53,8 @@ extension StoreTransaction {
         try insert([AttestedDocument(document, facts)], into: Self.rebuilt)
     }
 
-    /// Adds the facts in use of documents that came since a moment, where a rebuild has made none
-    /// of them. Returns how many.
+    /// Copies the facts in use of documents that were received since a time, unless the rebuild
+    /// already contains facts of these documents. Returns how many it copied.
     package func takeFacts(ofArrivedSince since: Instant) throws(StorageFailure) -> Int {
         try connection.run(
             "INSERT INTO \(Self.rebuilt) SELECT facts.* FROM facts "
@@ -67,12 +67,12 @@ extension StoreTransaction {
             [.integer(since.milliseconds)])
     }
 
-    /// How many facts a rebuild has made: others than it knows of are another rebuild's.
+    /// The number of rebuilt facts. If it is not the expected number, another rebuild is running.
     package func rebuiltCount() throws(StorageFailure) -> Int {
         Int(try connection.rows("SELECT count(*) FROM \(Self.rebuilt)", [])[0].integer(0))
     }
 
-    /// Documents of which facts are in use, and none would be after the swap.
+    /// The number of documents that have facts in use, but would have none after the swap.
     package func documentsLeftWithoutFacts() throws(StorageFailure) -> Int {
         Int(
             try connection.rows(
@@ -80,9 +80,9 @@ extension StoreTransaction {
                     + "SELECT app, document FROM \(Self.rebuilt)) AS lost", [])[0].integer(0))
     }
 
-    /// Puts the rebuilt facts in the place of those in use, and folds every purchase again. The
-    /// rebuilt rows stay, so that a repeat finds them: ``endRebuild()`` follows in a transaction
-    /// of its own.
+    /// Replaces the facts in use with the rebuilt ones, and projects every purchase again. The
+    /// rebuilt rows stay, so that the operation can be repeated: call ``finishRebuild()`` in a
+    /// transaction of its own afterwards.
     package func swapRebuilt(at now: Instant) throws(StorageFailure) {
         try connection.run("DELETE FROM facts", [])
         try connection.run("INSERT INTO facts SELECT * FROM \(Self.rebuilt)", [])
@@ -98,7 +98,7 @@ extension StoreTransaction {
         }
     }
 
-    /// Tells of purchases that no document speaks of any more, and forgets them.
+    /// Deletes purchases that no document attests any more, and appends events for them.
     private func forgetPurchasesWithoutFacts(at now: Instant) throws(StorageFailure) {
         let isForgotten =
             "NOT EXISTS (SELECT 1 FROM facts WHERE facts.app = purchases.app "
@@ -118,7 +118,7 @@ extension StoreTransaction {
         try append(entries)
     }
 
-    /// How many rows differ from what the documents make, and the first of them.
+    /// Compares stored rows with those that the documents imply.
     package func rebuiltDifferences() throws(StorageFailure) -> Differences {
         var differences = Differences()
         differences.note(try missing(in: "facts", of: Self.rebuilt).map { "fact missing: \($0)" })
@@ -154,7 +154,7 @@ extension StoreTransaction {
 
     private static let customersAtOnce = 500
 
-    /// In the order of their ids.
+    /// Calls a closure for each customer of an app, ordered by id.
     func eachCustomer(
         of app: AppID, _ body: (CustomerID) throws(StorageFailure) -> Void
     ) throws(StorageFailure) {
@@ -167,7 +167,7 @@ extension StoreTransaction {
         }
     }
 
-    /// Folds the rebuilt facts, purchase by purchase, in the order of their keys.
+    /// Projects the rebuilt facts into a timeline for each purchase, ordered by key.
     private func eachRebuiltTimeline(
         _ body: (AppID, Timeline) throws(StorageFailure) -> Void
     ) throws(StorageFailure) {
@@ -193,7 +193,7 @@ extension StoreTransaction {
 }
 
 extension Timeline {
-    /// When the latest of its facts was attested.
+    /// The time when the latest of its facts was attested.
     fileprivate var attestedAt: Instant {
         (periods.map(\.attestedAt) + [renewal?.at].compactMap { $0 }).max()
             ?? Instant(milliseconds: 0)

@@ -1,26 +1,27 @@
 import Ledger
 
-/// Somebody at whose terms it is time to look.
+/// A subject whose terms need to be examined for reminders.
 package struct TermWatch: Hashable, Sendable {
-    /// A customer, or an account token that a purchase of nobody's names.
+    /// A customer, or the account token of a purchase without an owner.
     package var subject: CustomerID
     package var environment: Environment
 }
 
-/// By which rules an app's customers are watched, and whether all of them are already.
+/// The rules by which an app's customers are watched, and whether the sweep over all customers is
+/// still running.
 package struct ReminderStanding: Hashable, Sendable {
     package var rules: String
     package var isSweeping: Bool
 }
 
 extension StoreTransaction {
-    /// Customers, and account tokens, that are put on watch at a time where the rules have changed.
+    /// The number of customers and account tokens that one step of the sweep handles.
     private static let sweptAtOnce = 1_000
 
-    // MARK: - Watching
+    // MARK: - Watches
 
-    /// Lets those whom a purchase answers for be looked at, where it is a term's; but nobody by the
-    /// account token of somebody who was erased.
+    /// Schedules an examination of everyone who benefits from a purchase, if it contains terms.
+    /// Skips account tokens of erased customers.
     func watchTerms(of purchase: ToldPurchase) throws(StorageFailure) {
         let (app, id) = (purchase.app, purchase.timeline.purchase)
         guard rules.reminding.contains(app), purchase.timeline.hasTerms else { return }
@@ -50,8 +51,8 @@ extension StoreTransaction {
             [.text(app.rawValue), .text(subject.rawValue), .text(environment.rawValue)])
     }
 
-    /// Takes those who are to be looked at, the longest due first; passes over those that another
-    /// server is looking at.
+    /// Selects the subjects that are due for an examination, the longest overdue first. Skips those
+    /// that another server has locked.
     package func dueTermWatches(
         of app: AppID, dueBy now: Instant, limit: Int
     ) throws(StorageFailure) -> [TermWatch] {
@@ -78,7 +79,9 @@ extension StoreTransaction {
         ).isEmpty
     }
 
-    /// - Parameter next: when to look again; nil: not before something changes.
+    /// Records that a subject was examined.
+    ///
+    /// - Parameter next: the time of the next examination; nil means not before something changes.
     package func looked(
         at watch: TermWatch, in app: AppID, next: Instant?
     ) throws(StorageFailure) {
@@ -97,9 +100,9 @@ extension StoreTransaction {
             [.integer(next.milliseconds)] + key)
     }
 
-    // MARK: - Telling
+    // MARK: - Reminders
 
-    /// What was told before the ends of terms, by any of these names, and when.
+    /// The reminders emitted for any of these subjects, with their times.
     package func toldReminders(
         of subjects: Set<CustomerID>, in app: AppID, environment: Environment
     ) throws(StorageFailure) -> [TermEnding.Name: Instant] {
@@ -119,9 +122,10 @@ extension StoreTransaction {
         return told
     }
 
-    /// Tells that a term will be over. Not to be repeated: look whether it was told.
+    /// Emits a reminder that a term is about to end. Not idempotent: check first whether it was
+    /// emitted.
     ///
-    /// - Parameter customer: nil while the purchase is nobody's.
+    /// - Parameter customer: nil while the purchase has no owner.
     package func tell(
         _ reminder: TermReminder, to customer: CustomerID?, watch: TermWatch, in app: AppID,
         at now: Instant
@@ -139,9 +143,10 @@ extension StoreTransaction {
         try tellEnding(reminder, to: customer, token: watch.subject, in: app, at: now)
     }
 
-    // MARK: - People
+    // MARK: - Merging and erasing customers
 
-    /// What either was told the one customer was told, who may have more terms than either had.
+    /// Copies the reminders of a merged customer, so that none is repeated, and schedules an
+    /// examination, because the merged customer may have more terms.
     func mergeReminders(
         of other: CustomerID, into customer: CustomerID, in app: AppID
     ) throws(StorageFailure) {
@@ -168,7 +173,7 @@ extension StoreTransaction {
         }
     }
 
-    // MARK: - Rules
+    // MARK: - Sweeps
 
     package func reminderStanding(
         of app: AppID
@@ -180,7 +185,7 @@ extension StoreTransaction {
             rules: try row.text(0), isSweeping: try row.optionalText(1) != nil)
     }
 
-    /// Lets everybody be looked at by other rules.
+    /// Starts a sweep that examines every customer by new rules.
     package func beginReminders(by rules: String, of app: AppID) throws(StorageFailure) {
         try connection.run(
             "INSERT INTO reminder_rules (app, rules, swept_to) VALUES ($1, $2, '') "
@@ -188,9 +193,8 @@ extension StoreTransaction {
             [.text(app.rawValue), .text(rules)])
     }
 
-    /// Puts some more of an app's customers on watch, and of the account tokens that its purchases
-    /// carry, in the order of their names. Returns how many were passed; 0 at the end, or where
-    /// another server is at it.
+    /// Schedules an examination of the next batch of customers and account tokens, ordered by id.
+    /// Returns the size of the batch; 0 if the sweep is finished, or another server is running it.
     package func sweepTerms(of app: AppID) throws(StorageFailure) -> Int {
         let rows = try connection.rows(
             "SELECT swept_to FROM reminder_rules WHERE app = $1 AND swept_to IS NOT NULL "
@@ -215,7 +219,7 @@ extension StoreTransaction {
         return subjects.count
     }
 
-    /// The names that come next, of customers and as account tokens.
+    /// The next customer ids and account tokens in order.
     private func subjects(
         of app: AppID, after name: CustomerID
     ) throws(StorageFailure) -> [CustomerID] {

@@ -1,11 +1,12 @@
 extension Schema {
-    /// When the store is to be asked about a purchase, and how asking about it went.
+    /// When to check a purchase with the App Store, and how earlier checks went.
     ///
-    /// `due_at_ms` follows from the timeline and from the other columns; a rebuild makes it again.
-    /// A lease ends by the clock of the database, all other times are the servers'.
+    /// `due_at_ms` is computed from the timeline and the other columns; a rebuild computes it
+    /// again. Leases use the database's clock; all other times are the servers'.
     ///
-    /// `due_at_ms` is never null, but must not say so: else SQLite, which then takes the condition
-    /// of the index by it for nothing, does not see that a search by it fulfils the condition.
+    /// `due_at_ms` is never null, but must not be declared NOT NULL: SQLite would then drop the
+    /// condition of the partial index as redundant, and would not see that a search by `due_at_ms`
+    /// satisfies it.
     static func checkColumns(_ type: Dialect) -> String {
         """
         due_at_ms \(type.integer),
@@ -19,7 +20,7 @@ extension Schema {
         """
     }
 
-    /// How asking each store goes.
+    /// The state of the connection to the App Store, by app and environment.
     static func storeTables(_ type: Dialect) -> [String] {
         [
             """

@@ -1,9 +1,10 @@
 extension Schema {
-    /// What the store asks of purchases whose refund is wished for, what it was told, and what the
-    /// app's server says of its customers. Ground: no document says it.
+    /// Apple's requests for consumption information about purchases with a refund request, our
+    /// responses, and what the app's server reports about its customers. Primary data: no document
+    /// contains it.
     static func consumptionTables(_ type: Dialect) -> [String] {
         [
-            // `due_at_ms` is null once it is over; `state` says how it ended.
+            // `due_at_ms` is null once the request is closed; `state` says how it was closed.
             """
             CREATE TABLE consumption_questions (
                 app \(type.text) NOT NULL,

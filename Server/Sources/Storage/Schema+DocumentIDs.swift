@@ -1,10 +1,10 @@
 extension Schema {
-    /// Until when an app's documents were signed that may have a former id (``FormerIDs``): until
-    /// the upgrade, or later where a clock was ahead. And how much of its hourly budget of new
-    /// documents a purchase has used: the moment at which all of it is there again.
+    /// Adds two things: for each app, the signing time until which its documents may have a former
+    /// id (``FormerIDs``), which is the time of the upgrade, or later if a clock was ahead; and for
+    /// each purchase, the time when its hourly budget of new documents is full again.
     ///
-    /// The last moment of each app is looked for by one search each: on a large table it takes no
-    /// longer than on a small one.
+    /// The latest signing time is found with one index search per app, so it takes no longer on a
+    /// large table than on a small one.
     static func documentIDTables(_ type: Dialect) -> [String] {
         [
             """

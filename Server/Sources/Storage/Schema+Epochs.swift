@@ -1,9 +1,9 @@
 extension Schema {
-    /// The epochs of the logs, from the second on: a restore begins one. What was told before any
-    /// restore is of the first epoch, which has no row and no name.
+    /// The epochs of the logs, from the second on: each restore from a backup begins one. Events
+    /// from before any restore belong to the first epoch, which has no row and no name.
     ///
-    /// The row of the app '' stands for every app that had no log when the epoch began: also for
-    /// one that the restored backup does not know. Harmless to repeat.
+    /// The row of the app '' stands for every app that had no log when the epoch began, including
+    /// apps that the restored backup does not contain. The step is idempotent.
     static func epochTables(_ type: Dialect) -> [String] {
         [
             """

@@ -1,5 +1,6 @@
 extension Schema {
-    /// What was told of a purchase last, and when time alone will change that; null: never.
+    /// The state of a purchase last reported in the log, and when time alone will change it; null
+    /// means never.
     static func toldColumns(_ type: Dialect) -> String {
         """
         told \(type.bytes),
@@ -9,7 +10,7 @@ extension Schema {
 
     static func eventTables(_ type: Dialect) -> [String] {
         [
-            // How many events each app has.
+            // The number of events in each app's log.
             """
             CREATE TABLE logs (
                 app \(type.text) NOT NULL,

@@ -1,9 +1,11 @@
 extension Schema {
-    /// Notifications on their way to other addresses, and how far imports are. Both are ground:
-    /// no document says whom it was sent on to, or which line of a file was read last.
+    /// Notifications waiting to be forwarded to other addresses, and the progress of imports. Both
+    /// are primary data: no document says where it was forwarded, or which line of a file was read
+    /// last.
     static func forwardTables(_ type: Dialect) -> [String] {
         [
-            // `due_at_ms` is null once it is over; `accepted_at_ms` says how it ended.
+            // `due_at_ms` is null once the delivery has ended; `accepted_at_ms` says whether it
+            // succeeded.
             """
             CREATE TABLE forwards (
                 app \(type.text) NOT NULL,
@@ -25,7 +27,7 @@ extension Schema {
             "CREATE INDEX forwards_by_due ON forwards (app, target, due_at_ms, created_at_ms) "
                 + "WHERE due_at_ms IS NOT NULL",
             "CREATE INDEX forwards_by_time ON forwards (app, created_at_ms, document, target)",
-            // What came, byte for byte, while somebody still waits for it.
+            // The request body as received, byte for byte, while any delivery of it is pending.
             """
             CREATE TABLE forward_bodies (
                 app \(type.text) NOT NULL,

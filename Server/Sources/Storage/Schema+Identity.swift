@@ -1,9 +1,10 @@
 extension Schema {
-    /// Whose purchases were, are, and may become; and what was given by hand. All of it is ground:
-    /// people and policies decided it, and no document says it.
+    /// Ownership of purchases, past and present, and manual grants. All of it is primary data:
+    /// people and policies decided it, and no document contains it.
     static func identityTables(_ type: Dialect) -> [String] {
         ownershipTables(type) + [
-            // `turns_at_ms`: when time alone ends it, and that is to be told; else null.
+            // `turns_at_ms` is when the grant expires, as long as this is still to be reported;
+            // otherwise null.
             """
             CREATE TABLE grants (
                 app \(type.text) NOT NULL,
@@ -23,8 +24,8 @@ extension Schema {
             "CREATE INDEX grants_by_customer ON grants (app, customer, environment)",
             "CREATE INDEX grants_by_turn ON grants (app, turns_at_ms) "
                 + "WHERE turns_at_ms IS NOT NULL",
-            // Hashes of ids of people who were erased: a token of theirs, which a document holds
-            // for ever, means nobody any more.
+            // Hashes of the ids of erased customers. An account token of theirs, which a document
+            // keeps for ever, must no longer identify anybody.
             """
             CREATE TABLE erasures (
                 app \(type.text) NOT NULL,
@@ -38,7 +39,7 @@ extension Schema {
 
     private static func ownershipTables(_ type: Dialect) -> [String] {
         [
-            // `transfer` is the number of the event that told of it.
+            // `transfer` is the number of the event that reported the transfer.
             """
             CREATE TABLE transfers (
                 app \(type.text) NOT NULL,
@@ -57,7 +58,7 @@ extension Schema {
             """,
             "CREATE INDEX transfers_by_customer ON transfers (app, customer)",
             "CREATE INDEX transfers_by_former ON transfers (app, former) WHERE former IS NOT NULL",
-            // Customers who have a purchase beside its owner.
+            // Customers who share a purchase with its owner.
             """
             CREATE TABLE shares (
                 app \(type.text) NOT NULL,
@@ -70,7 +71,7 @@ extension Schema {
             ) \(type.strictByKey)
             """,
             "CREATE INDEX shares_by_customer ON shares (app, customer, environment)",
-            // Purchases that nobody may take from their owner.
+            // Purchases that may not be claimed from their owner.
             """
             CREATE TABLE blocks (
                 app \(type.text) NOT NULL,

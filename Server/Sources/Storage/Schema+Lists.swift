@@ -1,9 +1,9 @@
 extension Schema {
-    /// By which lists are read in their own order, and old rows are found without those beside
-    /// them. Harmless to repeat.
+    /// Indexes for listing rows in their natural order, and for finding old rows without scanning
+    /// the recent ones. Idempotent.
     ///
-    /// Each forward is in the index of the state that it is in, and in no other of these: so a
-    /// statement about one state can use no other state's.
+    /// Each forward is in the index of its present state, and in no other of these, so that a
+    /// statement about one state cannot use the index of another.
     static let listIndexes: [String] = [
         "CREATE INDEX IF NOT EXISTS forwards_accepted ON forwards (app, accepted_at_ms) "
             + "WHERE accepted_at_ms IS NOT NULL",
@@ -17,13 +17,13 @@ extension Schema {
             + "WHERE accepted_at_ms IS NULL AND due_at_ms IS NULL AND attempts = 0",
         "CREATE INDEX IF NOT EXISTS events_of_customer ON events (app, customer, sequence) "
             + "WHERE customer IS NOT NULL",
-        // The numbers within one customer are counted in the customer's own row. Last, as nobody
-        // reads the log from here to the end of the step.
+        // The events of one customer are numbered in the customer's own row, so this index is
+        // redundant. It is dropped last: nobody can read the log from here to the end of the step.
         "DROP INDEX IF EXISTS events_by_customer",
     ]
 
-    /// By which it is found what was told of a purchase while it was nobody's: a customer may be
-    /// known by nothing but the account token in it. Harmless to repeat.
+    /// Finds the events of a purchase from the time when it had no owner: a customer may be known
+    /// only by the account token in it. Idempotent.
     static let nobodysIndexes: [String] = [
         "CREATE INDEX IF NOT EXISTS events_of_nobody "
             + "ON events (app, environment, purchase, sequence) WHERE customer IS NULL"

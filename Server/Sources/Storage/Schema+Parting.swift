@@ -1,6 +1,6 @@
 extension Schema {
-    /// Ids that were parted from a customer. It is ground: where a person is forgotten, the events
-    /// of whoever had their id are found by it.
+    /// Ids that were separated from a customer. Primary data: an erasure uses it to find the events
+    /// of everyone who had the erased person's id.
     static func partingTables(_ type: Dialect) -> [String] {
         [
             """

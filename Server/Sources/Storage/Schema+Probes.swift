@@ -1,6 +1,6 @@
 extension Schema {
-    /// One row, of no app, which is written to learn whether the database writes. It means nothing
-    /// and is not copied.
+    /// One row, belonging to no app, that is written to test whether the database accepts writes.
+    /// It carries no information and is not copied.
     static func probeTables(_ type: Dialect) -> [String] {
         [
             """

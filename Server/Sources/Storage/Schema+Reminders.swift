@@ -1,9 +1,9 @@
 extension Schema {
-    /// Who is to be told before their terms end, and what each was told.
+    /// Which customers to remind before their terms end, and which reminders were emitted.
     static func reminderTables(_ type: Dialect) -> [String] {
         [
-            // Ground: what stands here is never told again. `subject` is the customer, or while a
-            // purchase is nobody's, the account token that it names.
+            // Primary data: a reminder recorded here is never emitted again. `subject` is the
+            // customer or, while a purchase has no owner, its account token.
             """
             CREATE TABLE reminders (
                 app \(type.text) NOT NULL,
@@ -16,7 +16,7 @@ extension Schema {
                 PRIMARY KEY (app, subject, environment, chain, until_ms, days_before)
             ) \(type.strictByKey)
             """,
-            // When to look whether there is something to tell; 0: something has changed.
+            // When to check whether a reminder is due; 0 means that something has changed.
             """
             CREATE TABLE term_watches (
                 app \(type.text) NOT NULL,
@@ -27,8 +27,8 @@ extension Schema {
             ) \(type.strictByKey)
             """,
             "CREATE INDEX term_watches_by_due ON term_watches (app, due_at_ms)",
-            // By which rules the watches were set. Where they have changed every customer is looked
-            // at again: `swept_to` says how far that is, null that it is done.
+            // The reminder rules by which the watches were set. When the rules change, every
+            // customer is examined again: `swept_to` is the progress, null when finished.
             """
             CREATE TABLE reminder_rules (
                 app \(type.text) NOT NULL,

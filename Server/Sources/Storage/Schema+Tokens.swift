@@ -1,6 +1,6 @@
 extension Schema {
-    /// The keys that entitlement tokens are signed with. They are kept as they are: whoever can
-    /// read the database can read all that tokens say, too.
+    /// The keys that sign entitlement tokens, stored unencrypted: whoever can read the database can
+    /// also read everything that the tokens contain.
     static func tokenTables(_ type: Dialect) -> [String] {
         [
             """

@@ -1,6 +1,7 @@
 extension Schema {
-    /// How far the App Store's history of notifications was walked, and who walks now. A column of
-    /// its own: what was not delivered is asked for apart from it, and more often.
+    /// How far the App Store's notification history was walked, and which server is walking it. It
+    /// has a column of its own because undelivered notifications are backfilled separately, and
+    /// more often.
     static func walkColumns(_ type: Dialect) -> [String] {
         [
             "ALTER TABLE app_stores ADD COLUMN walked_to_ms \(type.integer)",

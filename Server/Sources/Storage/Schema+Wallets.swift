@@ -1,6 +1,6 @@
 extension Schema {
-    /// What customers have spent: ground, since no document of the store's says it. What they
-    /// bought follows from facts.
+    /// Debits from wallets. Primary data: no document from the App Store contains them. Credits are
+    /// derived from facts.
     static func walletTables(_ type: Dialect) -> [String] {
         [
             """
@@ -23,7 +23,7 @@ extension Schema {
         ]
     }
 
-    /// The balance of each wallet that was told last.
+    /// The last reported balance of each wallet.
     static func toldWalletTables(_ type: Dialect) -> [String] {
         [
             """

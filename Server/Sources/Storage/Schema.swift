@@ -1,25 +1,30 @@
-/// The tables, as numbered steps. A step that has been released is never changed; a new one follows
-/// it.
+/// The tables, as numbered migration steps. A released step is never changed; changes are added as
+/// new steps.
 ///
-/// A row of `customers` without one of `customer_ids` stands for somebody who was erased.
+/// A row of `customers` without a row of `customer_ids` stands for an erased customer.
 ///
-/// Ground: `headers`, `documents`, `customers`, `customer_ids`, `links`, `shares`, `blocks`,
-/// `transfers`, `grants`, `erasures`, `parted_ids`, `keys`, `token_keys`, `secrets`, `debits`,
-/// `forwards` with their `forward_bodies`, `imports`, `reminders`, `consumption_questions` with
-/// `consumption_consents` and `consumption_uses`, and the log of what was told: `events`, `logs`
-/// with their `log_epochs`, and where it ends, `told` of each purchase and `wallets`. Derived, and
-/// made again by a rebuild by way of `facts_rebuilt`: `facts`, `purchases`. Between the two:
-/// `app_stores`, and those columns of `purchases` that say how asking the store went, which may be
-/// lost at the price of asking it again; `former_ids`, at the price of keeping some documents
-/// twice; and `term_watches` with `reminder_rules`, at the price of looking at every customer.
-/// Every key begins with the app, so that rows can be spread over machines by it. On PostgreSQL
-/// each month has its own table of documents.
+/// Primary tables, which cannot be derived from anything else: `headers`, `documents`, `customers`,
+/// `customer_ids`, `links`, `shares`, `blocks`, `transfers`, `grants`, `erasures`, `parted_ids`,
+/// `keys`, `token_keys`, `secrets`, `debits`, `forwards` with `forward_bodies`, `imports`,
+/// `reminders`, `consumption_questions` with `consumption_consents` and `consumption_uses`, and the
+/// event log: `events`, `logs` with `log_epochs`, and the state last reported in it, which is
+/// `told` of each purchase and `wallets`.
 ///
-/// A database may plan its statements while the tables are empty, and keep the plans. So of the
-/// indexes that a statement might use only one begins with all the columns it compares.
+/// Derived tables, which a rebuild computes again by way of `facts_rebuilt`: `facts`, `purchases`.
+///
+/// Between the two are `app_stores` and the columns of `purchases` that record checks with the App
+/// Store (if lost, the checks are repeated); `former_ids` (if lost, some documents are stored
+/// twice); and `term_watches` with `reminder_rules` (if lost, every customer is examined again).
+///
+/// Every key begins with the app, so that rows can be sharded by app. On PostgreSQL each month has
+/// its own partition of `documents`.
+///
+/// A database may plan its statements while the tables are empty, and cache the plans. Therefore,
+/// of the indexes that a statement could use, only one begins with all the columns that it
+/// compares.
 package enum Schema {
     package static let version = steps(.sqlite).count
-    /// A database that has fewer steps was made before these were settled, and is refused.
+    /// A database with fewer steps predates the final form of these steps, and is refused.
     package static let oldestVersion = 4
 
     static func steps(_ dialect: Dialect) -> [[String]] {
@@ -35,19 +40,20 @@ package enum Schema {
         ]
     }
 
-    /// What a rebuild makes of the documents, until it is compared or put in the place of `facts`:
-    /// the same columns. It is always there, and empty between rebuilds: in SQLite to make a table
-    /// is to prepare every statement anew.
+    /// The facts that a rebuild derives from the documents, until they are compared with `facts` or
+    /// replace them. It has the same columns. The table always exists, and is empty between
+    /// rebuilds: creating a table in SQLite invalidates every prepared statement.
     static let rebuiltFacts = "facts_rebuilt"
 
-    /// Earlier versions made it when they rebuilt, and may have been interrupted.
+    /// Earlier versions created this table for each rebuild, and may have been interrupted.
     private static func rebuiltTables(_ type: Dialect) -> [String] {
         [
             "DROP TABLE IF EXISTS \(rebuiltFacts)", factsTable(named: rebuiltFacts, type),
         ]
     }
 
-    /// Nothing stands in it: writers lock it, see ``Dialect/besideOthers``. SQLite has one writer.
+    /// An empty table that writers lock: see ``Dialect/sharedWriteLock``. SQLite does not need it,
+    /// because it has only one writer.
     private static func turnTables(_ type: Dialect) -> [String] {
         guard type == .postgres else { return [] }
         return ["CREATE TABLE turns (app \(type.text) NOT NULL PRIMARY KEY)"]
@@ -59,7 +65,7 @@ package enum Schema {
 
     private static func documentTables(_ type: Dialect) -> [String] {
         [
-            // The certificates that every document of Apple's repeats, once.
+            // Certificate chains, which Apple repeats in every document, stored once.
             """
             CREATE TABLE headers (
                 app \(type.text) NOT NULL,
@@ -68,8 +74,8 @@ package enum Schema {
                 PRIMARY KEY (app, digest)
             ) \(type.strict)
             """,
-            // `id` is the SHA-256 of what is signed, of older documents that of the document as it
-            // came; `parts` and `headers` give it back byte for byte.
+            // `id` is the SHA-256 of the signed content; for older documents, of the whole document
+            // as received. `parts` and `headers` reproduce the document byte for byte.
             """
             CREATE TABLE documents (
                 app \(type.text) NOT NULL,
@@ -105,7 +111,8 @@ package enum Schema {
                 PRIMARY KEY (app, environment, purchase)
             ) \(type.strict)
             """,
-            // None serves a search by the key, which says nothing of these columns.
+            // None of these serves a search by the primary key, which does not include these
+            // columns.
             "CREATE INDEX purchases_by_account_token "
                 + "ON purchases (app, account_token, environment) WHERE account_token IS NOT NULL",
             "CREATE INDEX purchases_by_due "
@@ -156,7 +163,7 @@ package enum Schema {
             """,
             "CREATE INDEX customer_ids_by_customer "
                 + "ON customer_ids (app, customer, since_ms, id)",
-            // One row a purchase: it belongs to one customer at most.
+            // One row per purchase: it belongs to at most one customer.
             """
             CREATE TABLE links (
                 app \(type.text) NOT NULL,

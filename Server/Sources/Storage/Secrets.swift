@@ -1,7 +1,7 @@
 import Ledger
 
 extension Schema {
-    /// Keys that servers of one database share and nobody else knows.
+    /// Secret keys shared by the servers of one database.
     static func secretTables(_ type: Dialect) -> [String] {
         [
             """
@@ -18,7 +18,7 @@ extension Schema {
 }
 
 extension StoreTransaction {
-    /// A secret of an app by its name; nil before there is one.
+    /// A secret of an app by its name. Returns nil if there is none.
     package func secret(
         _ name: String, of app: AppID
     ) throws(StorageFailure) -> [UInt8]? {
@@ -28,7 +28,7 @@ extension StoreTransaction {
         return try rows.first?.bytes(0)
     }
 
-    /// Keeps a secret, unless there is one of that name.
+    /// Stores a secret, unless there is already one with that name.
     package func addSecret(
         _ secret: [UInt8], _ name: String, of app: AppID, at now: Instant
     ) throws(StorageFailure) {

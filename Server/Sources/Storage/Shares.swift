@@ -1,9 +1,10 @@
 import Ledger
 
-// A purchase that a customer has beside its owner. In what is nobody's nobody has a share.
+// Shares: a customer has a purchase in addition to its owner. A purchase without an owner has no
+// shares.
 
 extension StoreTransaction {
-    /// Lets a customer have a purchase beside its owner, which is told. Not to be repeated.
+    /// Shares a purchase with a customer, and emits an event. Not idempotent.
     package func share(
         _ purchase: PurchaseID, with customer: CustomerID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
@@ -16,15 +17,15 @@ extension StoreTransaction {
             in: app)
     }
 
-    /// Gives a share back to whom the purchase was moved, where they had one until then: by the
-    /// transfer that gave it, by which it can be taken back as before. To be called when the move
-    /// is undone.
+    /// Restores the share that a customer had before the purchase was moved to them, if they had
+    /// one, under the transfer that granted it, so that it can be undone as before. Call it after
+    /// undoing the move.
     package func shareAgain(
         _ move: Transfer, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
-        // In what was nobody's nobody had a share.
+        // A purchase without an owner had no shares.
         guard move.kind == .moved, let owner = move.former else { return }
-        // Of all that came to them or went from them before, and was not taken back, the last.
+        // The last transfer to or from the customer before the move that was not undone.
         let last = try transfers(of: move.customer, in: app).last {
             $0.purchase == move.purchase && $0.number < move.number && $0.undoneAt == nil
         }
@@ -35,7 +36,7 @@ extension StoreTransaction {
         try beginShare(of: move.purchase, with: move.customer, from: owner, in: app, at: now)
     }
 
-    /// Returns the number of the event that tells it.
+    /// Returns the number of the event that reports the share.
     @discardableResult
     private func beginShare(
         of purchase: PurchaseID, with customer: CustomerID, from owner: CustomerID?, in app: AppID,
@@ -52,8 +53,8 @@ extension StoreTransaction {
         return number
     }
 
-    /// Ends what others have beside an owner whose it will be no more, and tells each under the
-    /// name of who shared it with them.
+    /// Ends all shares of a purchase that loses its owner. Each event names the customer who shared
+    /// it.
     func endShares(
         of purchase: PurchaseID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
@@ -66,7 +67,7 @@ extension StoreTransaction {
         }
     }
 
-    /// Ends what a customer had beside the owner, and tells it.
+    /// Ends a customer's share of a purchase, and emits an event.
     func endShare(
         of purchase: PurchaseID, with customer: CustomerID, from owner: CustomerID?, in app: AppID,
         at now: Instant
@@ -82,7 +83,8 @@ extension StoreTransaction {
                 + [.text(customer.rawValue)])
     }
 
-    /// Told by whoever calls: as the end of the share, or as that it is all theirs.
+    /// Deletes a share without emitting an event: the caller reports that the share ended, or that
+    /// the customer became the owner.
     func forgetShare(
         in purchase: PurchaseID, of customer: CustomerID, in app: AppID
     ) throws(StorageFailure) {
@@ -103,14 +105,14 @@ extension StoreTransaction {
         ).isEmpty
     }
 
-    /// How many customers have a purchase beside its owner.
+    /// The number of customers who share a purchase with its owner.
     package func sharerCount(
         of purchase: PurchaseID, in app: AppID
     ) throws(StorageFailure) -> Int {
         try sharers(of: purchase, in: app).count
     }
 
-    /// Who has a purchase beside its owner.
+    /// The customers who share a purchase with its owner.
     func sharers(
         of purchase: PurchaseID, in app: AppID
     ) throws(StorageFailure) -> [CustomerID] {
@@ -122,7 +124,7 @@ extension StoreTransaction {
         }
     }
 
-    /// The timelines of purchases that a customer has beside their owners.
+    /// The timelines of purchases that are shared with a customer.
     package func sharedTimelines(
         with customer: CustomerID, in app: AppID, environment: Environment
     ) throws(StorageFailure) -> [Timeline] {

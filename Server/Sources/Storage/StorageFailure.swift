@@ -1,23 +1,23 @@
-/// What the database could not do.
+/// An error of the database layer.
 package struct StorageFailure: Error, Hashable, Sendable, CustomStringConvertible {
     package var what: String
     package var kind: Kind
-    /// The engine's own code: five characters of PostgreSQL's table of error codes.
+    /// The engine's own error code: PostgreSQL's five-character SQLSTATE.
     package var sqlState: String?
 
-    /// What may be done about it.
+    /// What the caller can do about the failure.
     package enum Kind: String, Hashable, Sendable, CaseIterable {
-        /// Too much waits already, or this took too long. Worth another attempt later.
+        /// Too much work is waiting, or the operation took too long. Retry later.
         case busy
-        /// Another transaction came between. The whole transaction may be run again at once.
+        /// Another transaction interfered. The whole transaction may be retried at once.
         case conflict
-        /// The server does not answer, or is going down. Worth another attempt on a new connection.
+        /// The server does not respond, or is shutting down. Retry later on a new connection.
         case unavailable
-        /// A row is not as the tables demand: it is there already, or lacks what it refers to.
+        /// A row violates a constraint: it already exists, or a row that it references is missing.
         case constraint
-        /// An id, which is ``StorageFailure/what``, stands for somebody who was erased.
+        /// The id in ``StorageFailure/message`` belongs to a customer who was erased.
         case erased
-        /// The same again would fail again.
+        /// Retrying would fail again.
         case other
     }
 

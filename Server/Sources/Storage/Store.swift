@@ -1,36 +1,39 @@
 import Ledger
 
-/// What Perennial keeps, over any engine: the schema, the SQL, and rows as values. No other module
-/// writes SQL.
+/// The persistent state of Perennial, independent of the database engine: the schema, the SQL, and
+/// rows as Swift values. No other module writes SQL.
 package struct Store: Sendable {
     package let database: any Database
     let commits: GroupCommit
     let rules: StoreRules
 
-    /// - Parameter rules: by which it is decided when to ask the store, and what time alone does.
+    /// - Parameter rules: the settings that decide when to check purchases with the App Store, and
+    ///   which changes the passage of time alone causes.
     package init(_ database: any Database, rules: StoreRules = StoreRules()) {
         var rules = rules
-        // What is remembered of one database says nothing of another.
+        // What is cached about one database must not be used for another.
         rules.formerIDs = FormerIDs()
         self.database = database
         self.rules = rules
         commits = GroupCommit(database, rules)
     }
 
-    /// Runs a closure in a transaction: all that it writes is kept, or nothing. What it throws
-    /// undoes it and is thrown on. It may be run several times: see ``Database``.
+    /// Runs a closure in a transaction. Either all of its writes are committed, or none. If the
+    /// closure throws, the transaction is rolled back and the error is rethrown. The closure may
+    /// run several times: see ``DatabaseDriver``.
     ///
-    /// Closures that come at the same time share one commit; each returns only after that.
+    /// Closures submitted at the same time share one commit; each call returns only after that
+    /// commit.
     ///
-    /// - Throws: besides what the closure throws, ``StorageFailure`` of kind `busy` where too many
-    ///   wait.
+    /// - Throws: ``StorageFailure`` of kind `busy` if too many writes are waiting, and whatever the
+    ///   closure throws.
     package func transaction<Value: Sendable>(
         _ body: @escaping @Sendable (StoreTransaction) throws -> Value
     ) async throws -> Value {
         try await commits.write { [rules] in try body(StoreTransaction($0, rules)) }
     }
 
-    /// Runs a closure that only reads, on one consistent state.
+    /// Runs a closure that only reads, on one consistent snapshot.
     package func reading<Value: Sendable>(
         _ body: @escaping @Sendable (StoreTransaction) throws -> Value
     ) async throws -> Value {
@@ -38,12 +41,12 @@ package struct Store: Sendable {
     }
 }
 
-/// The verbs on rows, within one transaction.
+/// The operations on rows, within one transaction.
 package struct StoreTransaction {
     let connection: any Connection
     let rules: StoreRules
 
-    /// - Parameter connection: within a transaction, which ``Store`` begins and ends.
+    /// - Parameter connection: a connection within a transaction that ``Database`` begins and ends.
     package init(_ connection: any Connection, _ rules: StoreRules = StoreRules()) {
         self.connection = connection
         self.rules = rules
@@ -53,25 +56,25 @@ package struct StoreTransaction {
     var dialect: Dialect { connection.dialect }
 }
 
-/// What rows follow from, beside the documents.
+/// The configuration that stored rows depend on, besides the documents.
 package struct StoreRules: Sendable {
     package var checks: CheckRules
-    /// Of an app that is not there, the usual ones.
+    /// Access rules by app. An app without an entry uses the default rules.
     package var access: [AppID: AccessRules]
-    /// Apps whose customers are told before their terms end.
+    /// Apps whose customers receive reminders before their terms end.
     package var reminding: Set<AppID>
     /// Apps whose customers have wallets.
     package var wallets: [AppID: WalletRules]
-    /// Apps whose account tokens are no ids of customers: they name nobody.
+    /// Apps whose account tokens are not customer ids, so that a token identifies no customer.
     package var withForeignTokens: Set<AppID>
-    /// The plain hash of an id: 32 bytes. It does not tell upper from lower case. An erasure is
-    /// kept as this hash under the app's key.
+    /// The plain hash of a customer id: 32 bytes, ignoring upper and lower case. An erasure is
+    /// stored as an HMAC of this hash under the app's key.
     package var erasedHash: @Sendable (CustomerID) -> [UInt8]
     package var erasureKeying: ErasureKeying
     var formerIDs = FormerIDs()
 
-    /// - Parameter erasedHash: the usual one finds nobody, as no erasure is known by such bytes: it
-    ///   is for stores that look for nobody who was erased.
+    /// - Parameter erasedHash: the default produces bytes that match no stored erasure. Use it only
+    ///   for a database that never looks up erased customers.
     package init(
         checks: CheckRules = CheckRules(), access: [AppID: AccessRules] = [:],
         reminding: Set<AppID> = [], wallets: [AppID: WalletRules] = [:],
@@ -94,7 +97,7 @@ package struct StoreRules: Sendable {
 }
 
 extension Environment {
-    /// As the database holds it.
+    /// Parses an environment as stored in the database.
     static func stored(_ text: String) throws(StorageFailure) -> Environment {
         guard let environment = Environment(rawValue: text) else {
             throw StorageFailure("unknown environment \(text)")

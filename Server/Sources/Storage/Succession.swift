@@ -1,7 +1,7 @@
 import Ledger
 
-/// One purchase that went on as another: the store has closed the first chain of renewals, and has
-/// opened a second one with a number of its own (Apple: `previousOriginalTransactionId`).
+/// A purchase that continues another one: the App Store has closed a chain of renewals, and has
+/// opened a new one with an id of its own (Apple: `previousOriginalTransactionId`).
 package struct Succession: Hashable, Sendable {
     package var from: PurchaseID
     package var to: PurchaseID
@@ -13,12 +13,13 @@ package struct Succession: Hashable, Sendable {
 }
 
 extension StoreTransaction {
-    /// Links each purchase that took the place of another to whoever has that one, by the same
-    /// evidence: the app posts nothing then, since nothing was bought. Who has it by its account
-    /// token alone, and is known, is meant as well.
+    /// Links each purchase that continues another one to the customer who has that one, on the same
+    /// evidence. The app posts nothing in this case, because nothing was bought. This includes a
+    /// known customer who has the earlier purchase by its account token only.
     ///
-    /// Not where the new purchase is somebody's already, or names an account that the old one did
-    /// not name. Where the old one is nobody's yet, the next document about the new one does it.
+    /// Does nothing if the new purchase has an owner already, or carries an account token that the
+    /// old one does not. If the old purchase has no owner yet, the next document about the new one
+    /// links it.
     func inherit(
         _ attested: [AttestedDocument], _ purses: inout Purses
     ) throws(StorageFailure) {

@@ -1,14 +1,14 @@
 import Ledger
 
-/// A purchase, as far as its log needs to know it.
+/// The part of a purchase's state that its events are derived from.
 struct ToldPurchase {
     var app: AppID
     var timeline: Timeline
-    /// Nil where nothing was ever told of it.
+    /// The last reported state; nil if nothing was ever reported.
     var told: Told? = nil
     var customer: CustomerID? = nil
 
-    /// What became of it, as entries; the customer's, if it has one.
+    /// Turns changes into log entries, addressed to the customer if there is one.
     fileprivate func entries(
         _ changes: [Change], _ cause: EventEntry.Cause, toldAt: Instant
     ) -> [EventEntry] {
@@ -22,7 +22,7 @@ struct ToldPurchase {
 }
 
 extension ToldPurchase {
-    /// Hears of news, and returns what is to be told of it.
+    /// Applies a new timeline, and returns the events to append.
     mutating func hear(
         _ later: Timeline, from cause: EventEntry.Cause, at now: Instant, _ rules: AccessRules
     ) -> [EventEntry] {
@@ -33,7 +33,7 @@ extension ToldPurchase {
         return entries(changes, cause, toldAt: now)
     }
 
-    /// Lets time go on, and returns what is to be told of it.
+    /// Advances to a later time, and returns the events to append.
     mutating func pass(until now: Instant, _ rules: AccessRules) -> [EventEntry] {
         guard var told else { return [] }
         let changes = told.turns(of: timeline, upTo: now, rules: rules)
@@ -41,7 +41,7 @@ extension ToldPurchase {
         return entries(changes, .time, toldAt: now)
     }
 
-    /// When time alone will change what is told.
+    /// The next time at which time alone changes the reported state.
     func turnsAt(_ rules: AccessRules) -> Instant? {
         told.flatMap { timeline.nextTurn(after: $0, rules: rules) }
     }
@@ -50,11 +50,11 @@ extension ToldPurchase {
 extension StoreTransaction {
     func rules(of app: AppID) -> AccessRules { rules.access(of: app) }
 
-    // MARK: - Time
+    // MARK: - Time-based events
 
-    /// Tells what time alone has done to purchases of an app, the longest due first. Returns how
-    /// many were due. Harmless to repeat, and for several servers at once: each passes over those
-    /// that another has taken.
+    /// Appends the events that the passage of time has caused for purchases of an app, the longest
+    /// overdue first. Returns how many purchases were due. Idempotent, and safe for several servers
+    /// at once: each skips the rows that another has locked.
     package func tellTurns(
         of app: AppID, dueBy now: Instant, limit: Int
     ) throws(StorageFailure) -> Int {
@@ -69,7 +69,7 @@ extension StoreTransaction {
         return purchases.count
     }
 
-    /// Whether time has done something to a purchase of an app that is not told.
+    /// Whether an app has time-based events that are due and not yet appended.
     package func hasTurns(
         of app: AppID, dueBy now: Instant
     ) throws(StorageFailure) -> Bool {
@@ -85,7 +85,7 @@ extension StoreTransaction {
             + dialect.takingFreeRows
     }
 
-    /// Tells what time has done to one purchase so far.
+    /// Appends the time-based events of one purchase up to a time.
     private func tellTurns(
         of purchase: PurchaseID, in app: AppID, upTo now: Instant
     ) throws(StorageFailure) -> ToldPurchase? {
@@ -117,12 +117,12 @@ extension StoreTransaction {
 
     static let toldColumns = "timeline, told, \(selectOwner)"
 
-    /// Whose the purchase of a row is.
+    /// Selects the owner of the purchase in a row.
     static let selectOwner =
         "(SELECT customer FROM links WHERE links.app = purchases.app "
         + "AND links.environment = purchases.environment AND links.purchase = purchases.purchase)"
 
-    /// A purchase, and what was told of it; nil where it is not known.
+    /// A purchase and its last reported state. Returns nil if the purchase is unknown.
     func toldPurchase(
         _ purchase: PurchaseID, in app: AppID
     ) throws(StorageFailure) -> ToldPurchase? {
@@ -135,7 +135,7 @@ extension StoreTransaction {
         }
     }
 
-    /// Of a row that has the columns above from one of its columns on.
+    /// Reads a purchase from a row that has ``reportedColumns`` from the given column on.
     static func toldPurchase(
         _ purchase: PurchaseID, in app: AppID, _ row: Row, at column: Int
     ) throws(StorageFailure) -> ToldPurchase {
@@ -146,7 +146,8 @@ extension StoreTransaction {
             customer: try row.optionalText(column + 2).map(CustomerID.init(rawValue:)))
     }
 
-    /// The same of a row that begins with them, also where its timeline cannot be read any more.
+    /// Reads a purchase from a row that begins with ``reportedColumns``. If the stored timeline can
+    /// no longer be decoded, uses the given one.
     static func toldPurchase(
         _ purchase: PurchaseID, in app: AppID, _ row: Row, orAs timeline: Timeline
     ) throws(StorageFailure) -> ToldPurchase {
@@ -158,21 +159,23 @@ extension StoreTransaction {
         }
     }
 
-    /// Of a row that has the environment and the purchase after ``toldColumns``.
+    /// Reads a purchase from a row that has the environment and the purchase after
+    /// ``reportedColumns``.
     static func toldPurchase(
         in app: AppID, _ row: Row
     ) throws(StorageFailure) -> ToldPurchase {
         try toldPurchase(try purchase(of: row), in: app, row, at: 0)
     }
 
-    /// Which purchase such a row is of.
+    /// The id of the purchase in such a row.
     static func purchase(of row: Row) throws(StorageFailure) -> PurchaseID {
         PurchaseID(
             TransactionID(rawValue: try row.text(4)), in: try Environment.stored(try row.text(3)))
     }
 
-    /// What was told last of a purchase that is made again. Where its row is lost the log itself
-    /// says it; where its timeline cannot be read any more it counts as it will be.
+    /// The last reported state of a purchase that is being rebuilt. If its row is lost, the state
+    /// is taken from the log. If its stored timeline can no longer be decoded, the rebuilt timeline
+    /// is used in its place.
     func lastTold(
         of rebuilt: Timeline, in app: AppID, _ lost: inout LastEvents
     ) throws(StorageFailure) -> ToldPurchase {
@@ -193,9 +196,9 @@ extension StoreTransaction {
             told: Told(last.entry.change.after, until: last.entry.toldAt), customer: owner)
     }
 
-    // MARK: - Ownership
+    // MARK: - Ownership events
 
-    /// Tells that a purchase has come to a customer: with it, all that is known of it now.
+    /// Appends an event about the ownership of a purchase, with the purchase's present status.
     ///
     /// - Returns: the number of the event.
     @discardableResult
@@ -203,7 +206,7 @@ extension StoreTransaction {
         of purchase: PurchaseID, is customer: CustomerID, in app: AppID, _ kind: Change.Kind,
         from other: CustomerID? = nil, evidence: Link.Evidence? = nil, at now: Instant
     ) throws(StorageFailure) -> Int64 {
-        // What time did before is still told to the one before.
+        // Time-based changes from before the transfer are still reported to the former owner.
         let known = try tellTurns(of: purchase, in: app, upTo: now)
         var change = Change(kind, at: now, product: known?.told?.condition?.product)
         change.before = known?.told?.condition
@@ -217,12 +220,12 @@ extension StoreTransaction {
             try watchTerms(of: customer, in: app, purchase.environment)
         }
         guard let number = numbers[app] else {
-            preconditionFailure("What was put into a log has a number in it.")
+            preconditionFailure("Appending an event returned no number.")
         }
         return number
     }
 
-    /// Tells that a term will be over.
+    /// Appends an event saying that a term is about to end.
     func tellEnding(
         _ reminder: TermReminder, to customer: CustomerID?, token: CustomerID, in app: AppID,
         at now: Instant
@@ -237,9 +240,9 @@ extension StoreTransaction {
             at: now)
     }
 
-    /// Tells what leaves the condition of a purchase as it is.
+    /// Appends an event that does not change the status of a purchase.
     ///
-    /// - Parameter customer: nil: whose it is.
+    /// - Parameter customer: the recipient; nil means the owner of the purchase.
     func tellAside(
         _ change: Change, of purchase: PurchaseID, in app: AppID, by cause: EventEntry.Cause,
         to customer: CustomerID? = nil, token: String? = nil, at now: Instant
@@ -257,7 +260,8 @@ extension StoreTransaction {
         ])
     }
 
-    /// Tells that an id means a customer from now on, or that another customer is the same.
+    /// Appends an event saying that an id was added to a customer, or that another customer was
+    /// merged into them.
     func tellIdentity(
         _ kind: Change.Kind, of customer: CustomerID, other: CustomerID, in app: AppID,
         at now: Instant

@@ -1,14 +1,14 @@
 import Ledger
 
-/// A key that entitlement tokens are signed with.
+/// A key for signing entitlement tokens.
 package struct StoredTokenKey: Hashable, Sendable {
-    /// What tokens and the published list call it.
+    /// The key id in tokens and in the published key set.
     package var id: String
     package var app: AppID
-    /// P-256, the raw scalar. As secret as the database itself.
+    /// The P-256 private key as a raw scalar. As confidential as the database itself.
     package var privateKey: [UInt8]
     package var createdAt: Instant
-    /// From then on another signs; nil for the one that does.
+    /// The time when another key took over; nil for the key that signs now.
     package var retiredAt: Instant?
 
     package init(
@@ -23,7 +23,7 @@ package struct StoredTokenKey: Hashable, Sendable {
 }
 
 extension StoreTransaction {
-    /// All keys of an app, the eldest first.
+    /// All keys of an app, oldest first.
     package func tokenKeys(of app: AppID) throws(StorageFailure) -> [StoredTokenKey] {
         let rows = try connection.rows(
             "SELECT key_id, private_key, created_at_ms, retired_at_ms FROM token_keys "
@@ -39,7 +39,7 @@ extension StoreTransaction {
         return keys.sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }
     }
 
-    /// Lets a key sign from now on, and retires those that did. Not to be repeated.
+    /// Makes a key the signing key, and retires the present one. Not idempotent.
     package func rotate(to key: StoredTokenKey) throws(StorageFailure) {
         try connection.run(
             "UPDATE token_keys SET retired_at_ms = $1 WHERE app = $2 AND retired_at_ms IS NULL",

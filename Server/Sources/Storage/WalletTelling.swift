@@ -1,9 +1,10 @@
 import Ledger
 
 extension StoreTransaction {
-    /// Keeps a debit of a known customer, and tells it. Not to be repeated: look for it before.
+    /// Records a debit of a known customer, and emits an event. Not idempotent: check first whether
+    /// the debit exists.
     ///
-    /// - Parameter key: by which the asker names it.
+    /// - Parameter key: the idempotency key of the request.
     package func spend(
         _ kept: StoredDebit, key: String?, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
@@ -34,10 +35,9 @@ extension StoreTransaction {
         try append(entries)
     }
 
-    /// Tells what it does to wallets that purchases, which named nobody who was known, count in a
-    /// customer's from now on.
+    /// Emits wallet events for purchases that count in a customer's wallets from now on.
     ///
-    /// - Parameter purchases: none of them is told of yet.
+    /// - Parameter purchases: purchases of which no wallet event was emitted for this customer yet.
     private func tellWallets(
         receiving purchases: [PurchaseID], by customer: CustomerID, in app: AppID,
         _ environment: Environment, other: CustomerID? = nil, at now: Instant,
@@ -61,8 +61,8 @@ extension StoreTransaction {
         try append(entries)
     }
 
-    /// Tells what it does to wallets that a purchase has gone from one customer to another, or to
-    /// nobody. To be called when the rows say so.
+    /// Emits wallet events after a purchase moved from one customer to another, or lost its owner.
+    /// Call it after the rows have been updated.
     func tellWallets(
         of purchase: PurchaseID, from former: CustomerID?, to customer: CustomerID?,
         in app: AppID, at now: Instant
@@ -71,7 +71,10 @@ extension StoreTransaction {
         try tellWallets(of: purchase, from: former, to: customer, in: app, at: now, &purses)
     }
 
-    /// - Parameter purses: as all leaves them that was written until the purchase changed hands.
+    /// Emits wallet events after a purchase moved from one customer to another, or lost its owner.
+    /// Call it after the rows have been updated.
+    ///
+    /// - Parameter purses: the cached wallets, including all writes up to the change of owner.
     func tellWallets(
         of purchase: PurchaseID, from former: CustomerID?, to customer: CustomerID?,
         in app: AppID, at now: Instant, _ purses: inout Purses
@@ -99,7 +102,8 @@ extension StoreTransaction {
         }
     }
 
-    /// Tells what purchases that name an id are to its customer from now on.
+    /// Emits wallet events for purchases with an account token, when the token becomes the id of a
+    /// customer.
     func tellWallets(
         named id: CustomerID, by customer: CustomerID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
@@ -114,7 +118,7 @@ extension StoreTransaction {
         }
     }
 
-    /// Tells what is another in a customer's wallets than was told.
+    /// Emits `wallet_adjusted` for each currency whose balance differs from the last one reported.
     func adjustWallets(
         of customer: CustomerID, in app: AppID, from cause: EventEntry.Cause,
         other: CustomerID? = nil, at now: Instant
@@ -128,8 +132,8 @@ extension StoreTransaction {
         }
     }
 
-    /// Names as the cause the document that was paid with; and of each refund the first one that
-    /// says of it what holds now.
+    /// Sets the cause of the wallet events: the first document that attests the purchase and, for
+    /// each refund, the first document that attests its present state.
     private func nameDocuments(
         of timeline: Timeline, in app: AppID, _ telling: inout Purse.Telling
     ) throws(StorageFailure) {
@@ -159,7 +163,8 @@ extension StoreTransaction {
 }
 
 extension Fact {
-    /// Nil where it says nothing of the transaction, or that it was not taken back.
+    /// The revocation that the fact attests for a transaction. Returns nil if the fact is about
+    /// another transaction, or attests that it is not revoked.
     fileprivate func revocation(of transaction: TransactionID) -> Revocation? {
         guard case .payment(let payment) = statement, payment.transaction == transaction else {
             return nil

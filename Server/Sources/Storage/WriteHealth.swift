@@ -1,24 +1,24 @@
 import Ledger
 import Synchronization
 
-/// Whether the database writes what it is asked to.
+/// Tracks whether the database accepts writes.
 ///
-/// A write that fails puts it in doubt, whatever the reason. Only a probe that succeeds ends the
-/// doubt: other writes may be smaller than the one that failed.
+/// A failed write makes this doubtful, whatever the reason. Only a successful probe removes the
+/// doubt, because other writes may be smaller than the one that failed.
 final class WriteHealth: Sendable {
     private typealias Outcome = Result<Void, any Error>
 
     private struct State {
-        /// Failures since the last probe that succeeded.
+        /// Failures since the last successful probe.
         var failures = 0
-        /// Those who wait for the probe under way; nil if there is none.
+        /// Callers waiting for the probe in progress; nil if there is none.
         var waiting: [CheckedContinuation<Outcome?, Never>]?
     }
 
     private let state = Mutex(State())
 
-    /// - Parameter error: what a write threw. A broken constraint, or an error that is not the
-    ///   database's, says nothing about the database.
+    /// Records a failed write, unless the error says nothing about the health of the database: a
+    /// violated constraint, or an error from elsewhere.
     func note(_ error: any Error) {
         guard let failure = error as? StorageFailure,
             ![.constraint, .erased].contains(failure.kind)
@@ -26,10 +26,10 @@ final class WriteHealth: Sendable {
         state.withLock { $0.failures += 1 }
     }
 
-    /// Returns if no write has failed; else runs the probe. Several who ask at the same time share
+    /// Returns at once if no write has failed; otherwise runs the probe. Concurrent callers share
     /// one probe.
     ///
-    /// - Throws: what the probe throws.
+    /// - Throws: the error of the probe.
     func check(_ probe: () async throws -> Void) async throws {
         let failures = state.withLock { $0.failures }
         guard failures > 0 else { return }
@@ -50,7 +50,7 @@ final class WriteHealth: Sendable {
         try outcome.get()
     }
 
-    /// Waits for the probe under way; nil for whoever has to run it.
+    /// Waits for the probe in progress. Returns nil if there is none, and the caller must run it.
     private func outcomeOfOther() async -> Outcome? {
         await withCheckedContinuation { continuation in
             let runs = state.withLock { state in
@@ -67,20 +67,21 @@ final class WriteHealth: Sendable {
 }
 
 extension Store {
-    /// Whether the database writes: after a write that failed it is tried with another one.
+    /// Checks that the database accepts writes: if a write has failed, tries another one.
     ///
-    /// - Throws: why it does not.
+    /// - Throws: the reason why the database does not accept writes.
     package func checkWrites(at now: Instant) async throws {
         try await commits.health.check { try await transaction { try $0.writeProbe(at: now) } }
     }
 }
 
 extension StoreTransaction {
-    /// More than fits what a nearly full disk has left: about what a group of notifications takes.
+    /// Larger than the remaining space on a nearly full disk: about the size of a group of
+    /// notifications.
     private static let probeBytes = 32_768
 
     func writeProbe(at now: Instant) throws(StorageFailure) {
-        // Different each time, and not to be compressed.
+        // Different each time, and not compressible.
         var word = UInt64(bitPattern: now.milliseconds) | 1
         let filler = (0..<Self.probeBytes).map { _ in
             word = word &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407

@@ -1,17 +1,18 @@
 import Storage
 
-/// What the connections of a database know together of a server that is away.
+/// The shared knowledge of all connections about an outage of the server.
 ///
-/// A transaction waits until a restart or a promotion is over. Where the server stays away longer,
-/// nobody waits any more, or those behind would wait once for each before them: one connection at a
-/// time tries, and everyone else is told what the last one heard. A server that answers anybody is
-/// there, whoever else cannot connect to it.
+/// A transaction waits until a restart or failover is over. If the outage lasts longer,
+/// transactions no longer wait, because those in the queue would wait again for each one before
+/// them: one connection at a time tries to connect, and all others fail with the error of the last
+/// attempt. The outage ends as soon as the server responds to any connection, even if others cannot
+/// connect.
 ///
-/// All moments are seconds of a clock that only goes forward.
+/// All times are seconds of a monotonic clock.
 struct Outage {
-    /// From a failed trial to the next.
+    /// The time from a failed attempt to the next one.
     static let trialSeconds = 1.0
-    /// A trial that takes longer is overtaken by another.
+    /// If an attempt takes longer than this, another one may start.
     static let trialSecondsMax = 15.0
 
     private var since: Double?
@@ -19,10 +20,10 @@ struct Outage {
     private var answeredAt = -Double.infinity
     private var nextTrial = 0.0
 
-    /// How long it has lasted, as far as anybody has tried. Nought where the server is there.
+    /// The duration of the outage as of the last attempt, in seconds; 0 if there is none.
     func seconds(at now: Double) -> Double { since.map { now - $0 } ?? 0 }
 
-    /// Why nobody needs to try to connect now; nil for whoever shall.
+    /// The reason to fail at once. Returns nil if the caller should try to connect.
     mutating func refusal(at now: Double) -> StorageFailure? {
         guard let failure, seconds(at: now) >= Retry.outageSecondsMax else { return nil }
         guard now >= nextTrial else { return failure }
@@ -30,12 +31,15 @@ struct Outage {
         return nil
     }
 
-    /// The server has let somebody in, or done what somebody asked.
+    /// Records that the server accepted a connection, or ran a transaction.
     mutating func noteAnswer(at now: Double) {
         (since, failure, answeredAt) = (nil, nil, now)
     }
 
-    /// - Parameter start: when the trial began. One that began before the last answer says nothing.
+    /// Records a failed attempt to connect.
+    ///
+    /// - Parameter start: when the attempt began. An attempt that began before the last response of
+    ///   the server is ignored.
     mutating func note(_ failure: StorageFailure, ofTrialFrom start: Double, at now: Double) {
         guard start >= answeredAt else { return }
         since = since ?? start

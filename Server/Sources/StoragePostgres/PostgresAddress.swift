@@ -2,22 +2,23 @@ import CLibPQ
 import Foundation
 import Storage
 
-/// Where a server is and how to reach it: what a connection string says, and what we add to it.
+/// The address of a server and the options for connecting to it: those of a connection string, plus
+/// our defaults.
 ///
-/// Everything that libpq knows may stand in the string: several hosts, TLS, files of passwords.
-/// What neither the string nor libpq's own environment variables say gets a value of ours.
+/// The string may use all options of libpq: several hosts, TLS, password files. An option set
+/// neither in the string nor by libpq's environment variables gets our default.
 struct PostgresAddress: Sendable {
-    /// For one host; libpq tries each in turn.
+    /// The connection timeout for one host; libpq tries each host in turn.
     static let connectSeconds = 5
-    /// Sent bytes that are not acknowledged for so long mean that the server is gone.
+    /// The server is considered unreachable if sent data is not acknowledged for this long.
     static let deadPeerMilliseconds = 30_000
     static let keepaliveIdleSeconds = 10
 
-    /// libpq's own words and values, in the order in which they are handed to it.
+    /// Names and values of libpq options, in the order in which they are passed to libpq.
     let words: [(name: String, value: String)]
 
     private static let ours = [
-        // Of several hosts, the one that takes writes: so we follow when another one is promoted.
+        // Of several hosts, use the one that accepts writes, in order to follow a failover.
         "target_session_attrs": "read-write",
         "connect_timeout": "\(connectSeconds)",
         "tcp_user_timeout": "\(deadPeerMilliseconds)",
@@ -26,13 +27,16 @@ struct PostgresAddress: Sendable {
         "client_encoding": "UTF8",
     ]
 
-    /// - Parameter text: `postgres://…`, `postgresql://…`, or words like `host=db user=perennial`.
-    /// - Throws: ``StorageFailure`` where libpq cannot read it. The text itself is not repeated: it
-    ///   may hold a password.
+    /// Parses a connection string.
+    ///
+    /// - Parameter text: `postgres://…`, `postgresql://…`, or key-value pairs like `host=db
+    ///   user=perennial`.
+    /// - Throws: ``StorageFailure`` if libpq cannot parse it. The message does not repeat the text,
+    ///   which may contain a password.
     init(_ text: String) throws(StorageFailure) {
         guard text.contains("://") || text.contains("=") else {
             throw StorageFailure(
-                "the database's address is neither postgres://… nor words like host=… dbname=…")
+                "the database address must be postgres://… or key-value pairs like host=… dbname=…")
         }
         var words: [(name: String, value: String)] = []
         for option in try Self.options(in: text) {
@@ -51,14 +55,14 @@ struct PostgresAddress: Sendable {
         var isInEnvironment: Bool
     }
 
-    /// Every option that libpq knows, with its value where the text gives one.
+    /// All options that libpq supports, with the values that the text gives.
     private static func options(in text: String) throws(StorageFailure) -> [Option] {
         var message: UnsafeMutablePointer<CChar>?
         guard let first = PQconninfoParse(text, &message) else {
             defer { PQfreemem(message) }
             let said = message.map { String(cString: $0) } ?? "out of memory"
             throw StorageFailure(
-                "the database's address cannot be read: "
+                "the database address cannot be parsed: "
                     + said.replacing(text, with: "…")
                     .trimmingCharacters(in: .whitespacesAndNewlines))
         }
@@ -79,14 +83,14 @@ struct PostgresAddress: Sendable {
         return options
     }
 
-    /// Opens a connection. The caller ends it with `PQfinish`, also where it failed.
+    /// Opens a connection. The caller must close it with `PQfinish`, even if connecting failed.
     func connect() -> OpaquePointer? {
         withTerminated(words.map(\.name)) { names in
             withTerminated(words.map(\.value)) { values in PQconnectdbParams(names, values, 0) }
         }
     }
 
-    /// Calls a function with C strings and a null pointer behind them.
+    /// Calls a function with an array of C strings that ends with a null pointer.
     private func withTerminated<Result>(
         _ texts: [String], _ body: (UnsafePointer<UnsafePointer<CChar>?>) -> Result
     ) -> Result {
@@ -95,7 +99,7 @@ struct PostgresAddress: Sendable {
         let pointers = copies.map { UnsafePointer($0) } + [nil]
         return pointers.withUnsafeBufferPointer { buffer in
             guard let start = buffer.baseAddress else {
-                preconditionFailure("There is always the null pointer at the end.")
+                preconditionFailure("The array contains at least a null pointer.")
             }
             return body(start)
         }

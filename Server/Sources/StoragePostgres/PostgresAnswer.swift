@@ -1,7 +1,7 @@
 import CLibPQ
 import Storage
 
-/// What the server answered to one statement. Owns libpq's memory of it.
+/// The server's result of one statement. Owns libpq's memory for it.
 final class PostgresAnswer {
     private let pointer: OpaquePointer
 
@@ -9,10 +9,10 @@ final class PostgresAnswer {
 
     deinit { PQclear(pointer) }
 
-    /// How many rows the statement changed.
+    /// The number of rows that the statement changed.
     var changes: Int { Int(String(cString: PQcmdTuples(pointer))) ?? 0 }
 
-    /// What the statement was, in the server's words: `COMMIT`, or `ROLLBACK` where it was undone.
+    /// The command tag: for example `COMMIT`, or `ROLLBACK` if the transaction was rolled back.
     var tag: String { String(cString: PQcmdStatus(pointer)) }
 
     func rows() throws(StorageFailure) -> [Row] {
@@ -28,8 +28,8 @@ final class PostgresAnswer {
         return rows
     }
 
-    /// By the types of PostgreSQL's catalogue (`pg_type`). Others are not used by any query of
-    /// ours.
+    /// Decodes a value by its type in PostgreSQL's catalogue (`pg_type`). None of our queries uses
+    /// other types.
     private func value(_ row: Int32, _ column: Int32) throws(StorageFailure) -> Value {
         guard PQgetisnull(pointer, row, column) == 0 else { return .null }
         let bytes = UnsafeRawBufferPointer(
@@ -43,7 +43,8 @@ final class PostgresAnswer {
         case 17: return .bytes(Array(bytes))
         case let type:
             throw StorageFailure(
-                "column \(column) has PostgreSQL's type \(type): cast it to BIGINT, TEXT or BYTEA")
+                "column \(column) has unsupported PostgreSQL type \(type): "
+                    + "cast it to BIGINT, TEXT or BYTEA")
         }
     }
 }

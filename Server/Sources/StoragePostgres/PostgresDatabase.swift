@@ -2,20 +2,21 @@ import Foundation
 import Storage
 import Synchronization
 
-/// A PostgreSQL server, or several of which one takes writes.
+/// A PostgreSQL server, or several of which one accepts writes.
 ///
-/// Each connection lives on a thread of its own. Writes are serializable: where two transactions
-/// come in each other's way, one is run again. A transaction is run again too when its connection
-/// is lost, even during the commit, where nobody can tell whether it stands: see ``Database``.
+/// Each connection has a thread of its own. Writes are serializable: if two transactions conflict,
+/// one is run again. A transaction is also run again if its connection is lost, even during the
+/// commit, when nobody can know whether it was committed: see ``DatabaseDriver``.
 package final class PostgresDatabase: Database {
-    /// How many connections, how many transactions may wait for one, and how long a write may wait
-    /// for a lock.
+    /// The number of connections, how many transactions may wait for one, and how long a write may
+    /// wait for a lock.
     package struct Limits: Hashable, Sendable {
-        /// Connections that write. More would come in each other's way more than they would gain.
+        /// Connections for writing. With more, conflicts would cost more than the concurrency
+        /// gains.
         package var writers = 4
-        /// Connections that read, so that no answer waits for a disk.
+        /// Connections for reading, so that reads do not wait for commits.
         package var readers = 4
-        /// Transactions that wait, of each kind.
+        /// The maximum number of waiting transactions, for reads and for writes each.
         package var waiting = 1_000
         /// Of a writer for a lock that another transaction holds, before it fails as `busy`.
         package var lockWait = Duration.seconds(PostgresSession.lockSecondsMax)
@@ -29,12 +30,13 @@ package final class PostgresDatabase: Database {
 
     package let dialect = Dialect.postgres
 
-    /// Reads the address; connects when there is something to do.
+    /// Parses the address. Connects when the first transaction runs.
     ///
-    /// - Parameter url: `postgres://…`, `postgresql://…`, or words like `host=db dbname=perennial`:
-    ///   whatever libpq understands. Of several hosts the one that takes writes is used.
-    /// - Parameter random: 0 ..< 1, for the pauses before a transaction is run again.
-    /// - Throws: ``StorageFailure`` where the address cannot be read.
+    /// - Parameter url: `postgres://…`, `postgresql://…`, or key-value pairs like `host=db
+    ///   dbname=perennial`: whatever libpq accepts. Of several hosts the one that accepts writes is
+    ///   used.
+    /// - Parameter random: returns 0 ..< 1, for the pauses before a transaction is run again.
+    /// - Throws: ``StorageFailure`` if the address cannot be parsed.
     package init(
         url: String, limits: Limits = Limits(),
         random: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
@@ -77,7 +79,7 @@ package final class PostgresDatabase: Database {
         }
     }
 
-    /// Waits for the running transactions; those that wait are refused.
+    /// Waits for running transactions to finish; waiting ones fail.
     package func close() {
         let (writing, reading) = (writers.shut(), readers.shut())
         watch.close()
@@ -86,7 +88,7 @@ package final class PostgresDatabase: Database {
     }
 }
 
-/// The way to a server, and what is known of its being away.
+/// Connects to the server, and keeps track of outages and conflicts.
 private final class Server: Sendable {
     private let address: PostgresAddress
     private let watch: Watch
@@ -94,7 +96,7 @@ private final class Server: Sendable {
     private let outage = Mutex(Outage())
     private let crowdedUntil = Mutex(-Double.infinity)
 
-    /// After somebody came in the way, each writes alone for so long.
+    /// How long transactions take the exclusive lock after a conflict.
     private static let crowdedSeconds = 10.0
 
     init(address: PostgresAddress, watch: Watch, lockWait: Duration) {
@@ -105,7 +107,7 @@ private final class Server: Sendable {
 
     static var now: Double { Watch.now }
 
-    /// How long the server has been away.
+    /// How long the server has been unreachable.
     var secondsAway: Double { outage.withLock { $0.seconds(at: Self.now) } }
 
     func connect(for purpose: PostgresSession.Purpose) throws(StorageFailure) -> PostgresSession {
@@ -124,7 +126,7 @@ private final class Server: Sendable {
 
     func noteAnswer() { outage.withLock { $0.noteAnswer(at: Self.now) } }
 
-    /// Whether other servers write, too.
+    /// Whether other servers are writing too, so that conflicts are likely.
     var isCrowded: Bool { crowdedUntil.withLock { Self.now < $0 } }
 
     func note(_ failure: StorageFailure) {
@@ -133,11 +135,12 @@ private final class Server: Sendable {
         crowdedUntil.withLock { $0 = until }
     }
 
-    /// Whether a connection was made before a server stood still: it would stand still again.
+    /// Returns whether a session was opened before the server stopped responding; it would hang
+    /// again.
     func isStale(_ session: PostgresSession) -> Bool { session.openedAt < watch.lastCutAt }
 }
 
-/// What a thread owns: its connection, and the way to a new one.
+/// The state of one thread: its connection, and the means to open a new one.
 private final class Worker {
     private let server: Server
     private let purpose: PostgresSession.Purpose
@@ -152,7 +155,7 @@ private final class Worker {
         self.random = random
     }
 
-    /// Runs a transaction until it stands, or fails for good.
+    /// Runs a transaction, with retries, until it commits or fails permanently.
     func run<Value>(
         _ body: (any Connection) throws -> Value, isEnding: () -> Bool
     ) throws -> Value {
@@ -166,8 +169,8 @@ private final class Worker {
                 server.noteAnswer()
                 return value
             } catch {
-                // What the database said decides, not what the closure made of it. Without a
-                // session there was no transaction: then the error is the connection's.
+                // The database's error decides, not what the closure threw because of it. Without a
+                // session there was no transaction, and the error is that of connecting.
                 let wasConnected = session != nil
                 let failure = wasConnected ? session?.failure : error as? StorageFailure
                 if failure?.kind == .unavailable || session?.isLost == true { session = nil }

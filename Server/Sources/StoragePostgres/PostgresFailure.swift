@@ -1,22 +1,23 @@
 import CLibPQ
 import Storage
 
-/// Reads what PostgreSQL says of a failure. Chapter "PostgreSQL Error Codes" of its manual.
+/// Turns PostgreSQL's errors into storage failures. See the chapter "PostgreSQL Error Codes" of the
+/// manual.
 enum PostgresFailure {
-    /// - Parameter isLost: whether the connection is gone.
+    /// - Parameter isLost: whether the connection is lost.
     static func failure(of answer: OpaquePointer?, isLost: Bool) -> StorageFailure {
         let state = field("C", of: answer)
-        // Only the first line: the details name values, and those may be somebody's.
+        // Only the primary message: the details contain values, which may be personal data.
         let said = field("M", of: answer) ?? message(of: answer)
         let constraint = field("n", of: answer).map { " (\($0))" } ?? ""
         return StorageFailure(
             "PostgreSQL: \(said)\(constraint)" + (state.map { " [\($0)]" } ?? ""),
-            // Without a code it is libpq that speaks, of a connection that failed under it.
+            // An error without a code comes from libpq, and means that the connection failed.
             kind: isLost ? .unavailable : state.map { kind(of: $0) } ?? .unavailable,
             sqlState: state)
     }
 
-    /// The failure of a connection itself: what libpq says, without an end of line.
+    /// The failure of a connection itself: libpq's message on one line.
     static func lost(_ connection: OpaquePointer?) -> StorageFailure {
         let said = connection.flatMap { PQerrorMessage($0) }.map { String(cString: $0) }
         return StorageFailure("PostgreSQL: \(oneLine(said))", kind: .unavailable)
@@ -28,16 +29,16 @@ enum PostgresFailure {
         // serialization_failure, deadlock_detected
         case "40001", "40P01": return .conflict
         // statement_completion_unknown; read_only_sql_transaction: the host was demoted;
-        // invalid_sql_statement_name: somebody between forgot what we prepared;
+        // invalid_sql_statement_name: a connection pooler dropped our prepared statement;
         // too_many_connections
         case "40003", "25006", "26000", "53300": return .unavailable
         // admin_shutdown, crash_shutdown, cannot_connect_now; idle_session_timeout,
-        // idle_in_transaction_session_timeout: it hung up
+        // idle_in_transaction_session_timeout: the server closed the connection
         case "57P01", "57P02", "57P03", "57P05", "25P03": return .unavailable
         // query_canceled: our own statement timeout; lock_not_available
         case "57014", "55P03": return .busy
-        // duplicate_table, duplicate_object: another server made the same one at the same moment;
-        // of a table that can show first by the type of its rows
+        // duplicate_table, duplicate_object: another server created the same object at the same
+        // moment; for a table, the conflict may first appear in its row type
         case "42P07", "42710": return .constraint
         default: break
         }
@@ -49,13 +50,13 @@ enum PostgresFailure {
         }
     }
 
-    /// Whether the server is there and cannot do what it should: another attempt at once would only
-    /// make everybody wait.
+    /// Returns whether the server is reachable but unable to work, for example because its disk is
+    /// full: immediate retries would only make all callers wait.
     static func isLasting(_ failure: StorageFailure) -> Bool {
         failure.sqlState.map { cannotWrite($0) } ?? false
     }
 
-    /// disk_full, out_of_memory; errors of its system.
+    /// disk_full, out_of_memory, and system errors (class 58).
     private static func cannotWrite(_ state: String) -> Bool {
         ["53100", "53200"].contains(state) || state.hasPrefix("58")
     }

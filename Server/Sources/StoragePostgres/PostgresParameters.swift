@@ -1,6 +1,6 @@
 import Storage
 
-/// The parameters of one run of a statement in PostgreSQL's binary form, side by side in one
+/// The parameters of one run of a statement in PostgreSQL's binary format, in one contiguous
 /// buffer.
 struct PostgresParameters {
     private static let bigint: UInt32 = 20
@@ -8,10 +8,10 @@ struct PostgresParameters {
     private static let bytea: UInt32 = 17
 
     private var buffer: [UInt8] = []
-    /// Where each begins; nil for null.
+    /// The offset of each parameter; nil for null.
     private var starts: [Int?] = []
     private var lengths: [Int32] = []
-    /// All are sent in binary.
+    /// All parameters use the binary format.
     private var formats: [Int32]
 
     var count: Int32 { Int32(lengths.count) }
@@ -21,8 +21,8 @@ struct PostgresParameters {
         starts.reserveCapacity(values.count)
         lengths.reserveCapacity(values.count)
         for value in values { append(value) }
-        // So that there is an address also where every value is empty: a null pointer would mean
-        // null.
+        // Ensures that the buffer has an address even if all values are empty: a null pointer would
+        // mean null.
         buffer.append(0)
     }
 
@@ -42,8 +42,8 @@ struct PostgresParameters {
         lengths.append(Int32(buffer.count - start))
     }
 
-    /// The types to prepare a statement for. That of a null is left to the server, which knows the
-    /// column it goes to.
+    /// The types to prepare a statement for. The type of a null is left to the server, which knows
+    /// the target column.
     static func types(of values: [Value]) -> [UInt32] {
         values.map { value in
             switch value {
@@ -55,7 +55,7 @@ struct PostgresParameters {
         }
     }
 
-    /// Calls a function with what libpq takes: addresses, lengths and formats.
+    /// Calls a function with the arrays that libpq expects: addresses, lengths and formats.
     func withPointers<Result>(
         _ body: (
             UnsafePointer<UnsafePointer<CChar>?>?, UnsafePointer<Int32>?, UnsafePointer<Int32>?

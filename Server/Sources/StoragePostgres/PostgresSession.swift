@@ -1,17 +1,18 @@
 import CLibPQ
 import Storage
 
-/// One connection to the server, used by the one thread that opened it.
+/// One connection to the server, used only by the thread that opened it.
 final class PostgresSession {
-    /// A statement that takes longer is stopped by the server.
+    /// The server cancels a statement that takes longer.
     static let statementSecondsMax = 30
-    /// A transaction that does nothing for so long is ended by the server, and its locks with it:
-    /// the process was paused, or lost its network. Until then all who write wait for it.
+    /// The server ends a transaction that is idle for longer, and releases its locks: the process
+    /// was paused, or lost its network. Until then all writers wait for it.
     static let idleTransactionSecondsMax = 10
-    /// A writer that waits longer for a lock fails. Those of a process that was paused are gone by
-    /// then.
+    /// A writer that waits longer for a lock fails. By then the server has ended the transactions
+    /// of any paused process.
     static let lockSecondsMax = idleTransactionSecondsMax + 2
-    /// Prepared statements of a connection. With one more, all are forgotten.
+    /// The maximum number of prepared statements of a connection. When it is exceeded, all are
+    /// discarded.
     static let statementsMax = 500
 
     enum Purpose {
@@ -27,18 +28,18 @@ final class PostgresSession {
     }
 
     let connection: OpaquePointer
-    /// By the clock of ``Watch``.
+    /// By the clock of ``ConnectionWatchdog``.
     let openedAt = Watch.now
     private let watch: Watch
     private let line: Int
-    /// Whether the running transaction may take as long as it does.
+    /// Whether the running transaction has no time limit.
     private var takesItsTime = false
-    /// The first failure of the running transaction that is not undone. It counts even where the
-    /// closure swallowed it, or threw something else in its place.
+    /// The first failure of the running transaction that was not rolled back. It counts even if the
+    /// closure ignored it, or threw another error.
     private(set) var failure: StorageFailure?
     private var names: [String: String] = [:]
 
-    /// Connects.
+    /// Connects to the server.
     ///
     /// - Parameter lockWait: how long a writer waits for a lock, to the millisecond.
     /// - Throws: ``StorageFailure`` of kind `unavailable`.
@@ -47,13 +48,13 @@ final class PostgresSession {
         lockWait: Duration = .seconds(lockSecondsMax)
     ) throws(StorageFailure) {
         guard let connection = address.connect() else {
-            throw StorageFailure("PostgreSQL: no memory for a connection", kind: .unavailable)
+            throw StorageFailure("PostgreSQL: out of memory while connecting", kind: .unavailable)
         }
         self.connection = connection
         self.watch = watch
         line = watch.add(socket: PQsocket(connection))
         guard PQstatus(connection) == CONNECTION_OK else { throw PostgresFailure.lost(connection) }
-        // Else libpq prints the server's notices to the standard error stream.
+        // Otherwise libpq prints the server's notices to standard error.
         PQsetNoticeProcessor(connection, { _, _ in }, nil)
         try prepare(for: purpose, lockWait)
     }
@@ -63,12 +64,13 @@ final class PostgresSession {
         PQfinish(connection)
     }
 
-    /// Every call that waits for the server.
+    /// Runs a call that waits for the server. The watchdog ends it if it takes too long, unless the
+    /// transaction has no time limit.
     func waiting<Answer>(_ call: () -> Answer) -> Answer {
         takesItsTime ? call() : watch.during(line, call)
     }
 
-    /// Notes what a statement that has been run does to those behind it.
+    /// Keeps track of statements that affect later ones.
     func noteRun(_ sql: String) {
         if sql == Dialect.takingItsTime { takesItsTime = true }
     }
@@ -84,15 +86,16 @@ final class PostgresSession {
         ]
         if purpose == .writing {
             settings.append("SET lock_timeout = \(Int(lockWait / .milliseconds(1)))")
-            // A transaction that reads a whole table conflicts with every other that writes to it;
-            // by an index, only with those that touch the same rows. Small tables would be read
-            // whole.
+            // A serializable transaction that scans a whole table conflicts with every other one
+            // that writes to it; one that uses an index conflicts only with those that touch the
+            // same rows. Small tables would be scanned.
             settings.append("SET enable_seqscan = off")
-            // Rows are found by whole keys, so one plan serves every value. The server would plan
-            // each check of a document's month anew, which takes longer than the check.
+            // Rows are found by their whole key, so one plan is good for all values. Otherwise the
+            // server would plan each foreign-key check of a document's partition again, which takes
+            // longer than the check.
             settings.append("SET plan_cache_mode = force_generic_plan")
-            // What we acknowledge must be on disk. Stronger and weaker settings that still wait for
-            // the local disk are the operator's choice.
+            // Acknowledged writes must be on disk. Other settings that wait for the local disk,
+            // stronger or weaker ones, are the operator's choice.
             let found = try simple("SHOW synchronous_commit").rows()
             if found.first?.values == [.text("off")] {
                 settings.append("SET synchronous_commit = on")
@@ -103,7 +106,7 @@ final class PostgresSession {
 
     /// Runs a closure in a transaction.
     ///
-    /// - Parameter alone: whether nobody else writes meanwhile.
+    /// - Parameter alone: whether to prevent all other writes in the meantime.
     func transaction<Value>(
         for purpose: Purpose, alone: Bool = false, _ body: (any Connection) throws -> Value
     ) throws -> Value {
@@ -127,10 +130,10 @@ final class PostgresSession {
         }
         let lock = alone ? Dialect.alone : Dialect.besideOthers
         do throws(StorageFailure) {
-            // Both in one message.
+            // Both statements in one message.
             _ = try answer(waiting { PQexec(connection, "\(purpose.begin); \(lock)") })
         } catch {
-            // Before there are tables, nobody writes but who makes them.
+            // The table to lock does not exist yet, so the only writer is the migration.
             guard error.sqlState == Self.undefinedTable else { throw error }
             rollBack()
             forgetFailure()
@@ -142,26 +145,28 @@ final class PostgresSession {
 
     private func commit() throws(StorageFailure) {
         let answer = try simple("COMMIT")
-        // The server answers the commit of a failed transaction by undoing it, without an error.
+        // The server rolls back a failed transaction when asked to commit it, without reporting an
+        // error.
         guard answer.tag == "COMMIT" else {
-            throw noted(StorageFailure("PostgreSQL: a failed transaction was undone"))
+            throw noted(StorageFailure("PostgreSQL: a failed transaction was rolled back"))
         }
     }
 
-    /// Where even this fails the connection is no good any more, which the next use of it shows.
+    /// If even the rollback fails, the connection is unusable, which its next use will show.
     private func rollBack() {
         guard PQtransactionStatus(connection) != PQTRANS_IDLE, !isLost else { return }
         PQclear(waiting { PQexec(connection, "ROLLBACK") })
     }
 
-    /// Runs a statement without parameters that is not worth preparing. Its rows come in binary.
+    /// Runs a statement without parameters that is not worth preparing. Its rows are in binary
+    /// format.
     private func simple(_ sql: String) throws(StorageFailure) -> PostgresAnswer {
         try answer(waiting { PQexecParams(connection, sql, 0, nil, nil, nil, nil, 1) })
     }
 
-    // MARK: - Answers
+    // MARK: - Results
 
-    /// An answer that is no failure; of a failure, notes that it happened.
+    /// Wraps a successful result; records and throws a failure.
     func answer(_ pointer: OpaquePointer?) throws(StorageFailure) -> PostgresAnswer {
         guard let pointer else { throw noted(PostgresFailure.lost(connection)) }
         let answer = PostgresAnswer(pointer)
@@ -180,7 +185,7 @@ final class PostgresSession {
 
     // MARK: - Prepared statements
 
-    /// The name under which a statement is prepared on this connection.
+    /// The name of a prepared statement on this connection, which is prepared if necessary.
     func name(of sql: String, for values: [Value]) throws(StorageFailure) -> String {
         if let name = names[sql] { return name }
         if names.count >= Self.statementsMax {

@@ -2,8 +2,8 @@ import CLibPQ
 import Storage
 
 extension PostgresSession: Connection {
-    /// Runs of a statement that travel together. While it waits to send, libpq reads what comes:
-    /// neither side waits for the other for ever.
+    /// The maximum number of statement runs sent together. While libpq waits to send, it reads
+    /// incoming data, so the two sides never block each other.
     static let pipelineRunsMax = 128
 
     var dialect: Dialect { .postgres }
@@ -15,7 +15,7 @@ extension PostgresSession: Connection {
     func run(_ sql: String, _ values: [Value]) throws(StorageFailure) -> Int {
         let answer = try execute(sql, values)
         noteRun(sql)
-        // Back to a savepoint: what failed since is undone, and counts no more.
+        // Rolling back to a savepoint undoes a failure since then, so the failure no longer counts.
         if answer.tag == "ROLLBACK" { forgetFailure() }
         return answer.changes
     }
@@ -33,7 +33,7 @@ extension PostgresSession: Connection {
     private func each(
         _ sql: String, _ sets: [[Value]]
     ) throws(StorageFailure) -> [PostgresAnswer] {
-        // One or none is not worth a change of mode.
+        // A single run, or none, does not justify switching to pipeline mode.
         guard sets.count > 1 else {
             return try sets.first.map { (values) throws(StorageFailure) in
                 [try execute(sql, values)]
@@ -65,8 +65,8 @@ extension PostgresSession: Connection {
 
     // MARK: - Pipelines
 
-    /// Sends all, then reads all answers up to the mark that ends them, whether one failed or not:
-    /// only then may the connection leave the mode.
+    /// Sends all runs, then reads all results up to the synchronization point, even if one failed:
+    /// only then may the connection leave pipeline mode.
     private func pipeline(
         _ name: String, _ sets: ArraySlice<[Value]>
     ) throws(StorageFailure) -> [PostgresAnswer] {
@@ -100,7 +100,7 @@ extension PostgresSession: Connection {
         } == 1
     }
 
-    /// The answer to one run, and the null pointer that follows it.
+    /// The result of one run, and the null pointer that follows it.
     private func nextAnswer() throws(StorageFailure) -> PostgresAnswer {
         let pointer = waiting { PQgetResult(connection) }
         defer { if pointer != nil { PQclear(waiting { PQgetResult(connection) }) } }

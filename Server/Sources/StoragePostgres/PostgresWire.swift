@@ -2,9 +2,9 @@ import Foundation
 import Storage
 
 extension PostgresDatabase {
-    /// The hosts across a network to which an address allows a connection that is not encrypted:
-    /// its `sslmode` is below `require`. None where it cannot be read, or names a service, whose
-    /// file says the rest.
+    /// The remote hosts to which an address permits unencrypted connections, because its `sslmode`
+    /// is below `require`. Empty if the address cannot be parsed, or names a service, whose file
+    /// contains the rest.
     package static func hostsInTheClear(
         of url: String, environment: [String: String] = ProcessInfo.processInfo.environment
     ) -> [String] {
@@ -14,9 +14,10 @@ extension PostgresDatabase {
 }
 
 extension PostgresAddress {
-    /// By which nothing is sent in the clear: "SSL Mode Descriptions" in PostgreSQL's manual.
+    /// Modes that never send data in the clear: see "SSL Mode Descriptions" in the PostgreSQL
+    /// manual.
     private static let encrypting: Set = ["require", "verify-ca", "verify-full"]
-    /// What libpq does where nobody says.
+    /// The default of libpq.
     private static let usualMode = "prefer"
 
     fileprivate func hostsInTheClear(_ environment: [String: String]) -> [String] {
@@ -27,12 +28,12 @@ extension PostgresAddress {
         guard !Self.encrypting.contains(value("sslmode", "PGSSLMODE") ?? Self.usualMode),
             value("gssencmode", "PGGSSENCMODE") != "require"
         else { return [] }
-        // Without a host it is a socket of this machine, or what a service's file says.
+        // Without a host it is a local socket, or the host is in a service file.
         let hosts = value("hostaddr", "PGHOSTADDR") ?? value("host", "PGHOST") ?? ""
         return hosts.split(separator: ",").map(String.init).filter { !Self.isHere($0) }
     }
 
-    /// A socket, or this machine by a name or number that is always its own.
+    /// Returns whether the host is a socket, or a name or number that always means this machine.
     private static func isHere(_ host: String) -> Bool {
         host.hasPrefix("/") || host.hasPrefix("@") || host == "localhost" || host == "::1"
             || host.hasPrefix("127.")

@@ -1,29 +1,34 @@
 import Storage
 
-/// Whether a failed transaction is run again, and after which pause.
+/// Whether to run a failed transaction again, and after which pause.
 enum Retry: Hashable, Sendable {
     case again(afterSeconds: Double)
     case giveUp
 
-    /// Runs of one transaction that others keep coming between. From the second on it runs alone.
+    /// The maximum number of runs of one transaction because of conflicts. From the second run on
+    /// it takes the exclusive lock.
     static let conflictRunsMax = 60
-    /// A row that is there already, or not there, may be the work of a transaction that committed a
-    /// moment ago: PostgreSQL tells of it as a broken constraint where the statement ran into the
-    /// row before the conflict was seen. Run again, the closure reads that row and decides anew.
-    /// Where it is our own mistake the failure stays.
+    /// A row that unexpectedly exists or is missing may be the work of a transaction that committed
+    /// a moment ago: PostgreSQL reports a violated constraint if the statement encounters the row
+    /// before the conflict is detected. When run again, the closure reads that row and decides
+    /// anew. If the cause is an error in this program, the failure remains.
     static let constraintRunsMax = 3
-    /// With the pauses below, about eight seconds: a restart, or a standby's promotion.
+    /// With the pauses below, about eight seconds: enough for a restart, or the promotion of a
+    /// standby.
     static let outageRunsMax = 14
-    /// A host that swallows every packet takes its whole time to fail, each run: then time ends it.
+    /// With a host that drops every packet, each attempt takes the whole connection timeout; then
+    /// this limit applies.
     static let outageSecondsMax = 10.0
 
     static let conflictPauseSecondsMax = 0.1
     static let outagePauses = DoublingPauses(first: .milliseconds(50), longest: .seconds(1))
 
+    /// Decides what to do after a failed run.
+    ///
     /// - Parameter runs: how often the transaction was run.
-    /// - Parameter seconds: since the first of them began; where nobody could connect and that is
-    ///   longer, since the server is away.
-    /// - Parameter jitter: 0 ..< 1, so that those who collided do not collide again.
+    /// - Parameter seconds: the time since the first run began; or since the outage began, if
+    ///   nobody could connect and that is longer.
+    /// - Parameter jitter: 0 ..< 1, so that transactions that collided do not collide again.
     static func step(
         after failure: StorageFailure, runs: Int, seconds: Double, jitter: Double
     ) -> Retry {
@@ -39,7 +44,7 @@ enum Retry: Hashable, Sendable {
         }
     }
 
-    /// None the first time: often only this connection was lost.
+    /// No pause the first time, because often only this one connection was lost.
     private static func outagePauseSeconds(after runs: Int) -> Double {
         outagePauses.pause(after: runs - 1) / .seconds(1)
     }

@@ -2,19 +2,19 @@ import Foundation
 import Storage
 import Synchronization
 
-/// Ends connections on which a call lasts longer than the server would let it last. A server that
-/// stands still says nothing, and its machine goes on acknowledging what it is sent: libpq would
+/// Shuts down connections on which a call takes longer than the server would permit. A server
+/// process that hangs sends nothing, while its machine keeps acknowledging data, so libpq would
 /// wait for ever.
 final class Watch: Sendable {
-    /// The server ends its statements itself before that.
+    /// Longer than the server's own statement timeout.
     static let callSecondsMax = Double(PostgresSession.statementSecondsMax) + 5
-    /// The same once the database is closed.
+    /// The limit after the database has been closed.
     static let lastCallSecondsMax = 3.0
     private static let lookSeconds = 0.5
 
     private struct Line {
         let socket: Int32
-        /// When the call began that is under way.
+        /// When the call in progress began.
         var callFrom: Double?
     }
 
@@ -28,11 +28,13 @@ final class Watch: Sendable {
 
     private let state = Mutex(State())
 
-    /// Seconds of a clock that only goes forward.
+    /// Seconds of a monotonic clock.
     static var now: Double { (ContinuousClock.now - epoch) / .seconds(1) }
     private static let epoch = ContinuousClock.now
 
-    /// - Returns: by what ``during(_:_:)`` and ``remove(_:)`` know the connection.
+    /// Starts watching a connection.
+    ///
+    /// - Returns: the identifier of the connection for ``during(_:_:)`` and ``remove(_:)``.
     func add(socket: Int32) -> Int {
         let (number, begins) = state.withLock { state in
             state.number += 1
@@ -44,10 +46,11 @@ final class Watch: Sendable {
         return number
     }
 
-    /// To be called before the connection is closed: its socket may then be another's.
+    /// Stops watching a connection. Call it before closing the connection, because the socket
+    /// number may be reused.
     func remove(_ number: Int) { state.withLock { $0.lines[number] = nil } }
 
-    /// A call that waits for the server.
+    /// Runs a call that waits for the server, within the time limit.
     func during<Answer>(_ number: Int, _ call: () -> Answer) -> Answer {
         let now = Self.now
         state.withLock { $0.lines[number]?.callFrom = now }
@@ -55,10 +58,10 @@ final class Watch: Sendable {
         return call()
     }
 
-    /// When a connection was ended last.
+    /// When a connection was last shut down.
     var lastCutAt: Double { state.withLock { $0.lastCutAt } }
 
-    /// Calls under way have little time left. Harmless to repeat.
+    /// Shortens the limit for calls in progress. Idempotent.
     func close() { state.withLock { $0.isClosed = true } }
 
     private func begin() {
@@ -69,7 +72,8 @@ final class Watch: Sendable {
         thread.start()
     }
 
-    /// False where there is nothing left to watch.
+    /// Shuts down connections whose call takes too long. Returns false if there is nothing left to
+    /// watch.
     private func look() -> Bool {
         let now = Self.now
         return state.withLock { state in

@@ -3,14 +3,14 @@ import Foundation
 import Storage
 import Synchronization
 
-/// Threads that each own one `Worker` and take work from one queue. They block, so they are none of
-/// Swift's own.
+/// Threads that each own one `Worker` and take jobs from a shared queue. Jobs block, so they must
+/// not run on the threads of Swift concurrency.
 ///
-/// A thread begins when there is work and no other is idle, and ends when all are shut.
+/// A thread is started when there is a job and no idle thread, and ends when the pool is shut down.
 final class WorkerThreads<Worker>: Sendable {
     private static var stackBytes: Int { 1 << 20 }
 
-    /// Called once: with a worker, or with why there is none.
+    /// Called once: with a worker, or with the reason why there is none.
     typealias Job = @Sendable (Result<Worker, StorageFailure>) -> Void
 
     private struct State {
@@ -27,10 +27,10 @@ final class WorkerThreads<Worker>: Sendable {
     private let available = DispatchSemaphore(value: 0)
     private let ended = DispatchSemaphore(value: 0)
 
-    /// - Parameter queueMax: jobs that wait; one more is refused.
+    /// - Parameter queueMax: the maximum number of waiting jobs; further ones are rejected.
     /// - Parameter makeWorker: called on the thread that will own the worker.
     init(threadsMax: Int, queueMax: Int, makeWorker: @escaping @Sendable () -> Worker) {
-        precondition(threadsMax > 0 && queueMax > 0, "Without threads or queue nothing is done.")
+        precondition(threadsMax > 0 && queueMax > 0, "threadsMax and queueMax must be positive")
         self.threadsMax = threadsMax
         self.queueMax = queueMax
         self.makeWorker = makeWorker
@@ -40,7 +40,7 @@ final class WorkerThreads<Worker>: Sendable {
 
     /// Runs work on one of the threads.
     ///
-    /// - Throws: what the work throws; ``StorageFailure`` of kind `busy` where the queue is full.
+    /// - Throws: whatever the work throws; ``StorageFailure`` of kind `busy` if the queue is full.
     func run<Value: Sendable>(
         _ work: @escaping @Sendable (Worker) throws -> Value
     ) async throws -> Value {
@@ -64,7 +64,7 @@ final class WorkerThreads<Worker>: Sendable {
             let needsThread = state.jobs.count > state.idle && state.threads < threadsMax
             if needsThread {
                 state.threads += 1
-                // It counts as idle from now on, so that the next job sees it.
+                // A starting thread counts as idle, so that the next job takes it into account.
                 state.idle += 1
             }
             return .queued(needsThread: needsThread)
@@ -82,7 +82,7 @@ final class WorkerThreads<Worker>: Sendable {
     }
 
     private var busy: StorageFailure {
-        StorageFailure("\(queueMax) transactions wait already", kind: .busy)
+        StorageFailure("\(queueMax) transactions are already waiting", kind: .busy)
     }
 
     private func startThread() {
@@ -103,7 +103,7 @@ final class WorkerThreads<Worker>: Sendable {
         }
     }
 
-    /// Waits for a job. Nil when all are shut.
+    /// Waits for the next job. Returns nil after the shutdown.
     private func nextJob() -> Job? {
         available.wait()
         return state.withLock { state in
@@ -112,9 +112,9 @@ final class WorkerThreads<Worker>: Sendable {
         }
     }
 
-    /// Refuses what waits, and lets the threads end after what they are doing. Harmless to repeat.
+    /// Rejects waiting jobs, and lets each thread end after its current job. Idempotent.
     ///
-    /// - Returns: how many threads there were. ``waitForEnd(of:)`` waits for them.
+    /// - Returns: the number of threads, for ``waitForEnd(of:)``.
     @discardableResult
     func shut() -> Int {
         let (waiting, threads) = state.withLock { state in

@@ -2,27 +2,28 @@ import Dispatch
 import Storage
 import Synchronization
 
-/// A database in one file: write-ahead log, every commit synced to the disk before it returns.
+/// A database in one file, with a write-ahead log. Every commit is synced to disk before it
+/// returns.
 ///
-/// Writes take turns on a thread of their own, since they wait for the disk. A read runs where it
-/// is asked for: to hand some microseconds of work to another thread and back costs more than the
-/// work.
+/// Writes run one at a time on a serial queue, because they wait for the disk. A read runs on the
+/// caller's thread: handing a few microseconds of work to another thread and back costs more than
+/// the work.
 package final class SQLiteDatabase: Database {
-    /// How long a writer waits for another process before it fails. Those behind it fail with it.
+    /// How long a writer waits for another process before it fails. Queued writers fail with it.
     package static let busyMilliseconds = 5_000
-    /// Readers that are kept for the next read. No more are at work than threads that read.
+    /// The maximum number of pooled readers. No more can be active than there are threads.
     package static let readersMax = 16
-    /// A document has about 1600 bytes: of smaller pages a quarter would stay empty.
+    /// A document has about 1600 bytes; smaller pages would leave a quarter of each page empty.
     package static let pageBytes = 8192
-    /// In memory a page is copied before it is changed, and nothing is written to a disk.
+    /// In memory, a page is copied before it is changed, and nothing is written to disk.
     private static let pageBytesInMemory = 1024
-    /// Pages that each connection remembers, in KiB.
+    /// The size of each connection's page cache, in KiB.
     package static let cacheKibibytes = 16_384
 
     private struct State {
-        /// Nil once the database is closed.
+        /// Nil after the database was closed.
         var writer: SQLiteSession?
-        /// Those that nobody is reading with.
+        /// Idle readers.
         var readers: [SQLiteSession] = []
         /// Let go of when the database is closed.
         var companion: (any Sendable)?
@@ -35,12 +36,12 @@ package final class SQLiteDatabase: Database {
 
     package let dialect = Dialect.sqlite
 
-    /// Opens a file, or makes it.
+    /// Opens a file, creating it if necessary.
     ///
     /// - Parameter busyMilliseconds: how long a writer waits for another process. Less in tests.
     /// - Parameter companion: kept until the database is closed, such as a lock.
-    /// - Throws: ``StorageFailure`` where it cannot be opened or written, and where another program
-    ///   has filled it: such a file stays as it is.
+    /// - Throws: ``StorageFailure`` if the file cannot be opened or written, or belongs to another
+    ///   program, in which case it is not changed.
     package init(
         path: String, busyMilliseconds: Int = busyMilliseconds,
         keeping companion: (any Sendable)? = nil
@@ -49,26 +50,26 @@ package final class SQLiteDatabase: Database {
         self.busyMilliseconds = busyMilliseconds
         let writer = try SQLiteSession(path: path, settings: Self.settings(busyMilliseconds))
         guard try !Store.isAnotherProgramsFile(writer) else {
-            throw StorageFailure("it is another program's: it holds tables, and none of ours")
+            throw StorageFailure("it belongs to another program: none of its tables is Perennial's")
         }
         try writer.set(path == Self.inMemoryPath ? Self.memorySettings : Self.fileSettings)
         state = Mutex(State(writer: writer, companion: companion))
     }
 
-    /// A database that is gone when it is let go of, for tests.
+    /// A database in memory, for tests. It disappears when it is released.
     package static func inMemory() throws(StorageFailure) -> SQLiteDatabase {
         try SQLiteDatabase(path: inMemoryPath)
     }
 
     private static let inMemoryPath = ":memory:"
 
-    /// The pages' size and the journal's mode stay with the file. Synced in full, or the last
-    /// commits might be lost when the power fails.
+    /// The page size and journal mode are stored in the file. With less than FULL, the last commits
+    /// could be lost in a power failure.
     private static let fileSettings = [
         "page_size = \(pageBytes)", "journal_mode = WAL", "synchronous = FULL",
     ]
 
-    /// What is deleted need not be overwritten where no disk keeps it.
+    /// Deleted content need not be overwritten in memory.
     private static let memorySettings = [
         "page_size = \(pageBytesInMemory)", "secure_delete = OFF",
     ]
@@ -90,15 +91,15 @@ package final class SQLiteDatabase: Database {
     package func read<Value: Sendable>(
         _ body: @escaping @Sendable (any Connection) throws -> Value
     ) async throws -> Value {
-        // Such a database has one connection only.
+        // An in-memory database has only one connection.
         guard path != Self.inMemoryPath else { return try writeHere(for: .reading, body) }
         let reader = try takeReader()
         defer { giveBack(reader) }
         return try reader.transaction(for: .reading, body)
     }
 
-    /// In its turn, too, but on the thread that asks: where there is no disk to wait for, another
-    /// thread would take longer than the work.
+    /// Runs on the calling thread, serialized with other transactions: without a disk to wait for,
+    /// switching threads would take longer than the work.
     private func writeHere<Value>(
         for purpose: SQLiteSession.Purpose, _ body: (any Connection) throws -> Value
     ) throws -> Value {
@@ -142,7 +143,7 @@ package final class SQLiteDatabase: Database {
 
     private static let closed = StorageFailure("SQLite: the database is closed", kind: .unavailable)
 
-    /// Waits for the running write. Harmless to repeat.
+    /// Waits for the running write. Idempotent.
     package func close() {
         writing.sync {
             state.withLock { state in

@@ -2,22 +2,24 @@ import CSQLite
 import Dispatch
 import Storage
 
-/// A database's file as a whole: copied, looked at and closed. The rows in it stay as they are.
+/// Operations on a database file as a whole: copying, checking and closing it. They do not change
+/// rows.
 package struct SQLiteFile: Sendable {
     package let path: String
 
-    /// Complaints about one file that are read.
+    /// The maximum number of problems reported for one file.
     private static let complaintsMax = 5
     private static let settings = ["busy_timeout = \(SQLiteDatabase.busyMilliseconds)"]
 
     package init(_ path: String) { self.path = path }
 
-    /// Writes all rows, as they are at one moment, into another file: one statement of SQLite's,
-    /// which reads one state however long it takes. Writers go on meanwhile, and never make it
-    /// begin again; their log grows until it is done. What was deleted is not in the copy.
+    /// Writes a consistent snapshot of all rows into another file, with SQLite's `VACUUM INTO`. It
+    /// reads one state however long it takes. Writers continue in the meantime and never make it
+    /// start again, but the write-ahead log grows until it is done. Deleted data is not in the
+    /// copy.
     ///
-    /// - Parameter target: a file that is there and is empty, or that is not there.
-    /// - Throws: ``StorageFailure``; the target may then hold a part.
+    /// - Parameter target: an existing empty file, or a path that does not exist.
+    /// - Throws: ``StorageFailure``; the target may then contain an incomplete copy.
     package func copy(into target: String) async throws {
         let path = path
         try await onThreadOfItsOwn {
@@ -26,7 +28,7 @@ package struct SQLiteFile: Sendable {
         }
     }
 
-    /// Reads from one state of all rows.
+    /// Reads from one consistent snapshot.
     package func read<Value: Sendable>(
         _ body: @escaping @Sendable (any Connection) throws -> Value
     ) async throws -> Value {
@@ -38,7 +40,7 @@ package struct SQLiteFile: Sendable {
         }
     }
 
-    /// What SQLite finds wrong with the file: nothing where it is whole.
+    /// The problems that SQLite finds in the file; empty if it is intact.
     package func damage() async throws -> [String] {
         try await read { connection in
             let rows = try connection.rows("PRAGMA quick_check(\(Self.complaintsMax))", [])
@@ -46,31 +48,33 @@ package struct SQLiteFile: Sendable {
         }
     }
 
-    /// Puts what stands in the write-ahead log into the file itself. The log is gone afterwards,
-    /// unless somebody else has the database open.
+    /// Moves the write-ahead log into the database file. The log is deleted afterwards, unless
+    /// another process has the database open.
     package func settle() async throws {
         let path = path
         try await onThreadOfItsOwn {
             let session = try SQLiteSession(path: path, settings: Self.settings, mayCreate: false)
-            // Reading is what brings an interrupted write to its end.
+            // Reading recovers an interrupted write.
             _ = try session.rows("SELECT count(*) FROM sqlite_master", [])
             _ = try session.rows("PRAGMA wal_checkpoint(TRUNCATE)", [])
         }
     }
 
-    /// Makes it a database in one file, without a write-ahead log beside it, until it is served.
+    /// Makes the database a single file without a write-ahead log, until a server opens it.
     package func close() async throws {
         let path = path
         try await onThreadOfItsOwn {
             let session = try SQLiteSession(path: path, settings: Self.settings, mayCreate: false)
             let mode = try session.rows("PRAGMA journal_mode = DELETE", [])
             guard try mode.first?.text(0) == "delete" else {
-                throw StorageFailure("SQLite: \(path): somebody else has it open", kind: .busy)
+                throw StorageFailure(
+                    "SQLite: \(path): the file is open in another process", kind: .busy)
             }
         }
     }
 
-    /// It may take minutes, and so blocks none of the threads that everything else runs on.
+    /// Runs on a thread of its own, because it may take minutes and must not block the threads of
+    /// Swift concurrency.
     private func onThreadOfItsOwn<Value: Sendable>(
         _ body: @escaping @Sendable () throws -> Value
     ) async throws -> Value {

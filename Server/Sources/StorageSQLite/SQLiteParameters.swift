@@ -1,19 +1,19 @@
 import CSQLite
 import Storage
 
-/// The texts and bytes of the statement that runs, side by side, where SQLite reads them: to let it
-/// copy each would take a piece of memory for every one.
+/// The text and binary parameters of the running statement in one contiguous buffer, which SQLite
+/// reads in place: otherwise SQLite would allocate memory for a copy of each.
 ///
-/// One statement at a time: the next one's lie in the same place.
+/// One statement at a time: the next one reuses the buffer.
 final class SQLiteParameters {
-    /// Grows to what the largest statement takes.
+    /// Grows to the size of the largest statement.
     private var buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 16_384, alignment: 1)
 
     deinit { buffer.deallocate() }
 
-    /// Binds all parameters of a statement, which is to be reset before the next call.
+    /// Binds all parameters of a statement, which must be reset before the next call.
     ///
-    /// - Returns: SQLite's code: `SQLITE_OK`, or that of the first parameter that it refused.
+    /// - Returns: SQLite's result code: `SQLITE_OK`, or that of the first parameter it rejected.
     func bind(_ values: [Value], to statement: OpaquePointer) -> Int32 {
         reserve(values.reduce(0) { $0 + $1.byteCount })
         var used = 0
@@ -47,7 +47,8 @@ final class SQLiteParameters {
         }
     }
 
-    /// Even of no bytes there is an address: a null pointer would mean null.
+    /// Copies bytes into the buffer. The result has an address even if it is empty, because a null
+    /// pointer would mean null.
     private func keep(
         _ bytes: some Collection<UInt8>, _ used: inout Int
     ) -> UnsafeRawBufferPointer {

@@ -1,12 +1,13 @@
 import CSQLite
 import Storage
 
-/// One connection to the file.
+/// One connection to the database file.
 ///
-/// Sendable without a lock, because it is used by one thread at a time: the writer only on the
-/// queue of writes, and a reader only by whoever took it out of the pool.
+/// Sendable without a lock, because only one thread uses it at a time: the writer only on the
+/// serial queue for writes, and a reader only by whoever took it out of the pool.
 final class SQLiteSession: @unchecked Sendable {
-    /// Prepared statements of a connection. With one more, all are forgotten.
+    /// The maximum number of prepared statements of a connection. When it is exceeded, all are
+    /// discarded.
     static let statementsMax = 500
 
     enum Purpose {
@@ -16,7 +17,7 @@ final class SQLiteSession: @unchecked Sendable {
         fileprivate var begin: String {
             switch self {
             case .reading: "BEGIN"
-            // Else two writers that have read already could not both go on.
+            // Otherwise two transactions that have both read could not both continue with writing.
             case .writing: "BEGIN IMMEDIATE"
             }
         }
@@ -24,18 +25,18 @@ final class SQLiteSession: @unchecked Sendable {
 
     private let connection: OpaquePointer
     private var statements: [String: OpaquePointer] = [:]
-    /// Some of them, which are compared one after the other: to hash a text of SQL takes longer
-    /// than to see that it is the same one. With one more, all are forgotten.
+    /// The most recently used statements, compared one after the other: hashing SQL text takes
+    /// longer than comparing it with a few. When the list is full, it is emptied.
     private var recent: [(sql: String, statement: OpaquePointer)] = []
     private static let recentMax = 8
     private let parameters = SQLiteParameters()
 
-    /// Where the library is in use already its settings stay as they are, which does no harm.
+    /// If the library is in use already, its configuration stays unchanged, which is harmless.
     private static let configured = perennial_sqlite_count_no_memory()
 
     /// Opens the file.
     ///
-    /// - Parameter mayCreate: whether it is made where it is not there.
+    /// - Parameter mayCreate: whether to create the file if it does not exist.
     init(
         path: String, settings: [String], mayCreate: Bool = true
     ) throws(StorageFailure) {
@@ -74,7 +75,7 @@ final class SQLiteSession: @unchecked Sendable {
             _ = try run("COMMIT", [])
             return value
         } catch {
-            // Some failures end the transaction by themselves.
+            // Some failures roll back the transaction automatically.
             if sqlite3_get_autocommit(connection) == 0 { _ = try run("ROLLBACK", []) }
             throw error
         }
@@ -107,7 +108,7 @@ final class SQLiteSession: @unchecked Sendable {
         statements = [:]
     }
 
-    /// Lets go of the rows, and of the parameters.
+    /// Resets the statement and releases its parameters.
     private static func reset(_ statement: OpaquePointer) {
         sqlite3_reset(statement)
         sqlite3_clear_bindings(statement)
@@ -205,7 +206,7 @@ extension SQLiteSession {
         case SQLITE_BLOB:
             let start = sqlite3_column_blob(statement, column)
             return .bytes(Array(bytes(at: start, of: statement, column)))
-        // A number with a fraction, too: none of our columns holds one.
+        // Also a floating-point number, which none of our columns contains.
         default:
             let start = UnsafeRawPointer(sqlite3_column_text(statement, column))
             return .text(String(decoding: bytes(at: start, of: statement, column), as: UTF8.self))

@@ -67,7 +67,7 @@ import Testing
             let failure = await #expect(throws: StartFailure.self) {
                 _ = try await assembly(path)
             }
-            #expect(failure?.message.contains("another program's") == true)
+            #expect(failure?.message.contains("belongs to another program") == true)
             let copy = Migration(from: path, to: folder + "/copy.sqlite")
             await #expect(throws: StartFailure.self) { try await copy.run() }
             #expect(FileManager.default.contents(atPath: path) == bytes)

@@ -250,26 +250,28 @@ private func expectGapless(_ events: [Event], _ comment: Comment? = nil) {
         var testDescription: String { told }
 
         static let all = [
-            Harm(sql: "DELETE FROM events WHERE sequence = 2", told: "event 3 of birds follows 1"),
+            Harm(
+                sql: "DELETE FROM events WHERE sequence = 2",
+                told: "event 3 of birds follows event 1"),
             Harm(
                 sql: "UPDATE events SET customer_sequence = 7 WHERE sequence = 3",
-                told: "event 3 of birds is not number 1 of its customer"),
+                told: "event 3 of birds should be number 1 of its customer"),
             Harm(
                 sql: "UPDATE purchases SET told = (SELECT told FROM purchases "
                     + "WHERE purchase = '5') WHERE purchase = '1000'",
-                told: "ends with another condition than was told"),
+                told: "ends with another status than was reported"),
             Harm(
                 sql: "UPDATE purchases SET told = NULL WHERE purchase = '5'",
-                told: "production:5 is not told of"),
+                told: "production:5 has no events"),
             Harm(
                 sql: "DELETE FROM purchases WHERE purchase = '5'",
-                told: "production:5 is told of and not there"),
+                told: "production:5 has events but is not stored"),
             Harm(
                 sql: "UPDATE purchases SET timeline = told WHERE purchase = '5'",
                 told: "production:5 cannot be read"),
             Harm(
                 sql: "UPDATE logs SET last_sequence = last_sequence + 1",
-                told: "the log of birds ends with 3"),
+                told: "the log of birds ends with event 3"),
         ]
     }
 

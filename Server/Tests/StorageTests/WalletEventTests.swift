@@ -352,7 +352,9 @@ extension Store {
                 ]))
             #expect(
                 try await later.reading { try $0.logDifferences() }.first
-                    == ["coins", "gems"].map { "the wallet \($0) of anna is another than was told" }
+                    == ["coins", "gems"].map {
+                        "the last reported balance of wallet \($0) of anna is wrong"
+                    }
             )
             try await later.spend(20, leaving: 100)
             #expect(
@@ -372,12 +374,15 @@ extension Store {
 
     @Test func `a wallet that was harmed is found out`() async throws {
         for (sql, told) in [
-            ("UPDATE wallets SET balance = 7", "the wallet gems of anna was told otherwise"),
-            ("DELETE FROM wallets", "anna has no wallet coins, as told"),
-            ("DELETE FROM debits", "the wallet gems of anna is another than was told"),
+            (
+                "UPDATE wallets SET balance = 7",
+                "the events of gems of anna end with another balance"
+            ),
+            ("DELETE FROM wallets", "the wallet coins of anna is not stored"),
+            ("DELETE FROM debits", "the last reported balance of wallet gems of anna is wrong"),
             (
                 "DELETE FROM events WHERE sequence = 5",
-                "does not begin where the last one of its wallet ended"
+                "does not start from its wallet's last balance"
             ),
         ] {
             try await Driver.sqliteMemory.withStore(rules: rules) { store in
