@@ -6,7 +6,7 @@ import Testing
 @Suite(.serialized) struct CrowdTests {
     private static let house = Result { try House() }
 
-    @Test(.timeLimit(.minutes(45)), arguments: Crowd.Trouble.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: Crowd.Trouble.allCases)
     func `a hundred customers are told true through a long trouble`(
         trouble: Crowd.Trouble
     ) async throws {

@@ -7,7 +7,7 @@ import Testing
     private static let house = Result { try House() }
     private static let workers = 2
 
-    @Test(.timeLimit(.minutes(45))) func `five hundred seeds break no promise`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `five hundred seeds break no promise`() async throws {
         let proof = Proof(try Self.house.get(), seeds: 1...500, workers: Self.workers)
         let outcome = try await proof.run()
         for report in outcome.breaches {
@@ -26,7 +26,7 @@ import Testing
         #expect(Double(calm.calmQuestions) <= 1.2 * Double(calm.calmPeriods))
     }
 
-    @Test(.timeLimit(.minutes(45)), arguments: [Speech.legacy, .mixed])
+    @Test(.timeLimit(.minutes(10)), arguments: [Speech.legacy, .mixed])
     func `eighty seeds in the older languages break no promise`(speech: Speech) async throws {
         let proof = Proof(
             try Self.house.get(), seeds: 501...580, workers: Self.workers,
@@ -42,7 +42,7 @@ import Testing
         #expect(outcome.figures.trials == 80 || !outcome.breaches.isEmpty)
     }
 
-    @Test(.timeLimit(.minutes(45)), arguments: SabotageKind.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: SabotageKind.allCases)
     func `a bug that is planted is found within two hundred seeds`(
         kind: SabotageKind
     ) async throws {
@@ -55,7 +55,7 @@ import Testing
         #expect(innocent.breach == nil, "without the bug: \(innocent.breach?.description ?? "")")
     }
 
-    @Test(.timeLimit(.minutes(45)))
+    @Test(.timeLimit(.minutes(10)))
     func `a story that fails is made shorter, and what is left still fails`() async throws {
         let house = try Self.house.get()
         let proof = Proof(

@@ -1,9 +1,21 @@
-/// Dice that fall the same for the same seed. (Steele, Lea, Flood: Fast Splittable Pseudorandom
-/// Number Generators, 2014.)
+import Foundation
+
+/// Random numbers that are the same for the same seed (SplitMix64: Steele, Lea, Flood, Fast
+/// Splittable Pseudorandom Number Generators, 2014).
 package struct Dice: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
     package init(seed: UInt64) { state = seed }
+
+    /// Takes its seed from the environment variable PERENNIAL_SEED, or chooses one, and prints it.
+    ///
+    /// - Parameter name: of the suite, printed with the seed.
+    package init(announcedBy name: String) {
+        let given = ProcessInfo.processInfo.environment["PERENNIAL_SEED"].flatMap(UInt64.init)
+        let seed = given ?? UInt64.random(in: 0...UInt64.max / 2)
+        print("\(name): PERENNIAL_SEED=\(seed)")
+        self.init(seed: seed)
+    }
 
     package mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15

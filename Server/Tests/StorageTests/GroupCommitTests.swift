@@ -18,7 +18,7 @@ private struct Poisoned: Error {}
             signedAt: now, receivedAt: now, parts: [0], headers: [])
     }
 
-    @Test(.timeLimit(.minutes(45)), arguments: Driver.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: Driver.allCases)
     func `of many writers at once each gets its own answer, and all rows are kept`(
         driver: Driver
     ) async throws {
@@ -40,7 +40,7 @@ private struct Poisoned: Error {}
         }
     }
 
-    @Test(.timeLimit(.minutes(45)), arguments: Driver.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: Driver.allCases)
     func `a poisoned writer fails alone, and leaves nothing`(driver: Driver) async throws {
         try await driver.withStore { store in
             await withTaskGroup { group in
@@ -69,7 +69,7 @@ private struct Poisoned: Error {}
         }
     }
 
-    @Test(.timeLimit(.minutes(45)), arguments: Driver.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: Driver.allCases)
     func `documents that come together are kept once each, with their facts`(
         driver: Driver
     ) async throws {
@@ -117,7 +117,7 @@ private struct Poisoned: Error {}
         }
     }
 
-    @Test(.timeLimit(.minutes(45)), arguments: Driver.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: Driver.allCases)
     func `each writer of a group learns of its own documents which are new`(
         driver: Driver
     ) async throws {
@@ -138,7 +138,7 @@ private struct Poisoned: Error {}
     }
 
     /// Of seven the database refuses the fourth; the last is the first again.
-    @Test(.timeLimit(.minutes(45)), arguments: Driver.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: Driver.allCases)
     func `of several documents of one writer each is kept or refused by itself`(
         driver: Driver
     ) async throws {
@@ -163,7 +163,7 @@ private struct Poisoned: Error {}
         }
     }
 
-    @Test(.timeLimit(.minutes(45)), arguments: Driver.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: Driver.allCases)
     func `what the database refuses fails alone too`(driver: Driver) async throws {
         try await driver.withStore { store in
             let purchase = PurchaseID("1000", in: .production)
@@ -192,7 +192,7 @@ private struct Poisoned: Error {}
         }
     }
 
-    @Test(.timeLimit(.minutes(45)))
+    @Test(.timeLimit(.minutes(10)))
     func `when too many wait, one more is told so at once`() async throws {
         try await Driver.sqliteFile.withStore { store in
             let gate = DispatchSemaphore(value: 0)
@@ -224,7 +224,7 @@ private struct Poisoned: Error {}
 
     private static let waitingMax = 4096
 
-    @Test(.timeLimit(.minutes(45)))
+    @Test(.timeLimit(.minutes(10)))
     func `a group that finds no database does not ask again for each of its writers`() async {
         let database = AbsentDatabase(holding: 1)
         let store = Store(database)
@@ -249,7 +249,7 @@ private struct Poisoned: Error {}
     }
 
     /// Another process holds the file; each who tries waits a second for it.
-    @Test(.timeLimit(.minutes(45)))
+    @Test(.timeLimit(.minutes(10)))
     func `while the file is locked one waits at a time, and nobody for another`() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(
             path: "perennial-\(UUID().uuidString)")
@@ -295,7 +295,7 @@ private struct Poisoned: Error {}
     }
 
     /// The one who tries is told whether the database is back; whoever comes meanwhile is refused.
-    @Test(.timeLimit(.minutes(45)))
+    @Test(.timeLimit(.minutes(10)))
     func `while the database is away one tries at a time, until it is back`() async throws {
         let database = AbsentDatabase(holding: 2)
         let store = Store(database)

@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(45)))
+    @Test(.timeLimit(.minutes(10)))
     func `a connection cut after the commit stands, before it is told`() async throws {
         let server = try PostgresServer()
         try await server.start()
@@ -102,7 +102,7 @@ import Testing
     }
 
     /// PostgreSQL then ends every other of its processes as well, and starts anew.
-    @Test(.timeLimit(.minutes(45)), arguments: [0, 0.2])
+    @Test(.timeLimit(.minutes(10)), arguments: [0, 0.2])
     func `a connection whose process is killed before statements travel together costs nothing`(
         pause: Double
     ) async throws {
@@ -125,7 +125,7 @@ import Testing
         try await server.remove()
     }
 
-    @Test(.timeLimit(.minutes(45)))
+    @Test(.timeLimit(.minutes(10)))
     func `of many who ask a server that stays away, none waits for the others`() async throws {
         let server = try PostgresServer()
         try await server.start()
@@ -157,7 +157,7 @@ import Testing
     }
 
     /// Stopped it says nothing, and its machine acknowledges what it is sent.
-    @Test(.timeLimit(.minutes(45)))
+    @Test(.timeLimit(.minutes(10)))
     func `a server that stands still is not waited for at the end`() async throws {
         let server = try PostgresServer()
         try await server.start()
@@ -190,7 +190,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(45)))
+    @Test(.timeLimit(.minutes(10)))
     func `what may take its time is waited for at the end as well`() async throws {
         let url = try await PostgresCluster.shared.emptyDatabase()
         let database = try PostgresDatabase(url: url)
@@ -207,7 +207,7 @@ import Testing
         try await PostgresCluster.shared.drop(url)
     }
 
-    @Test(.timeLimit(.minutes(45)))
+    @Test(.timeLimit(.minutes(10)))
     func `where one connection can be had, a second that cannot shuts nobody out`() async throws {
         let server = try PostgresServer()
         try await server.start()
@@ -244,7 +244,7 @@ import Testing
         return try await body()
     }
 
-    @Test(.timeLimit(.minutes(45)))
+    @Test(.timeLimit(.minutes(10)))
     func `whatever was acknowledged survives a server that drops dead`() async throws {
         let server = try PostgresServer()
         try await server.start()

@@ -8,7 +8,7 @@ import Testing
     /// Backups that are made while notifications stream in.
     private static let backupsMin = 3
 
-    @Test(.timeLimit(.minutes(45)))
+    @Test(.timeLimit(.minutes(10)))
     func `backups made under load hold all that was acknowledged before, and can be served`()
         async throws
     {
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(45)))
+    @Test(.timeLimit(.minutes(10)))
     func `after a restore no old cursor skips an event, and no old id names a new one`()
         async throws
     {
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(45)))
+    @Test(.timeLimit(.minutes(10)))
     func `a PostgreSQL that was restored by its own means is marked`() async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in
             let folder = try TemporaryFolder()
@@ -142,7 +142,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(45)))
+    @Test(.timeLimit(.minutes(10)))
     func `a second server on one file is refused, commands are not, and a kill frees it`()
         async throws
     {

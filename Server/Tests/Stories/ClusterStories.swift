@@ -1,4 +1,5 @@
 import AppStoreFormats
+import Dice
 import PostgresCluster
 import Testing
 
@@ -6,7 +7,7 @@ import Testing
 @Suite(.serialized) struct ClusterStories {
     private static let crashes = 20
 
-    @Test(.timeLimit(.minutes(45)))
+    @Test(.timeLimit(.minutes(10)))
     func `of three servers one is killed and one stands still, and nothing is lost or told twice`()
         async throws
     {
@@ -55,7 +56,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(45)))
+    @Test(.timeLimit(.minutes(10)))
     func `servers that write at the same time take turns, and nobody is told to come again`()
         async throws
     {
@@ -119,7 +120,7 @@ import Testing
         return statuses
     }
 
-    @Test(.timeLimit(.minutes(45)))
+    @Test(.timeLimit(.minutes(10)))
     func `a PostgreSQL that drops dead twenty times loses nothing that was acknowledged`()
         async throws
     {
@@ -127,9 +128,11 @@ import Testing
             let notifications = try await Stream.notifications(from: shop.simulator)
             let server = try await program.start()
             let acknowledged = Acknowledged()
+            var dice = Dice(announcedBy: "ClusterStories")
             async let stream: Void = Stream.send(notifications, to: [server.wire], acknowledged)
             for _ in 1...Self.crashes {
-                try await Task.sleep(for: .milliseconds(Int.random(in: 20...200)))
+                let pause = Int.random(in: 20...200, using: &dice)
+                try await Task.sleep(for: .milliseconds(pause))
                 try await postgres.stop(.immediate)
                 try await postgres.start()
             }
@@ -141,7 +144,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(45)))
+    @Test(.timeLimit(.minutes(10)))
     func `a server whose PostgreSQL is gone says so, and ends when it is told to`() async throws {
         try await Self.withOwnPostgres { _, postgres, program in
             let server = try await program.start()
@@ -159,7 +162,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(45)))
+    @Test(.timeLimit(.minutes(10)))
     func `a standby takes over while notifications stream in, and nothing is lost`() async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in
             let folder = try TemporaryFolder()

@@ -8,7 +8,7 @@ import Testing
         try await dev.simulator.get("/_sim/clock").text("now")
     }
 
-    @Test(.timeLimit(.minutes(15)))
+    @Test(.timeLimit(.minutes(10)))
     func `where its clock was moved to it never comes back from before that`() async throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
@@ -36,7 +36,7 @@ import Testing
         again.kill()
     }
 
-    @Test(.timeLimit(.minutes(15)))
+    @Test(.timeLimit(.minutes(10)))
     func `a second one in the same folder is refused, and forgets nothing`() async throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }

@@ -5,7 +5,7 @@ import Testing
 
 /// A server that takes the time from a simulator in another process.
 @Suite(.serialized) struct FollowedClockStories {
-    @Test(.timeLimit(.minutes(45)))
+    @Test(.timeLimit(.minutes(10)))
     func `after a jump of the clock nothing is refused as signed in the future`() async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in
             let folder = try TemporaryFolder()
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(45)))
+    @Test(.timeLimit(.minutes(10)))
     func `who asks by hand asks at the simulator's time, which is long before the machine's`()
         async throws
     {

@@ -239,7 +239,7 @@ import Testing
 
     private static let rows = 900
 
-    @Test(.timeLimit(.minutes(45)))
+    @Test(.timeLimit(.minutes(10)))
     func `an import that is killed halfway goes on, and nobody can tell`() async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in
             var lines = ["customer_id,original_transaction_id"]

@@ -1,5 +1,6 @@
 import AppStoreFormats
 import Crypto
+import Dice
 import Foundation
 import Ledger
 import Storage
@@ -12,7 +13,7 @@ import Testing
     private static let notificationsMin = 2000
     private static let kills = 20
 
-    @Test(.timeLimit(.minutes(45)), arguments: StoryDatabase.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: StoryDatabase.allCases)
     func `what was acknowledged is there after every kill`(engine: StoryDatabase) async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in
             let folder = try TemporaryFolder()
@@ -31,12 +32,13 @@ import Testing
         _ program: ServerProgram, _ notifications: [String]
     ) async throws {
         let acknowledged = Acknowledged()
+        var dice = Dice(announcedBy: "KillStories")
         var share = notifications[...]
         for kill in 1...kills {
             let server = try await program.start()
             let batch = share.prefix(notifications.count / kills)
             share = share.dropFirst(batch.count)
-            let pause = Duration.milliseconds(Int.random(in: 5...400))
+            let pause = Duration.milliseconds(Int.random(in: 5...400, using: &dice))
             async let stream: Void = Stream.sendOnce(Array(batch), to: server.wire, acknowledged)
             try await Task.sleep(for: pause)
             server.kill()

@@ -11,7 +11,7 @@ import Testing
     /// Questions that one server has under way.
     private static let askedAtOnce = 8
 
-    @Test(.timeLimit(.minutes(45)))
+    @Test(.timeLimit(.minutes(10)))
     func `sleeping past a lease, or a kill, repeats no question but those it had taken`()
         async throws
     {

@@ -1,4 +1,5 @@
 import AppStoreFormats
+import Dice
 import Engine
 import Ledger
 import Program
@@ -91,7 +92,8 @@ import Testing
             var stage = Stage(simulator: shop.simulator, server: shop.server)
             for act in life.acts { try await stage.play(act) { _ in } }
             let bodies = try await shop.notifications() + shop.v1Notifications()
-            for body in (bodies + bodies).shuffled() {
+            var dice = Dice(announcedBy: "LegacyStories")
+            for body in (bodies + bodies).shuffled(using: &dice) {
                 let answer = try await shop.server.send("POST", "/apple/notifications", body: body)
                 #expect(answer.status == 200)
             }

@@ -1,4 +1,5 @@
 import AppStoreFormats
+import Dice
 import Ledger
 import Testing
 
@@ -79,7 +80,8 @@ import Testing
             var stage = Stage(simulator: shop.simulator, server: shop.server)
             for act in life.acts { try await stage.play(act) { _ in } }
             let bodies = try await shop.notifications()
-            for body in (bodies + bodies).shuffled() {
+            var dice = Dice(announcedBy: "LifeStories")
+            for body in (bodies + bodies).shuffled(using: &dice) {
                 let answer = try await shop.server.send("POST", "/apple/notifications", body: body)
                 #expect(answer.status == 200)
             }

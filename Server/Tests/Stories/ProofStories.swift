@@ -1,4 +1,5 @@
 import AppStoreFormats
+import Dice
 import Foundation
 import Testing
 
@@ -13,7 +14,7 @@ import Testing
     /// Of five virtual minutes each: the promised interval.
     private static let looksMax = 26
 
-    @Test(.timeLimit(.minutes(45)), arguments: StoryDatabase.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: StoryDatabase.allCases)
     func `a server that is killed again and again comes to the truth over HTTP`(
         engine: StoryDatabase
     ) async throws {
@@ -21,13 +22,17 @@ import Testing
         defer { folder.remove() }
         let store = try await SimulatorProgram.start(in: folder)
         defer { store.kill() }
+        var dice = Dice(announcedBy: "ProofStories")
         for seed in Self.seeds {
             try await engine.withAddress { address in
                 let program = try await ServerProgram(
                     folder: folder, simulator: store.wire, on: engine, address, leaseSeconds: 5)
                 let world = try World(store: store.wire, program: program)
                 try await world.begin(seed: seed, customers: Self.customers)
-                for _ in 0..<Self.kills { try await world.live(days: Self.days) }
+                for _ in 0..<Self.kills {
+                    let lifetime = Int.random(in: 50...1500, using: &dice)
+                    try await world.live(days: Self.days, killedAfter: lifetime)
+                }
                 try await world.calm()
                 let server = try await program.start(port: world.port)
                 defer { server.kill() }
@@ -71,13 +76,13 @@ import Testing
                 ])
         }
 
-        /// Lets a server live for some days, and kills it at some moment of them. The rest of the
-        /// days nobody listens.
-        func live(days: Int) async throws {
+        /// Runs a server while some days pass, and kills it after some milliseconds. For the rest of
+        /// the days no server runs.
+        func live(days: Int, killedAfter lifetime: Int) async throws {
             let server = try await program.start(port: port)
             async let passed: Void = pass(days: days)
             try await post(to: server)
-            try await Task.sleep(for: .milliseconds(Int.random(in: 50...1500)))
+            try await Task.sleep(for: .milliseconds(lifetime))
             server.kill()
             try await passed
         }

@@ -10,7 +10,7 @@ import Testing
 
 /// A rebuild beside servers that work.
 @Suite(.serialized) struct RebuildStories {
-    @Test(.timeLimit(.minutes(45)), arguments: [true, false])
+    @Test(.timeLimit(.minutes(10)), arguments: [true, false])
     func `a rebuild ends while documents go on to arrive that were signed before the last`(
         verifyOnly: Bool
     ) async throws {

@@ -17,7 +17,7 @@ import Testing
         return seed
     }()
 
-    @Test(.timeLimit(.minutes(45)), arguments: StoryDatabase.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: StoryDatabase.allCases)
     func `nothing is credited or spent twice, in whatever order things happen`(
         database: StoryDatabase
     ) async throws {
