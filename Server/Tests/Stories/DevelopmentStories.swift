@@ -37,6 +37,24 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
+    func `it runs on a database of one's own, which fresh leaves alone`() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        try await StoryDatabase.postgres.withAddress { address in
+            for _ in 1...2 {
+                let dev = try await DevelopmentProgram.start(in: folder, ["--database", address])
+                #expect(try await dev.simulator.send("GET", "/_sim/clock").status == 200)
+                dev.kill()
+            }
+            #expect(!FileManager.default.fileExists(atPath: folder.path + "/dev.sqlite"))
+            let refused = try DevelopmentProgram.run(
+                in: folder, ["--fresh", "--database", address])
+            #expect(refused.status == 1, "\(refused.output)")
+            #expect(refused.output.contains("--fresh cannot be used"), "\(refused.output)")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(10)))
     func `a second one in the same folder is refused, and forgets nothing`() async throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }

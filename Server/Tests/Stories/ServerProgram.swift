@@ -323,14 +323,17 @@ struct DevelopmentProgram: Sendable {
     let simulator: Wire
     private let running: ServerProgram.Running
 
-    static func start(in folder: TemporaryFolder) async throws -> Self {
+    static func start(
+        in folder: TemporaryFolder, _ arguments: [String] = []
+    ) async throws -> Self {
         let (port, simulatorPort) = (try ServerProgram.freePort(), try ServerProgram.freePort())
         let process = Process()
         process.executableURL = try ServerProgram.executable()
-        process.arguments = [
-            "dev", "--data", folder.path, "--port", "\(port)", "--simulator-port",
-            "\(simulatorPort)",
-        ]
+        process.arguments =
+            [
+                "dev", "--data", folder.path, "--port", "\(port)", "--simulator-port",
+                "\(simulatorPort)",
+            ] + arguments
         process.standardOutput = FileHandle.nullDevice
         process.standardError = FileHandle.nullDevice
         try process.run()

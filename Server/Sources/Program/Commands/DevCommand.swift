@@ -13,6 +13,8 @@ struct DevCommand: AsyncParsableCommand {
     @Option(help: "The server's port.") var port = 8080
     @Option(help: "The simulator's port.") var simulatorPort = 8090
     @Option(help: "The folder for the database and the simulator's root.") var data = ".perennial"
+    @Option(help: "The database instead of the one in that folder: a file, or postgres://...")
+    var database: String?
     @Flag(help: "Forget the development database first.") var fresh = false
     @Option(help: "A perennial.yaml with one simulated app, instead of the example.")
     var config: String?
@@ -26,7 +28,9 @@ struct DevCommand: AsyncParsableCommand {
             try Settings.port(String(simulatorPort), for: "--simulator-port")
             let shop = DevShop(folder: data)
             try DevShop.make(shop.folder)
-            let lock = try ServerLock.take(for: shop.databaseAddress)
+            try requireOwnDatabaseToForget()
+            let address = database ?? shop.databaseAddress
+            let lock = try ServerLock.take(for: address)
             defer { lock?.release() }
             if fresh { try shop.forget() }
             let app = try shop.app(of: config)
@@ -34,6 +38,7 @@ struct DevCommand: AsyncParsableCommand {
             let world = try shop.nextWorld()
             var settings = try shop.settings(app, world, logger: logger)
             (settings.port, settings.simulatorPort) = (port, simulatorPort)
+            settings.databaseAddress = address
             try shop.keep(world)
             let keeper = WorldKeeper(world, in: shop)
             settings.keepTime = { try keeper.keep(until: $0) }
@@ -48,6 +53,18 @@ struct DevCommand: AsyncParsableCommand {
                 try await store.keepTime(with: keeper)
             }
         }
+    }
+}
+
+extension DevCommand {
+    /// Only the database of the data folder is forgotten: any other may hold more than development
+    /// data.
+    private func requireOwnDatabaseToForget() throws {
+        guard fresh, database != nil else { return }
+        throw StartFailure(
+            "--fresh cannot be used with --database.",
+            remedy: "Empty that database yourself, for example with dropdb and createdb, then run "
+                + "perennial dev without --fresh.")
     }
 }
 
