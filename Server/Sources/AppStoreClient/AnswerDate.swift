@@ -1,14 +1,14 @@
 import AppStoreFormats
 
-/// How HTTP writes moments in `Date` (RFC 9110 §5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`.
+/// Parses the HTTP `Date` format (RFC 9110 §5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`.
 enum AnswerDate {
     private static let months = [
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
     private static let millisecondsPerDay: Int64 = 86_400_000
 
-    /// Nil for anything else, also for the two old spellings, which nobody writes any more. The day
-    /// of the week is not looked at.
+    /// Returns nil for anything else, including the two obsolete formats. The weekday is not
+    /// checked.
     static func moment(_ text: String) -> AppStoreDate? {
         let parts = text.split(separator: " ", omittingEmptySubsequences: false)
         guard parts.count == 6, parts[0].utf8.count == 4, parts[0].hasSuffix(","),
@@ -22,7 +22,7 @@ enum AnswerDate {
         return AppStoreDate(milliseconds: days * millisecondsPerDay + Int64(seconds) * 1000)
     }
 
-    /// A leap second is the first of the next minute.
+    /// A leap second counts as the first second of the next minute.
     private static func secondOfDay(_ text: Substring) -> Int? {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count == 3, let hour = number(parts[0], digits: 2), hour < 24,

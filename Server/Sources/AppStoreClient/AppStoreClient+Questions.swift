@@ -1,8 +1,8 @@
 import AppStoreFormats
 
-// The calls that ask: what a transaction, a chain of renewals, an account has come to.
+// Calls that query the state of a transaction, a chain of renewals, or an account.
 
-/// Where one chain of renewals stands. Nothing in it is trusted before its signatures are.
+/// The state of one chain of renewals. Nothing in it is trusted before its signatures are verified.
 package struct StatusAnswer: Hashable, Sendable {
     package var originalTransactionId: String
     package var status: SubscriptionStatus
@@ -10,16 +10,17 @@ package struct StatusAnswer: Hashable, Sendable {
     package var signedRenewalInfo: String
 }
 
-/// Up to twenty transactions of an account, in the order of their last change.
+/// Up to twenty transactions of an account, sorted by their last change.
 package struct HistoryPage: Hashable, Sendable {
     package var signedTransactions: [String]
-    /// Where the next page begins. Kept after the last one, it later leads to what is new.
+    /// The position of the next page. If it is stored after the last page, it later leads to new
+    /// transactions.
     package var revision: String
     package var hasMore: Bool
 }
 
 extension AppStoreClient {
-    /// One transaction as it stands now, signed: "Get Transaction Info".
+    /// The current state of one transaction, signed: "Get Transaction Info".
     package func transaction(
         _ id: String, in environment: StoreEnvironment
     ) async throws(AppStoreFailure) -> String {
@@ -28,8 +29,8 @@ extension AppStoreClient {
             .required("signedTransactionInfo")
     }
 
-    /// All chains of renewals of a transaction's account, with the latest transaction of each:
-    /// "Get All Subscription Statuses". Empty where the account has none.
+    /// All chains of renewals of a transaction's account, with the latest transaction of each: "Get
+    /// All Subscription Statuses". Empty if the account has none.
     package func statuses(
         of id: String, in environment: StoreEnvironment
     ) async throws(AppStoreFailure) -> [StatusAnswer] {
@@ -45,15 +46,15 @@ extension AppStoreClient {
     }
 
     /// The transactions of a transaction's account that changed after a revision, or all of them,
-    /// up to twenty: "Get Transaction History". Those that are revoked are among them.
+    /// up to twenty per page: "Get Transaction History". Revoked transactions are included.
     ///
-    /// Every page says whether there are more. One that does not is taken to have some behind it
-    /// while it holds something and leads on: so nothing is lost, and the list ends.
+    /// Every page says whether there are more. If one does not, more are assumed as long as the
+    /// page has transactions and a new revision: so nothing is lost, and the list ends.
     package func history(
         of id: String, in environment: StoreEnvironment, revision: String?
     ) async throws(AppStoreFailure) -> HistoryPage {
         let path = "/inApps/v2/history/\(try Self.checked(id))"
-        // Every page repeats the same question, or its revision would not fit.
+        // Every page must repeat the same query, otherwise the revision is not valid.
         let query = [("sort", "ASCENDING")] + (revision.map { [("revision", $0)] } ?? [])
         let answer = try await json(.history, path, query: query, in: environment)
         let transactions = try answer.requiredTexts("signedTransactions")
@@ -64,8 +65,8 @@ extension AppStoreClient {
             hasMore: answer["hasMore"]?.bool ?? leadsOn)
     }
 
-    /// The transactions of an order, by the number that stands in the customer's mail, each signed:
-    /// "Look Up Order ID". Empty where there is no such order of this app. Only production knows
+    /// The transactions of an order, by the order number in the customer's receipt email, each
+    /// signed: "Look Up Order ID". Empty if this app has no such order. Only production knows
     /// orders.
     package func transactions(ofOrder id: String) async throws(AppStoreFailure) -> [String] {
         let path = "/inApps/v1/lookup/\(try Self.checked(id))"
@@ -73,16 +74,16 @@ extension AppStoreClient {
         switch answer["status"]?.integer {
         case 0: return try answer.requiredTexts("signedTransactions")
         case 1: return []
-        default: throw .unreadable("status is neither 0 nor 1")
+        default: throw .unreadable("status must be 0 or 1")
         }
     }
 
-    /// Which store knows a transaction: production is asked first, then the sandbox. It never
-    /// changes, so that whoever asked remembers it.
+    /// Finds the environment that knows a transaction: production is asked first, then the sandbox.
+    /// The result never changes, so callers can store it.
     ///
-    /// Production answers 401 for an app that was never released: then the sandbox decides.
+    /// Production responds with 401 for an app that was never released: then the sandbox decides.
     ///
-    /// - Throws: ``AppStoreFailure/unknownThere`` where both do not know it, which is not for ever.
+    /// - Throws: ``AppStoreFailure/unknownID`` if neither environment knows it, which may change.
     package func whereKnown(_ id: String) async throws(AppStoreFailure) -> StoreEnvironment {
         let refusal: AppStoreFailure
         do {
@@ -104,7 +105,7 @@ extension AppStoreClient {
 extension StatusAnswer {
     fileprivate init(_ json: JSON) throws(AppStoreFailure) {
         guard let status = json["status"]?.integer else {
-            throw .unreadable("status is no number")
+            throw .unreadable("status must be a number")
         }
         self.init(
             originalTransactionId: try json.required("originalTransactionId"),

@@ -2,12 +2,12 @@ import AppStoreFormats
 
 /// Calls of the App Store Server API, for one app.
 ///
-/// It decides and reads; `send` alone reaches out. It waits for nothing but what its pacing waits
-/// for, and repeats nothing but, once, what it asked with a token that ran out on its way: a call
-/// that may not go yet, or was refused for now, throws when to come back, and the caller, who knows
-/// what else is due, comes back then. All its questions are harmless to repeat.
+/// It decides and parses; only `send` uses the network. It waits only if its pacing waits, and
+/// repeats a call only once, if its token expired on the way. A call that may not be made yet, or
+/// was refused temporarily, throws when to try again, and the caller, who knows what else is due,
+/// tries again then. All queries are idempotent.
 package struct AppStoreClient: Sendable {
-    /// Characters of an id that is asked about. Apple's have up to 20; a token of a test
+    /// The maximum length of an id. Apple's have up to 20 characters; the token of a test
     /// notification has 50.
     static let idLengthMax = 128
 
@@ -18,10 +18,11 @@ package struct AppStoreClient: Sendable {
     private let send: @Sendable (AppStoreRequest) async throws -> AppStoreResponse
 
     /// - Parameters:
-    ///   - now: the time that tokens are signed with, and windows are measured by.
-    ///   - pacing: asked before each call.
-    ///   - send: carries a request to the store, such as ``httpSender(_:hosts:timeout:)``. What it
-    ///     throws counts as the store being unavailable, unless it is an ``AppStoreFailure``.
+    ///   - now: the clock for signing tokens and measuring rate limits.
+    ///   - pacing: consulted before each call.
+    ///   - send: sends a request to the App Store, such as ``httpSender(_:hosts:timeout:)``. An
+    ///     error that it throws counts as the App Store being unavailable, unless it is an
+    ///     ``AppStoreFailure``.
     package init(
         _ credentials: AppStoreCredentials, now: @escaping @Sendable () -> AppStoreDate,
         pacing: Pacing = .unlimited,
@@ -34,9 +35,10 @@ package struct AppStoreClient: Sendable {
         tokens = BearerTokens(credentials)
     }
 
-    /// The body of a good answer; empty where the call has no result.
+    /// The body of a successful response; empty if the call has no result.
     ///
-    /// The way of every call: whether it may go, a token, the store, and what its answer means.
+    /// The steps of every call: the rate limit, the token, the request, and interpreting the
+    /// response.
     func answer(
         _ endpoint: Endpoint, _ path: String, query: [(String, String)] = [], body: JSON? = nil,
         in environment: StoreEnvironment
@@ -50,7 +52,8 @@ package struct AppStoreClient: Sendable {
             return (request, try await self.response(to: request))
         }
         var (request, response) = try await call()
-        // Whoever was put to sleep in between comes too late, which says nothing of the key.
+        // If the process was suspended in between, the token may have expired on the way. That does
+        // not mean that the key is invalid.
         if response.status == 401, !tokens.holds(request.authorization, at: now()) {
             (request, response) = try await call()
         }
@@ -65,14 +68,14 @@ package struct AppStoreClient: Sendable {
         throw failure
     }
 
-    /// The same as JSON.
+    /// The body of a successful response, parsed as JSON.
     func json(
         _ endpoint: Endpoint, _ path: String, query: [(String, String)] = [], body: JSON? = nil,
         in environment: StoreEnvironment
     ) async throws(AppStoreFailure) -> JSON {
         let bytes = try await answer(endpoint, path, query: query, body: body, in: environment)
         do { return try JSON(parsing: bytes) } catch {
-            throw .unreadable("\(endpoint): the answer is no JSON: \(error)")
+            throw .unreadable("\(endpoint): the response is not valid JSON: \(error)")
         }
     }
 
@@ -81,7 +84,7 @@ package struct AppStoreClient: Sendable {
     ) async throws(AppStoreFailure) {
         let until: AppStoreDate?
         do { until = try await pacing.turn(endpoint, environment, now()) } catch {
-            throw .unavailable("the budget of calls cannot be read: \(error)")
+            throw .unavailable("the call budget cannot be read: \(error)")
         }
         if let until { throw .tooMany(until: until) }
     }
@@ -90,7 +93,7 @@ package struct AppStoreClient: Sendable {
         _ endpoint: Endpoint, _ environment: StoreEnvironment, until: AppStoreDate
     ) async throws(AppStoreFailure) {
         do { try await pacing.rest(endpoint, environment, until) } catch {
-            throw .unavailable("the budget of calls cannot be written: \(error)")
+            throw .unavailable("the call budget cannot be saved: \(error)")
         }
     }
 
@@ -106,9 +109,10 @@ package struct AppStoreClient: Sendable {
 }
 
 extension AppStoreClient {
-    /// An id that may stand in a path as it is.
+    /// Returns an id that can be put into a path without encoding.
     ///
-    /// - Throws: ``AppStoreFailure/refused(code:message:)`` as Apple would, without asking.
+    /// - Throws: ``AppStoreFailure/refused(code:message:)`` as Apple would, without making a
+    ///   request.
     static func checked(
         _ id: String, else code: ErrorCode = .invalidTransactionID
     ) throws(AppStoreFailure) -> String {
@@ -121,7 +125,7 @@ extension AppStoreClient {
             }
         }
         guard isPlain, !id.isEmpty, id.utf8.count <= idLengthMax else {
-            throw .refused(code: code.rawValue, message: "“\(id.prefix(40))” is no id of Apple's.")
+            throw .refused(code: code.rawValue, message: "“\(id.prefix(40))” is no App Store id.")
         }
         return id
     }

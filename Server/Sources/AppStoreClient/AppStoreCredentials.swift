@@ -1,10 +1,10 @@
 import AppStoreFormats
 import Crypto
 
-/// A key of App Store Connect's for in-app purchases, and whose it is. Its text never shows the
-/// key.
+/// An in-app purchase key of App Store Connect, and the ids it belongs to. Its text representation
+/// never contains the private key.
 package struct AppStoreCredentials: Sendable, CustomStringConvertible, CustomReflectable {
-    /// Characters of a private key in PEM; Apple's have 257.
+    /// The maximum length of a private key in PEM; Apple's have 257 characters.
     private static let pemLengthMax = 4096
 
     package let keyID: String
@@ -12,9 +12,9 @@ package struct AppStoreCredentials: Sendable, CustomStringConvertible, CustomRef
     package let bundleID: String
     private let sign: @Sendable ([UInt8]) throws -> P256.Signing.ECDSASignature
 
-    /// That a text is not the private key it should be.
+    /// Thrown if a text is not a valid private key.
     package struct Unusable: Error, Hashable, Sendable {
-        package let remedy = "Use the .p8 file of an In-App Purchase key as it was downloaded."
+        package let remedy = "Use the .p8 file of an In-App Purchase key, unchanged."
     }
 
     /// - Parameter privateKey: the text of Apple's `.p8` file: PKCS#8 in PEM, P-256.
@@ -29,7 +29,7 @@ package struct AppStoreCredentials: Sendable, CustomStringConvertible, CustomRef
         }
     }
 
-    /// - Parameter sign: what signs with the key, by P-256 and SHA-256, wherever that is kept.
+    /// - Parameter sign: signs bytes with the key (P-256 and SHA-256), wherever the key is stored.
     package init(
         keyID: String, issuerID: String, bundleID: String,
         sign: @escaping @Sendable ([UInt8]) throws -> P256.Signing.ECDSASignature
@@ -46,21 +46,22 @@ package struct AppStoreCredentials: Sendable, CustomStringConvertible, CustomRef
 }
 
 extension AppStoreCredentials {
-    /// Claims in a compact JWS (RFC 7515), as Apple wants its tokens: ES256, and the key named.
+    /// Signs claims as a compact JWS (RFC 7515) in the form of Apple's tokens: ES256, with the key
+    /// id.
     ///
-    /// - Throws: where the key does not sign.
+    /// - Throws: if signing fails.
     func jws(_ claims: JSON) throws(AppStoreFailure) -> String {
         try CompactJWS.text(claims, by: keyID) { (bytes) throws(AppStoreFailure) in
             [UInt8](try signature(for: bytes).rawRepresentation)
         }
     }
 
-    /// - Throws: where the key does not sign.
+    /// - Throws: if signing fails.
     func signature(
         for bytes: [UInt8]
     ) throws(AppStoreFailure) -> P256.Signing.ECDSASignature {
         do { return try sign(bytes) } catch {
-            throw .unauthorized("The key \(keyID) does not sign: \(error).")
+            throw .unauthorized("Signing with key \(keyID) failed: \(error).")
         }
     }
 }

@@ -1,44 +1,45 @@
 import AppStoreFormats
 
-/// Why a call has no answer. None of these says that a customer may not use something.
+/// Why a call has no result. None of these means that a customer is not entitled.
 package enum AppStoreFailure: Error, Hashable, Sendable {
-    /// This store does not know the id, or not just now: 404 is also answered, seldom, for an id
-    /// that exists. So it means "unknown", never "not entitled".
+    /// This environment does not know the id, at least not now: occasionally the App Store responds
+    /// with 404 for an id that exists. So it means "unknown", never "not entitled".
     case unknownThere
-    /// 401: the token, which Apple does not explain. Of verifyReceipt: the shared secret.
+    /// 401: the token was not accepted; Apple does not say why. For verifyReceipt: the shared
+    /// secret was not accepted.
     case unauthorized(String, remedy: String = keyRemedy)
-    /// Not before then: by Apple's word, or by our own budget.
+    /// No calls before this time, according to Apple or to our own rate limit.
     case tooMany(until: AppStoreDate)
-    /// Network, a status of 5xx, or a code that Apple says to try again.
+    /// A network failure, a status of 5xx, or an error code that Apple says to retry.
     case unavailable(String)
-    /// A code of Apple's that a repeat does not change.
+    /// An error code of Apple's that a retry does not change.
     case refused(code: Int64, message: String)
-    /// What came is not what was asked for.
+    /// The response is not what the call expects.
     case unreadable(String)
 
     package static let keyRemedy =
-        "Compare key_id, issuer_id and bundle_id with App Store Connect, the key's file with its "
-        + "id, and this machine's clock with the time. Production also answers so until the app "
+        "Compare key_id, issuer_id and bundle_id with App Store Connect, the key file with its "
+        + "id, and check this machine's clock. Production also refuses every key until the app "
         + "has first been released."
 }
 
 extension AppStoreFailure {
-    /// Where Apple says nothing usable about when to come back.
+    /// The pause if Apple does not say when to try again.
     static let pauseMilliseconds: Int64 = 60_000
-    /// The longest rest we take at Apple's word: its limits are counted by the hour.
+    /// The longest pause that we accept from Apple: its limits are counted by the hour.
     static let pauseMillisecondsMax: Int64 = 3_600_000
-    /// Characters of an answer that are told to an operator.
+    /// The maximum number of response characters quoted in a message.
     private static let quotedLengthMax = 200
 
-    /// What an answer means; nil where it is a good one.
+    /// Interprets a response. Returns nil if it is a successful one.
     ///
-    /// Codes count more than statuses: the same 404 is an unknown id, a failure to be tried again,
-    /// or a setting that is missing in App Store Connect.
+    /// Error codes take precedence over HTTP statuses: the same 404 can be an unknown id, a failure
+    /// to retry, or a setting missing in App Store Connect.
     ///
-    /// - Parameter keyID: the key that the question was asked with; nil where it was asked without.
+    /// - Parameter keyID: the key used for the request; nil if it was made without a key.
     init?(_ response: AppStoreResponse, keyID: String?, now: AppStoreDate) {
         guard response.body.count <= AppStoreResponse.bodyBytesMax else {
-            self = .unreadable("over \(AppStoreResponse.bodyBytesMax) bytes")
+            self = .unreadable("more than \(AppStoreResponse.bodyBytesMax) bytes")
             return
         }
         switch response.status {
@@ -68,8 +69,8 @@ extension AppStoreFailure {
         return "status \(response.status)\(body.isEmpty ? "" : ": \(body)")"
     }
 
-    /// `Retry-After` is Unix time in milliseconds ("Identifying rate limits"). What is far too
-    /// small for that is a proxy's, and seconds from now (RFC 9110 §10.2.3).
+    /// `Retry-After` is Unix time in milliseconds ("Identifying rate limits"). A value far too
+    /// small for that comes from a proxy and is in seconds from now (RFC 9110 §10.2.3).
     static func moment(_ retryAfter: String?, now: AppStoreDate) -> AppStoreDate {
         let number = retryAfter.flatMap { Int64($0) }.flatMap { $0 > 0 ? $0 : nil }
         let wait: Int64
@@ -89,27 +90,27 @@ extension AppStoreFailure: CustomStringConvertible {
         case .unknownThere: "The App Store does not know this id."
         case .unauthorized(let reason, _): reason
         case .tooMany(let until):
-            "The calls that Apple, or our own pace, allows are used up until "
+            "The rate limit of Apple, or our own, is used up until "
                 + "\(until.milliseconds) ms since 1970."
-        case .unavailable(let reason): "The App Store is not to be had: \(reason)."
-        case .refused(let code, let message): "The App Store refuses with \(code): \(message)"
-        case .unreadable(let what): "This is no answer of the App Store: \(what)."
+        case .unavailable(let reason): "The App Store is unavailable: \(reason)."
+        case .refused(let code, let message): "The App Store refused with \(code): \(message)"
+        case .unreadable(let what): "This is not a valid App Store response: \(what)."
         }
     }
 
     /// What an operator can do.
     package var remedy: String {
         switch self {
-        case .unknownThere: "Ask the other store, or again later."
+        case .unknownThere: "Try the other environment, or try again later."
         case .unauthorized(_, let remedy): remedy
-        case .tooMany: "Nothing: it is asked again then."
-        case .unavailable: "Nothing, unless it lasts: then look at this machine's way out."
+        case .tooMany: "None needed: the call is retried then."
+        case .unavailable: "None needed unless it persists: then check the outgoing network."
         case .refused(let code, _):
             ErrorCode(rawValue: code).remedy
                 ?? (VerifyReceiptStatus.range.contains(code)
-                    ? "Look the number up in Apple's “status”, of what verifyReceipt answers."
-                    : "Look the number up in Apple's “Error codes”.")
-        case .unreadable: "See whether a proxy answers instead of Apple."
+                    ? "See the number on Apple's page “status” (of verifyReceipt's responseBody)."
+                    : "See the number on Apple's page “Error codes”.")
+        case .unreadable: "Check whether a proxy responds instead of Apple."
         }
     }
 }

@@ -1,31 +1,31 @@
 import AppStoreFormats
 
-/// Where the two stores listen.
+/// The addresses of the production and sandbox environments.
 package struct AppStoreHosts: Hashable, Sendable {
     package let production: String
     package let sandbox: String
 
-    /// - Parameters: addresses, such as `https://api.storekit.apple.com`; a slash at the end is
-    ///   left out.
+    /// - Parameters: addresses, such as `https://api.storekit.apple.com`; a trailing slash is
+    ///   removed.
     package init(production: String, sandbox: String) {
         self.production = Self.withoutSlash(production)
         self.sandbox = Self.withoutSlash(sandbox)
     }
 
-    /// Apple's names since May 2026.
+    /// Apple's host names since May 2026.
     package static let apple = Self(
         production: "https://api.storekit.apple.com",
         sandbox: "https://api.storekit-sandbox.apple.com")
-    /// Apple's names before, which still answer: for a firewall that knows only them.
+    /// Apple's earlier host names, which still work: for a firewall that allows only them.
     package static let appleBefore2026 = Self(
         production: "https://api.storekit.itunes.apple.com",
         sandbox: "https://api.storekit-sandbox.itunes.apple.com")
 
-    /// Where verifyReceipt is.
+    /// The host names of verifyReceipt.
     package static let appleReceipts = Self(
         production: "https://buy.itunes.apple.com", sandbox: "https://sandbox.itunes.apple.com")
 
-    /// A simulator, which has its sandbox in a folder.
+    /// A simulator, which serves its sandbox under a path of its own.
     package static func simulator(_ url: String) -> Self {
         let url = withoutSlash(url)
         return Self(production: url, sandbox: url + "/sandbox")

@@ -1,17 +1,18 @@
 import AppStoreFormats
 
-/// A request to the App Store, whoever carries it.
+/// A request to the App Store, independent of the transport.
 package struct AppStoreRequest: Sendable {
     package var method: String
-    /// Below the store's address: `/inApps/v1/…`. Only characters that a path holds as they are.
+    /// Relative to the environment's address: `/inApps/v1/…`. Only characters that need no encoding
+    /// in a path.
     package var path: String
-    /// In the order that is sent; not yet percent-encoded.
+    /// In the order of sending; not yet percent-encoded.
     package var query: [(String, String)]
     /// `Bearer …`; nil for verifyReceipt, whose secret is in the body. Never logged.
     package var authorization: String?
     /// JSON; nil for a request without a body.
     package var body: [UInt8]?
-    /// Which of the two stores it is for.
+    /// Which of the two environments it is for.
     package var environment: StoreEnvironment
 
     package init(
@@ -27,15 +28,17 @@ package struct AppStoreRequest: Sendable {
     }
 }
 
-/// What the store answered, unread.
+/// The App Store's response, not yet parsed.
 package struct AppStoreResponse: Hashable, Sendable {
-    /// Bytes of an answer. Twenty notifications, the longest that is usual, have 300 000.
+    /// The maximum size of a response in bytes. Twenty notifications, usually the largest response,
+    /// have 300 000.
     package static let bodyBytesMax = 8_388_608
 
     package var status: Int
-    /// The header of that name.
+    /// The value of the `Retry-After` header.
     package var retryAfter: String?
-    /// When it was written, by the store's clock, cut to seconds; nil where it does not say.
+    /// When the response was written, by the App Store's clock, truncated to seconds. Nil if there
+    /// is no `Date` header.
     package var date: AppStoreDate?
     package var body: [UInt8]
 

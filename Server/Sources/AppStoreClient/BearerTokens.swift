@@ -1,24 +1,24 @@
 import AppStoreFormats
 import Synchronization
 
-/// The token of the header `Authorization`, by the page "Generating JSON Web Tokens for API
-/// requests": one for many calls, made anew before it ends.
+/// The token of the `Authorization` header, according to the page "Generating JSON Web Tokens for
+/// API requests". One token is used for many calls, and replaced before it expires.
 ///
-/// Also where the clock was put back: a token from the future is no token.
+/// It is also replaced if the clock was set back, because a token from the future is not valid.
 final class BearerTokens: Sendable {
     /// From `iat` to `exp`. Apple allows an hour.
     static let lifetimeSeconds: Int64 = 1800
-    /// `iat` is that much before now, for Apple's clock may be behind ours.
+    /// `iat` is this far in the past, because Apple's clock may be behind ours.
     static let backdatedSeconds: Int64 = 60
-    /// A token is not used where less is left of it: it must still hold when it arrives.
+    /// A token with less remaining lifetime is not used: it must still be valid on arrival.
     static let restSecondsMin: Int64 = 300
-    /// A refused token is used again until it is that old: one made anew would say the same.
+    /// A refused token is used again until it is this old: a new one would be refused as well.
     static let remadeSecondsMin: Int64 = 60
     static let audience = "appstoreconnect-v1"
 
     private struct Token: Sendable {
         let authorization: String
-        /// In seconds since 1970: the times at which it may be used.
+        /// The times at which it may be used, in seconds since 1970.
         let usable: Range<Int64>
 
         var made: Int64 { usable.lowerBound + backdatedSeconds }
@@ -43,7 +43,7 @@ final class BearerTokens: Sendable {
         return try result.get()
     }
 
-    /// Whether it is still the one that calls are made with.
+    /// Whether this is still the token that calls are made with.
     func holds(_ authorization: String?, at now: AppStoreDate) -> Bool {
         latest.withLock { latest in
             latest?.authorization == authorization
@@ -51,7 +51,8 @@ final class BearerTokens: Sendable {
         }
     }
 
-    /// The store did not accept one: the next call gets another, unless it was made just now.
+    /// Discards a refused token, so that the next call gets a new one, unless it was created just
+    /// now.
     func refused(_ authorization: String?, at now: AppStoreDate) {
         latest.withLock { latest in
             guard let token = latest, token.authorization == authorization,

@@ -1,26 +1,27 @@
 import AppStoreFormats
 import Synchronization
 
-/// How far our clock is from the App Store's, by the `Date` of its last answer, whatever it said.
+/// Measures how far our clock is from the App Store's, by the `Date` header of its last response,
+/// whatever the response was.
 ///
-/// That is cut to seconds, some servers write it anew only once a second, and it was written at any
-/// moment between question and answer. Only what none of these explains is a difference: so the
-/// true one is as great or greater.
+/// That date is truncated to seconds, some servers update it only once a second, and it was written
+/// at any moment between request and response. Only a difference that none of these explains
+/// counts, so the true difference is at least as large.
 package final class ClockDistance: Sendable {
-    /// So much later than its `Date` an answer may be written, in milliseconds.
+    /// How much later than its `Date` a response may be written, in milliseconds.
     private static let dateAgeMax: Int64 = 2_000
 
     private let latest = Mutex<Duration?>(nil)
 
     package init() {}
 
-    /// By how much our clock is ahead at least; below zero: behind. Nil where no answer has had a
-    /// `Date` yet.
+    /// By how much our clock is ahead, at least; negative if it is behind. Nil if no response has
+    /// had a `Date` yet.
     package var ahead: Duration? { latest.withLock { $0 } }
 
-    /// The same sender, whose answers are looked at.
+    /// Wraps a sender and observes its responses.
     ///
-    /// - Parameter now: the clock that is compared.
+    /// - Parameter now: the clock to compare.
     package func noting(
         now: @escaping @Sendable () -> AppStoreDate,
         _ send: @escaping @Sendable (AppStoreRequest) async throws -> AppStoreResponse
@@ -36,7 +37,7 @@ package final class ClockDistance: Sendable {
     private func note(
         _ date: AppStoreDate, between asked: AppStoreDate, and answered: AppStoreDate
     ) {
-        // A clock that is set meanwhile may go back.
+        // If the clock is set in the meantime, it may go back.
         let first = min(asked, answered).milliseconds
         let last = max(asked, answered).milliseconds
         let (earliest, latest) = (date.milliseconds, date.milliseconds + Self.dateAgeMax)

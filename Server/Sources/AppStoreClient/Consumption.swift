@@ -1,10 +1,11 @@
 import AppStoreFormats
 
-/// What the app says about a purchase whose refund its customer asks for ("ConsumptionRequest").
-/// Only of customers who consented to it being told.
+/// What the app reports about a purchase whose customer requests a refund ("ConsumptionRequest").
+/// Only for customers who have consented.
 package struct Consumption: Hashable, Sendable {
     package enum Delivery: Hashable, Sendable {
-        /// How much was used, in thousandths of a percent; nil for a subscription, which has none.
+        /// How much was used, in thousandths of a percent; nil for a subscription, which has no
+        /// such figure.
         case delivered(consumedMilliunits: Int64?)
         case undelivered(Reason)
 
@@ -23,7 +24,7 @@ package struct Consumption: Hashable, Sendable {
     }
 
     package var delivery: Delivery
-    /// Whether the customer could try before buying.
+    /// Whether the customer could try the content before buying.
     package var hadSample: Bool
     package var preference: Preference?
 
@@ -55,8 +56,8 @@ package struct Consumption: Hashable, Sendable {
 }
 
 extension AppStoreClient {
-    /// Answers a CONSUMPTION_REQUEST, within twelve hours of it: "Send Consumption Information".
-    /// Of several answers the last counts.
+    /// Responds to a CONSUMPTION_REQUEST, within twelve hours: "Send Consumption Information". If
+    /// several responses are sent, the last one counts.
     package func sendConsumption(
         _ consumption: Consumption, of transactionID: String, in environment: StoreEnvironment
     ) async throws(AppStoreFailure) {

@@ -1,6 +1,6 @@
 import AppStoreFormats
 
-/// A call of the App Store Server API: how it is made, and how often it may be.
+/// A call of the App Store Server API: its method and its rate limit.
 package enum Endpoint: String, CaseIterable, Hashable, Sendable, CustomStringConvertible {
     case transaction
     case statuses
@@ -22,8 +22,8 @@ package enum Endpoint: String, CaseIterable, Hashable, Sendable, CustomStringCon
         }
     }
 
-    /// Requests in a second that Apple allows an app in production ("Identifying rate limits").
-    /// The sandbox allows a tenth.
+    /// Requests per second that Apple allows an app in production ("Identifying rate limits"). The
+    /// sandbox allows a tenth.
     var allowedPerSecond: Int64 {
         switch self {
         case .transaction, .statuses, .history, .notificationHistory, .consumption: 50
@@ -33,8 +33,8 @@ package enum Endpoint: String, CaseIterable, Hashable, Sendable, CustomStringCon
         }
     }
 
-    /// Four fifths of what Apple allows, so that there is room for others with the same app: a
-    /// second server, or somebody's script.
+    /// Four fifths of what Apple allows, which leaves room for others that use the same app: a
+    /// second server, or a script.
     package func budget(in environment: StoreEnvironment) -> CallBudget {
         let tenth: Int64 = environment == .production ? 1 : 10
         return CallBudget(
@@ -43,14 +43,13 @@ package enum Endpoint: String, CaseIterable, Hashable, Sendable, CustomStringCon
     }
 }
 
-/// How often a call may be made: so many at once after a rest, and then one in so many
-/// milliseconds.
+/// How often a call may be made: a burst after a pause, and then one call per interval.
 package struct CallBudget: Hashable, Sendable {
     package let millisecondsPerCall: Int64
     package let burst: Int64
 
     package init(millisecondsPerCall: Int64, burst: Int64) {
-        precondition(millisecondsPerCall > 0 && burst > 0, "A budget lets some call through.")
+        precondition(millisecondsPerCall > 0 && burst > 0, "a budget must allow at least one call")
         self.millisecondsPerCall = millisecondsPerCall
         self.burst = burst
     }

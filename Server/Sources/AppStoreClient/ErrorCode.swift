@@ -1,6 +1,6 @@
 import AppStoreFormats
 
-/// A number of Apple's page "Error codes". Only those that we treat by themselves have names.
+/// A number of Apple's page "Error codes". Only those that are handled specially have names.
 struct ErrorCode: OpenEnumeration {
     let rawValue: Int64
     init(rawValue: Int64) { self.rawValue = rawValue }
@@ -25,31 +25,31 @@ struct ErrorCode: OpenEnumeration {
     static let testNotificationNotFound = Self(rawValue: 4_040_008)
     static let transactionIDNotFound = Self(rawValue: 4_040_010)
 
-    /// To be tried again, as Apple says; with 5000001, which its status says already.
+    /// To be retried, according to Apple. Code 5000001 is recognized by its HTTP status already.
     static let retryable: Set = [
         accountNotFoundRetryable, appNotFoundRetryable, originalTransactionIDNotFoundRetryable,
     ]
 
-    /// The store does not know what was asked about.
+    /// The App Store does not know the given id.
     static let unknownIDs: Set = [
         accountNotFound, originalTransactionIDNotFound, transactionIDNotFound,
     ]
 
-    /// A list must be read from its beginning: the place we came to is no longer known.
+    /// A list must be read from its beginning, because the position in it is no longer known.
     static let lostPlace: Set = [
         invalidRequestRevision, invalidPaginationToken, paginationTokenExpired,
     ]
 
-    /// What can be done about it, where that is more than to look it up.
+    /// What an operator can do, if there is specific advice.
     var remedy: String? {
         switch self {
         case .invalidAppIdentifier, .appNotFound: "Compare bundle_id with App Store Connect."
-        case .startDateTooFarInPast: "Ask for 180 days at most, in the sandbox for 30."
+        case .startDateTooFarInPast: "Query at most 180 days, or 30 days in the sandbox."
         case .notificationURLNotFound:
             "Enter the notification URL in App Store Connect, for production and for the sandbox."
-        case .testNotificationNotFound: "Send a new one: it is kept for six months."
-        case .extensionIneligible: "Extend active subscriptions that were paid for, and no others."
-        case .extensionsUsedUp: "Two extensions in 365 days are all that Apple allows."
+        case .testNotificationNotFound: "Send a new one: Apple stores them for six months."
+        case .extensionIneligible: "Extend only active subscriptions that were paid for."
+        case .extensionsUsedUp: "Apple allows at most two extensions in 365 days."
         default: nil
         }
     }

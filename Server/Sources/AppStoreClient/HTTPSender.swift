@@ -2,15 +2,15 @@ import AppStoreFormats
 import AsyncHTTPClient
 import NIOCore
 
-/// From the connection to the last byte of an answer. Apple answers within a tenth of a second as a
-/// rule, and seldom after four seconds.
+/// From connecting to the last byte of a response. Apple usually responds within a tenth of a
+/// second, and rarely after four seconds.
 package let appStoreTimeoutSeconds: Int64 = 20
 
-/// Carries requests to the stores over HTTP.
+/// Sends requests to the App Store over HTTP.
 ///
 /// - Parameters:
-///   - client: for Apple, of the configuration `.appStore`. Whoever made it shuts it down.
-///   - timeout: from the connection to the last byte.
+///   - client: for Apple, with the configuration `.appStore`. Its creator shuts it down.
+///   - timeout: from connecting to the last byte.
 package func httpSender(
     _ client: HTTPClient, hosts: AppStoreHosts,
     timeout: Duration = .seconds(appStoreTimeoutSeconds)
@@ -30,8 +30,8 @@ package func httpSender(
 }
 
 extension HTTPClient.Configuration {
-    /// For requests to the App Store: quick to say that nobody answers, and never led elsewhere,
-    /// for a redirect would take the token along.
+    /// For requests to the App Store: fails quickly if nothing responds, and follows no redirects,
+    /// because a redirect would forward the token.
     package static var appStore: Self {
         var configuration = Self(redirectConfiguration: .disallow)
         configuration.timeout.connect = .seconds(5)
@@ -45,11 +45,12 @@ private func bytes(of answer: HTTPClientResponse) async throws -> [UInt8] {
     do {
         return Array((try await answer.body.collect(upTo: most)).readableBytesView)
     } catch is NIOTooManyBytesError {
-        throw AppStoreFailure.unreadable("an answer of over \(most) bytes")
+        throw AppStoreFailure.unreadable("a response of more than \(most) bytes")
     }
 }
 
-/// The library's own deadline ends with the head of the answer; this one holds for its body too.
+/// Applies the timeout to the whole response. The library's own deadline covers only the head of
+/// the response.
 private func within(
     _ timeout: Duration, _ body: @escaping @Sendable () async throws -> AppStoreResponse
 ) async throws -> AppStoreResponse {
@@ -57,7 +58,7 @@ private func within(
         tasks.addTask { try await body() }
         tasks.addTask {
             try await Task.sleep(for: timeout)
-            throw AppStoreFailure.unavailable("no whole answer within \(timeout)")
+            throw AppStoreFailure.unavailable("no complete response within \(timeout)")
         }
         defer { tasks.cancelAll() }
         guard let first = try await tasks.next() else { throw CancellationError() }
@@ -84,7 +85,7 @@ extension HTTPClientRequest {
         return "?" + query.map { "\($0)=\(encoded($1))" }.joined(separator: "&")
     }
 
-    /// Everything but the unreserved characters of RFC 3986 §2.3 in percent.
+    /// Percent-encodes everything but the unreserved characters of RFC 3986 §2.3.
     private static func encoded(_ value: String) -> String {
         value.utf8.reduce(into: "") { text, byte in
             switch byte {

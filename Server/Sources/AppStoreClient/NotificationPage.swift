@@ -3,26 +3,27 @@ import AppStoreFormats
 /// Up to twenty notifications, as they were first sent.
 package struct NotificationPage: Hashable, Sendable {
     package var signedPayloads: [String]
-    /// Leads to the next page, for a while; nil on the last.
+    /// The token of the next page, valid for a while; nil on the last page.
     package var token: String?
     package var hasMore: Bool
 }
 
 extension AppStoreClient {
-    /// The earliest moment that may be asked for: 180 days ago, in the sandbox 30; an hour less,
-    /// for Apple's clock may be ahead of ours.
+    /// The earliest moment that may be queried: 180 days ago, or 30 days in the sandbox; an hour
+    /// less, because Apple's clock may be ahead of ours.
     package func earliestNotification(in environment: StoreEnvironment) -> AppStoreDate {
         let days: Int64 = environment == .production ? 180 : 30
         return AppStoreDate(milliseconds: now().milliseconds - days * 86_400_000 + 3_600_000)
     }
 
-    /// What Apple sent, or tried to: "Get Notification History".
+    /// What Apple sent, or tried to send: "Get Notification History".
     ///
     /// - Parameters:
     ///   - start: not before ``earliestNotification(in:)``.
-    ///   - onlyFailures: those that did not reach us, or not yet.
-    ///   - transactionID: those about this transaction's customer; nil for all.
-    ///   - token: of the page before. All else must be as it was then.
+    ///   - onlyFailures: only those that did not reach us, or not yet.
+    ///   - transactionID: only those about this transaction's customer; nil for all.
+    ///   - token: the token of the page before. All other parameters must then be the same as
+    ///     before.
     package func notificationHistory(
         from start: AppStoreDate, to end: AppStoreDate, onlyFailures: Bool,
         transactionID: String? = nil, token: String? = nil, in environment: StoreEnvironment
@@ -41,10 +42,11 @@ extension AppStoreClient {
         return try NotificationPage(answer, after: token)
     }
 
-    /// Whether the key is accepted: asks for a second's notifications, which are few or none.
+    /// Checks whether the key is accepted, by querying the notifications of one second, which are
+    /// few or none.
     ///
-    /// - Throws: whatever kept Apple from looking at the question. A refusal of the question is no
-    ///   failure here: the key was looked at before it.
+    /// - Throws: any failure that prevented Apple from checking the key. A refusal of the query
+    ///   itself is not a failure here, because the key was checked before.
     package func tryKey(in environment: StoreEnvironment) async throws(AppStoreFailure) {
         let start = AppStoreDate(milliseconds: now().milliseconds - 60_000)
         let end = AppStoreDate(milliseconds: start.milliseconds + 1000)
@@ -58,8 +60,8 @@ extension AppStoreClient {
 }
 
 extension NotificationPage {
-    /// Every page says whether there are more. Of one that does not, a token that leads on says it:
-    /// Apple gives one only then.
+    /// Every page says whether there are more. If one does not, a new token means more, because
+    /// Apple provides one only then.
     ///
     /// - Parameter former: the token of the page before.
     fileprivate init(_ answer: JSON, after former: String?) throws(AppStoreFailure) {
@@ -70,7 +72,7 @@ extension NotificationPage {
         let token = answer["paginationToken"]?.string
         let hasMore = answer["hasMore"]?.bool ?? (token != nil && token != former)
         guard token != nil || !hasMore else {
-            throw .unreadable("more notifications, and no paginationToken")
+            throw .unreadable("hasMore is true, but paginationToken is missing")
         }
         self.init(signedPayloads: payloads, token: hasMore ? token : nil, hasMore: hasMore)
     }

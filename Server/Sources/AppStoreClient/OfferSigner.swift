@@ -1,7 +1,7 @@
 import AppStoreFormats
 import Crypto
 
-/// Signs what a device shows the App Store to get an offer, in each of Apple's forms.
+/// Signs what a device presents to the App Store to get an offer, in each of Apple's formats.
 package struct OfferSigner: Sendable, CustomStringConvertible, CustomReflectable {
     private let credentials: AppStoreCredentials
 
@@ -13,15 +13,15 @@ package struct OfferSigner: Sendable, CustomStringConvertible, CustomReflectable
 
     package var customMirror: Mirror { Mirror(self, children: ["keyID": keyID]) }
 
-    /// Between the words of Apple's first form.
+    /// Separates the words of Apple's first format.
     static let separator = "\u{2063}"
 
-    /// A promotional offer in the first form: "Generating a signature for promotional offers".
-    /// Counts for 24 hours, and for one purchase.
+    /// The signature of a promotional offer in the first format: "Generating a signature for
+    /// promotional offers". Valid for 24 hours, and for one purchase.
     ///
     /// - Parameters:
-    ///   - token: of the account that the app names at the purchase; empty for none.
-    ///   - nonce: a UUID, never used before.
+    ///   - token: the account token that the app uses for the purchase; empty for none.
+    ///   - nonce: a UUID that was never used before.
     /// - Returns: DER in Base64.
     package func promotionalText(
         product: String, offer: String, token: String, nonce: String, at now: AppStoreDate
@@ -31,7 +31,7 @@ package struct OfferSigner: Sendable, CustomStringConvertible, CustomReflectable
         return String(decoding: Base64.standard.encode([UInt8](signature)), as: UTF8.self)
     }
 
-    /// What the first form signs.
+    /// The text that the first format signs.
     func text(
         product: String, offer: String, token: String, nonce: String, at now: AppStoreDate
     ) -> [UInt8] {
@@ -42,10 +42,11 @@ package struct OfferSigner: Sendable, CustomStringConvertible, CustomReflectable
         return Array(words.joined(separator: Self.separator).utf8)
     }
 
-    /// A promotional offer in the second form: "Generating JWS to sign App Store requests".
+    /// The token of a promotional offer in the second format: "Generating JWS to sign App Store
+    /// requests".
     ///
-    /// - Parameter transaction: any of the customer's, so that the store knows the account; nil
-    ///   where there is none at hand.
+    /// - Parameter transaction: any of the customer's, so that the App Store knows the account; nil
+    ///   if there is none.
     package func promotionalToken(
         product: String, offer: String, transaction: String?, nonce: String, at now: AppStoreDate
     ) throws(AppStoreFailure) -> String {
@@ -56,9 +57,9 @@ package struct OfferSigner: Sendable, CustomStringConvertible, CustomReflectable
         return try token("promotional-offer", claims, nonce: nonce, at: now)
     }
 
-    /// The word that decides whether a customer may have the introductory offer.
+    /// The token that decides whether a customer is eligible for the introductory offer.
     ///
-    /// - Parameter transaction: any of the customer's, or the app transaction's.
+    /// - Parameter transaction: any of the customer's, or the app transaction's id.
     package func introductoryToken(
         product: String, isAllowed: Bool, transaction: String, nonce: String, at now: AppStoreDate
     ) throws(AppStoreFailure) -> String {

@@ -1,13 +1,14 @@
 import AppStoreFormats
 import Synchronization
 
-/// Who keeps the budgets of an app: asked before each call, told of each refusal.
+/// Limits the calls of an app: consulted before each call, and notified of each refusal.
 package struct Pacing: Sendable {
-    /// Takes one call out of a budget. Nil: it may go. Else: not before then.
+    /// Consumes one call from a budget. Returns nil if the call is allowed, otherwise when to try
+    /// again.
     package let turn:
         @Sendable (Endpoint, StoreEnvironment, AppStoreDate) async throws
             -> AppStoreDate?
-    /// Apple refuses this call until then.
+    /// Records that Apple refuses this call until a moment.
     package let rest: @Sendable (Endpoint, StoreEnvironment, AppStoreDate) async throws -> Void
 
     package init(
@@ -20,17 +21,17 @@ package struct Pacing: Sendable {
         self.rest = rest
     }
 
-    /// For a simulated app: its clock may stand still, and then no budget would ever fill again.
+    /// Without limits, for a simulated app: its clock may stand still, and then no budget would
+    /// ever refill.
     package static let unlimited = Self(turn: { _, _, _ in nil }, rest: { _, _, _ in })
 
-    /// For an app that only this process asks for.
+    /// For an app whose calls are all made by this process.
     package static func inProcess() -> Self {
         let paces = Paces()
         return Self(turn: paces.take, rest: paces.rest)
     }
 
-    /// The same for whoever has time, and nothing else to do meanwhile: each call waits for its
-    /// turn, in the order in which they come.
+    /// For callers that can wait: each call waits until it is allowed, in the order of arrival.
     package static func patient(
         sleep: @escaping @Sendable (Duration) async throws -> Void = {
             try await Task.sleep(for: $0)
@@ -52,11 +53,11 @@ package struct Pacing: Sendable {
             }, rest: paces.rest)
     }
 
-    /// Rests that Apple asks for while one call waits; after them it is refused.
+    /// How many pauses one call waits for; after them it is refused.
     private static let restsMax = 20
 }
 
-/// The budgets of one app in this process.
+/// The call budgets of one app in this process.
 private final class Paces: Sendable {
     private struct Place: Hashable {
         let endpoint: Endpoint
@@ -94,7 +95,7 @@ private final class Paces: Sendable {
         rests.withLock { $0[place] = max($0[place] ?? until, until) }
     }
 
-    /// Until when Apple has asked for a rest at last, may be in the past.
+    /// The end of the last pause that Apple requested; may be in the past.
     func restEnd(_ endpoint: Endpoint, _ environment: StoreEnvironment) -> AppStoreDate? {
         rests.withLock { $0[Place(endpoint: endpoint, environment: environment)] }
     }

@@ -1,9 +1,9 @@
 import AppStoreFormats
 
-/// The pages of a list that Apple gives in parts.
+/// The pages of a list that Apple returns in parts.
 ///
-/// A page is kept by whoever reads before the next is asked for. So a failure in between loses
-/// nothing: `next()` again goes on where it stopped.
+/// The caller stores each page before requesting the next one. So a failure in between loses
+/// nothing: `next()` continues where it stopped.
 package struct Pages<Page: ListPage>: Sendable {
     typealias Ask = @Sendable (_ place: String?) async throws(AppStoreFailure) -> Page
 
@@ -13,16 +13,16 @@ package struct Pages<Page: ListPage>: Sendable {
     private var isAtEnd: Bool
     private var hasBegunAnew = false
 
-    /// - Parameter place: where the first page begins; nil: at the list's beginning.
-    /// - Parameter isEmpty: nobody need be asked.
+    /// - Parameter place: the position of the first page; nil for the beginning of the list.
+    /// - Parameter isEmpty: no request is needed.
     fileprivate init(after place: String? = nil, isEmpty: Bool = false, ask: @escaping Ask) {
         self.ask = ask
         self.place = place
         isAtEnd = isEmpty
     }
 
-    /// The next page; nil after the last one. Where Apple no longer knows the place, the list
-    /// begins anew, once.
+    /// The next page; nil after the last one. If Apple no longer knows the position, the list
+    /// restarts from the beginning, once.
     package mutating func next() async throws(AppStoreFailure) -> Page? {
         guard !isAtEnd else { return nil }
         guard read < Page.pagesMax else {
@@ -35,7 +35,7 @@ package struct Pages<Page: ListPage>: Sendable {
             page = try await ask(nil)
         }
         guard !page.hasMore || page.next != place else {
-            throw .unreadable("a page of \(Page.list) that leads to itself")
+            throw .unreadable("a page of \(Page.list) whose next page is itself")
         }
         read += 1
         place = page.next
@@ -44,13 +44,13 @@ package struct Pages<Page: ListPage>: Sendable {
     }
 }
 
-/// What a page says of its list.
+/// What a page says about its list.
 package protocol ListPage: Sendable {
-    /// Of one list.
+    /// The maximum number of pages of one list.
     static var pagesMax: Int { get }
-    /// The list by its name, for failures.
+    /// The name of the list, for failures.
     static var list: String { get }
-    /// Where the next page begins.
+    /// The position of the next page.
     var next: String? { get }
     var hasMore: Bool { get }
 }
@@ -70,7 +70,8 @@ extension NotificationPage: ListPage {
 }
 
 extension AppStoreClient {
-    /// The transactions of a transaction's account that changed after a revision, or all of them.
+    /// The pages of the transactions of a transaction's account that changed after a revision, or
+    /// of all of them.
     package func historyPages(
         of id: String, in environment: StoreEnvironment, after revision: String? = nil
     ) -> Pages<HistoryPage> {
@@ -79,8 +80,8 @@ extension AppStoreClient {
         }
     }
 
-    /// The notifications of a time, of which Apple has the last 180 days, in the sandbox 30: an
-    /// earlier start is moved on.
+    /// The pages of the notifications of a time range. Apple stores the last 180 days, or 30 days
+    /// in the sandbox: an earlier start is moved to that limit.
     package func notificationPages(
         from start: AppStoreDate, to end: AppStoreDate, onlyFailures: Bool,
         in environment: StoreEnvironment

@@ -1,10 +1,10 @@
 import AppStoreFormats
 
-/// Questions to verifyReceipt, for one app: the old way to ask the App Store, which needs a receipt
-/// and the app's shared secret, and no key.
+/// Requests to verifyReceipt, for one app: the legacy way to query the App Store, which needs a
+/// receipt and the app's shared secret, but no key.
 ///
-/// It never waits and never repeats; but it goes on to the other store where the first says that
-/// the receipt belongs there.
+/// It never waits or retries; but it continues with the other environment if the first one says
+/// that the receipt belongs there.
 package struct ReceiptVerification: Sendable {
     private let secret: AppSecret
     private let now: @Sendable () -> AppStoreDate
@@ -12,9 +12,9 @@ package struct ReceiptVerification: Sendable {
 
     private static let path = "/verifyReceipt"
 
-    /// - Parameter send: carries a request to the store, such as ``httpSender(_:hosts:timeout:)``
-    ///   with ``AppStoreHosts/appleReceipts``. What it throws counts as the store being
-    ///   unavailable, unless it is an ``AppStoreFailure``.
+    /// - Parameter send: sends a request to the App Store, such as ``httpSender(_:hosts:timeout:)``
+    ///   with ``AppStoreHosts/appleReceipts``. An error that it throws counts as the App Store
+    ///   being unavailable, unless it is an ``AppStoreFailure``.
     package init(
         _ secret: AppSecret, now: @escaping @Sendable () -> AppStoreDate,
         send: @escaping @Sendable (AppStoreRequest) async throws -> AppStoreResponse
@@ -24,18 +24,19 @@ package struct ReceiptVerification: Sendable {
         self.send = send
     }
 
-    /// An answer that can be used, and the store that gave it.
+    /// A usable response, and the environment that it came from.
     package struct Answer: Hashable, Sendable {
         package var body: [UInt8]
         package var environment: StoreEnvironment
     }
 
-    /// What the account of a receipt has come to.
+    /// The current state of a receipt's account.
     ///
     /// - Parameters:
-    ///   - receipt: Base64, of an app receipt or a transaction receipt.
-    ///   - excludesOldTransactions: leaves history out, for who needs none.
-    ///   - environment: the store to ask first. Apple recommends production, where it is not known.
+    ///   - receipt: an app receipt or a transaction receipt, in Base64.
+    ///   - excludesOldTransactions: omits the history.
+    ///   - environment: the environment to ask first. Apple recommends production if it is not
+    ///     known.
     package func answer(
         about receipt: String, excludesOldTransactions: Bool = false,
         first environment: StoreEnvironment = .production
@@ -49,7 +50,7 @@ package struct ReceiptVerification: Sendable {
         guard let other = first.verdict.otherStore else {
             return try usable(first, in: environment)
         }
-        // Both may say that it is the other's: then neither is asked again.
+        // Both may say that the receipt is the other's: then neither is asked again.
         return try usable(try await ask(body, in: other), in: other)
     }
 
@@ -82,8 +83,8 @@ package struct ReceiptVerification: Sendable {
     }
 }
 
-/// What a status of verifyReceipt means for whoever asked. HTTP says 200 in any case, and often no
-/// type of content.
+/// What a status of verifyReceipt means for the caller. The HTTP status is always 200, and the
+/// content type is often missing.
 struct ReceiptVerdict: Hashable, Sendable {
     let status: VerifyReceiptStatus
     let isRetryable: Bool?
@@ -91,16 +92,16 @@ struct ReceiptVerdict: Hashable, Sendable {
     init(_ body: [UInt8]) throws(AppStoreFailure) {
         let json: JSON
         do { json = try JSON(parsing: body) } catch {
-            throw .unreadable("verifyReceipt: the answer is no JSON: \(error)")
+            throw .unreadable("verifyReceipt: the response is not valid JSON: \(error)")
         }
-        // Middle boxes have made texts of numbers.
+        // Some proxies convert numbers to strings.
         let number = json["status"].flatMap { $0.integer ?? $0.string.flatMap { Int64($0) } }
-        guard let number else { throw .unreadable("verifyReceipt: the answer has no status") }
+        guard let number else { throw .unreadable("verifyReceipt: the response has no status") }
         status = VerifyReceiptStatus(rawValue: number)
         isRetryable = VerifyReceiptAnswer(json: json)?.isRetryable
     }
 
-    /// The store that the receipt is from, where it is not the one that was asked.
+    /// The environment that the receipt is from, if it is not the one that was asked.
     var otherStore: StoreEnvironment? {
         switch status {
         case .sandboxReceipt: .sandbox
@@ -109,7 +110,7 @@ struct ReceiptVerdict: Hashable, Sendable {
         }
     }
 
-    /// Nil where the answer can be used.
+    /// Nil if the response is usable.
     var failure: AppStoreFailure? {
         switch status {
         case .valid, .expired: nil
@@ -123,12 +124,11 @@ struct ReceiptVerdict: Hashable, Sendable {
         case let other where VerifyReceiptStatus.internalRange.contains(other.rawValue):
             isRetryable == true
                 ? .unavailable("verifyReceipt says \(status)") : refusal("internal error")
-        // Also said where there is temporary trouble: whoever asked tries again for a while, and
-        // ever more rarely.
+        // Also returned for temporary trouble: the caller retries for a while, less and less often.
         case .malformed: refusal("the receipt is malformed, or there is temporary trouble")
         case .notAuthentic: refusal("the receipt is not authentic")
         case .unreadable: refusal("the request could not be read")
-        case .sandboxReceipt, .productionReceipt: refusal("each store names the other")
+        case .sandboxReceipt, .productionReceipt: refusal("each environment names the other")
         default: refusal("a status that is not documented")
         }
     }

@@ -1,6 +1,6 @@
 import AppStoreFormats
 
-/// A renewal date that is to be put off ("ExtendRenewalDateRequest").
+/// An extension of a renewal date ("ExtendRenewalDateRequest").
 package struct RenewalExtension: Hashable, Sendable {
     package enum Reason: Int64, Hashable, Sendable, CaseIterable {
         case undeclared = 0
@@ -9,12 +9,12 @@ package struct RenewalExtension: Hashable, Sendable {
         case outage = 3
     }
 
-    /// That Apple allows in one extension.
+    /// The days that Apple allows in one extension.
     package static let daysRange = 1...90
 
     package var days: Int
     package var reason: Reason
-    /// A UUID of ours.
+    /// A UUID chosen by us.
     package var requestID: String
 
     package init(days: Int, reason: Reason, requestID: String) {
@@ -32,10 +32,10 @@ package struct RenewalExtension: Hashable, Sendable {
 }
 
 extension AppStoreClient {
-    /// Puts off a subscription's renewal: "Extend a Subscription Renewal Date". A repeat with
+    /// Extends a subscription's renewal date: "Extend a Subscription Renewal Date". A repeat with
     /// another `requestID` is another extension, of which Apple allows two in 365 days.
     ///
-    /// - Returns: when it will renew.
+    /// - Returns: the new renewal date.
     package func extend(
         _ originalTransactionID: String, by wish: RenewalExtension,
         in environment: StoreEnvironment
@@ -45,7 +45,7 @@ extension AppStoreClient {
             .renewalExtension, "/inApps/v1/subscriptions/extend/\(id)", body: wish.json,
             in: environment)
         guard let effective = answer["effectiveDate"].flatMap({ AppStoreDate(json: $0) }) else {
-            throw .unreadable("effectiveDate is no date")
+            throw .unreadable("effectiveDate must be a date")
         }
         return effective
     }

@@ -1,6 +1,6 @@
 import AppStoreFormats
 
-/// What became of a test notification.
+/// The result of a test notification.
 package struct TestNotificationStatus: Hashable, Sendable {
     package var signedPayload: String
     /// Apple's word for each attempt, oldest first: `SUCCESS`, `TIMED_OUT` and so on.
@@ -11,7 +11,7 @@ extension AppStoreClient {
     /// Asks Apple to send a notification of type TEST: "Request a Test Notification". Each call
     /// sends one.
     ///
-    /// - Returns: the token that asks what became of it.
+    /// - Returns: the token to query its status with.
     package func sendTestNotification(
         in environment: StoreEnvironment
     ) async throws(AppStoreFailure) -> String {
@@ -19,8 +19,8 @@ extension AppStoreClient {
             .required("testNotificationToken")
     }
 
-    /// How the notification of a token went, for six months: "Get Test Notification Status".
-    /// Before the first attempt there are no results.
+    /// The delivery status of the notification with this token, available for six months: "Get Test
+    /// Notification Status". Before the first attempt there are no results.
     package func testNotificationStatus(
         _ token: String, in environment: StoreEnvironment
     ) async throws(AppStoreFailure) -> TestNotificationStatus {

@@ -1,6 +1,6 @@
-// The Advanced Commerce parts of transactions and renewal information.
+// The Advanced Commerce parts of transactions and renewal info.
 
-/// Of a transaction.
+/// The Advanced Commerce part of a transaction.
 package struct AdvancedCommerceTransaction: WireObject {
     package var descriptors: AdvancedCommerceDescriptors?
     package var estimatedTax: Int64?
@@ -26,7 +26,7 @@ package struct AdvancedCommerceTransaction: WireObject {
     }
 }
 
-/// Of renewal information.
+/// The Advanced Commerce part of renewal info.
 package struct AdvancedCommerceRenewal: WireObject {
     package var consistencyToken: String?
     package var descriptors: AdvancedCommerceDescriptors?
@@ -48,7 +48,7 @@ package struct AdvancedCommerceRenewal: WireObject {
     }
 }
 
-/// What the customer is shown.
+/// The texts shown to the customer.
 package struct AdvancedCommerceDescriptors: WireObject {
     package var description: String?
     package var displayName: String?
@@ -62,7 +62,7 @@ package struct AdvancedCommerceDescriptors: WireObject {
     }
 }
 
-/// One thing sold.
+/// One item of a transaction.
 package struct AdvancedCommerceTransactionItem: WireObject {
     package var sku: String?
     package var description: String?
@@ -86,7 +86,7 @@ package struct AdvancedCommerceTransactionItem: WireObject {
     }
 }
 
-/// One thing that will be sold again.
+/// One item of the next renewal.
 package struct AdvancedCommerceRenewalItem: WireObject {
     package var sku: String?
     package var description: String?
@@ -108,7 +108,7 @@ package struct AdvancedCommerceRenewalItem: WireObject {
     }
 }
 
-/// A discount on it.
+/// A discount on an item.
 package struct AdvancedCommerceOffer: WireObject {
     package var period: String?
     package var periodCount: Int64?
@@ -126,7 +126,7 @@ package struct AdvancedCommerceOffer: WireObject {
     }
 }
 
-/// Money given back for it.
+/// A refund of an item.
 package struct AdvancedCommerceRefund: WireObject {
     package var refundAmount: Int64?
     package var refundDate: AppStoreDate?
@@ -144,7 +144,7 @@ package struct AdvancedCommerceRefund: WireObject {
     }
 }
 
-/// A rise of its price.
+/// A price increase of an item.
 package struct AdvancedCommercePriceIncrease: WireObject {
     package var dependentSKUs: [String]?
     package var price: Int64?

@@ -1,12 +1,12 @@
-/// What an app receipt says (since iOS 7): the payload of the signed file that every app has on a
-/// device.
+/// The contents of an app receipt (since iOS 7): the payload of the signed file that every app has
+/// on a device.
 ///
-/// A receipt is a set of numbered attributes. All are kept, the unknown ones too; ``Field`` names
-/// those that are known.
+/// A receipt is a set of numbered attributes. All of them are retained, including unknown ones;
+/// ``Field`` names those that are known.
 package struct AppReceipt: ReceiptAttributes {
-    /// All but the purchases.
+    /// All attributes except the purchases.
     package var attributes: [ReceiptAttribute]
-    /// In the order in which they stand in the receipt.
+    /// In the order of the receipt.
     package var purchases: [InAppReceipt]
 
     package init(attributes: [ReceiptAttribute] = [], purchases: [InAppReceipt] = []) {
@@ -32,14 +32,14 @@ package struct AppReceipt: ReceiptAttributes {
         return ReceiptAttribute.bytes(attributes + bought)
     }
 
-    /// The numbers whose meaning is known. Apple documents a few; the others are read off receipts
-    /// and the answers that Apple gives about them.
+    /// The numbers whose meaning is known. Apple documents a few; the others were derived from
+    /// receipts and Apple's responses about them.
     package enum Field: Int64, Hashable, Sendable, CaseIterable {
         case receiptType = 0
         /// 0 in the sandbox.
         case appAppleID = 1
         case bundleID = 2
-        /// `CFBundleVersion`; on the Mac the short version.
+        /// `CFBundleVersion`; on the Mac, the short version.
         case applicationVersion = 3
         /// Random bytes, one part of the device hash.
         case opaqueValue = 4
@@ -60,12 +60,12 @@ package struct AppReceipt: ReceiptAttributes {
         case versionExternalIdentifier = 16
         /// One for each purchase.
         case purchase = 17
-        /// When the app was first had. In the sandbox always 2013-08-01T07:00:00Z.
+        /// When the customer first obtained the app. In the sandbox always 2013-08-01T07:00:00Z.
         case originallyPurchased = 18
         /// In the sandbox always 1.0.
         case originalApplicationVersion = 19
         case empty20 = 20
-        /// Volume purchases only.
+        /// Only for volume purchases.
         case expires = 21
         case organization = 23
         /// Always 3.
@@ -73,8 +73,8 @@ package struct AppReceipt: ReceiptAttributes {
         case preordered = 32
     }
 
-    /// What a device's receipt has the SHA-1 of: the device's identifier, the opaque value, and the
-    /// bundle id with the tag and length that it has in the receipt. Nil where one is missing.
+    /// The bytes whose SHA-1 is in the receipt: the device's identifier, the opaque value, and the
+    /// bundle id with its tag and length as in the receipt. Returns nil if one is missing.
     package func hashedBytes(guid: [UInt8]) -> [UInt8]? {
         guard let opaque = self[.opaqueValue]?.value, let bundleID = self[.bundleID]?.value else {
             return nil
@@ -83,20 +83,20 @@ package struct AppReceipt: ReceiptAttributes {
     }
 }
 
-/// What is made of numbered attributes, some of which have names.
+/// A value made of numbered attributes, some of which have names.
 package protocol ReceiptAttributes: Hashable, Sendable {
     associatedtype Field: RawRepresentable<Int64>
     var attributes: [ReceiptAttribute] { get set }
 }
 
 extension ReceiptAttributes {
-    /// An attribute by its name; of a repeated one the first.
+    /// An attribute by its name; the first one if it is repeated.
     package subscript(_ field: Field) -> ReceiptAttribute? {
         attributes.first { $0.number == field.rawValue }
     }
 }
 
-/// From which store a receipt is, and how the app was bought.
+/// The environment a receipt is from, and how the app was bought.
 package struct ReceiptType: OpenEnumeration {
     package let rawValue: String
     package init(rawValue: String) { self.rawValue = rawValue }
@@ -105,6 +105,6 @@ package struct ReceiptType: OpenEnumeration {
     package static let sandbox = Self(rawValue: "ProductionSandbox")
     package static let volume = Self(rawValue: "ProductionVPP")
     package static let volumeSandbox = Self(rawValue: "ProductionVPPSandbox")
-    /// Signed by Xcode with a certificate of its own: evidence of nothing.
+    /// Signed by Xcode with a certificate of its own, so it proves nothing.
     package static let xcode = Self(rawValue: "Xcode")
 }

@@ -1,15 +1,16 @@
-/// An app's shared secret, as App Store Connect shows it: what verifyReceipt wants, and the only
-/// proof that a notification of version 1 has. It is never written where a log could hold it.
+/// An app's shared secret, as App Store Connect shows it. verifyReceipt requires it, and it is the
+/// only proof of origin in a version 1 notification. Its description never contains the secret, so
+/// that it cannot be logged.
 package struct AppSecret: Hashable, Sendable, CustomStringConvertible {
-    /// For Apple alone.
+    /// Only to be sent to Apple.
     package let text: String
 
     package init(_ text: String) { self.text = text }
 
     package var description: String { "a shared secret" }
 
-    /// Whether another text is the same. How long that takes depends on the other text alone, so
-    /// that nobody can find the secret out piece by piece. An empty secret is nobody's.
+    /// Whether another text equals the secret. The time that it takes depends only on the other
+    /// text, so that nobody can guess the secret piece by piece. An empty secret matches nothing.
     package func matches(_ other: String) -> Bool {
         let (mine, others) = (Array(text.utf8), Array(other.utf8))
         guard !mine.isEmpty else { return false }

@@ -1,4 +1,4 @@
-/// A moment on Apple's wire: milliseconds since 1970-01-01 UTC.
+/// A moment in Apple's documents: milliseconds since 1970-01-01 UTC.
 package struct AppStoreDate: Hashable, Comparable, Sendable, WireValue {
     package var milliseconds: Int64
 

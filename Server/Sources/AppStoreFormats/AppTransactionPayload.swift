@@ -1,6 +1,6 @@
-/// What a signed app transaction says: which app, bought when, by which version.
+/// The payload of a signed app transaction: which app, bought when, at which version.
 package struct AppTransactionPayload: WireObject {
-    /// The environment, by another name.
+    /// The environment, under another name.
     package var receiptType: StoreEnvironment?
     /// Absent in the sandbox and from Xcode.
     package var appAppleId: Int64?
@@ -8,7 +8,7 @@ package struct AppTransactionPayload: WireObject {
     package var applicationVersion: String?
     package var originalApplicationVersion: String?
     package var versionExternalIdentifier: Int64?
-    /// Plays the part of `signedDate`.
+    /// Used like `signedDate`.
     package var receiptCreationDate: AppStoreDate?
     package var originalPurchaseDate: AppStoreDate?
     package var preorderDate: AppStoreDate?

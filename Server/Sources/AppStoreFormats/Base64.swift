@@ -1,9 +1,9 @@
-/// Base64 over bytes, in the two alphabets that a JWS needs: base64url without padding for its
+/// Base64 of bytes, in the two alphabets that a JWS needs: base64url without padding for its
 /// segments (RFC 4648 §5), standard with padding for the certificates in its header (§4). Decoding
-/// is strict: one text for one value.
+/// is strict: each value has exactly one accepted text.
 ///
-/// A notification goes through here several times, 10 kB each: so whole groups are looked up in
-/// tables, of which one entry is half a group of four characters, or one character's bits in place.
+/// A notification is encoded or decoded several times, 10 kB each: so whole groups use lookup
+/// tables. An entry is either half a group of four characters, or one character's bits in position.
 package enum Base64: Sendable {
     case url
     case standard
@@ -22,18 +22,18 @@ package enum Base64: Sendable {
         }
     }
 
-    /// The characters that so many bytes make.
+    /// The number of characters that a number of bytes makes.
     package func count(of bytes: Int) -> Int {
         self == .url ? (bytes * 4 + 2) / 3 : (bytes + 2) / 3 * 4
     }
 
-    /// Writes the text of bytes to memory that has room for it (``count(of:)``), and says how many
-    /// characters it has.
+    /// Writes the text of bytes to memory with enough space (``count(of:)``). Returns the number of
+    /// characters.
     package func write(
         _ bytes: UnsafeRawBufferPointer, to target: UnsafeMutableRawBufferPointer
     ) -> Int {
         let tables = self == .url ? Base64Tables.url : Base64Tables.standard
-        precondition(target.count >= count(of: bytes.count), "Base64 needs room for its text.")
+        precondition(target.count >= count(of: bytes.count), "the target is too small")
         let whole = bytes.count / 3 * 3
         var (from, end) = (0, 0)
         tables.pairs.withUnsafeBufferPointer { pairs in
@@ -66,7 +66,7 @@ package enum Base64: Sendable {
         return end
     }
 
-    /// The characters for the one or two bytes that are left over.
+    /// The characters for the remaining one or two bytes.
     private func tail(of bytes: UnsafeRawBufferPointer, from start: Int) -> [UInt8] {
         guard start < bytes.count else { return [] }
         let alphabet = self == .url ? Base64Tables.url.alphabet : Base64Tables.standard.alphabet
@@ -78,8 +78,8 @@ package enum Base64: Sendable {
         return tail
     }
 
-    /// The bytes that a text stands for; nil for characters outside the alphabet, wrong padding,
-    /// and bits left over.
+    /// The decoded bytes. Returns nil for characters outside the alphabet, wrong padding, and
+    /// non-zero remaining bits.
     package func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         let decoded = text.withContiguousStorageIfAvailable { decode($0) }
         return decoded ?? Array(text).withUnsafeBufferPointer { decode($0) }
@@ -96,14 +96,14 @@ package enum Base64: Sendable {
         return tables.values.withUnsafeBufferPointer { Self.decode(text, count: count, values: $0) }
     }
 
-    /// Four characters make three bytes; two or three at the end make one or two. Whether all were
-    /// of the alphabet is asked once, at the end: others have a bit above the 24.
+    /// Four characters make three bytes; two or three at the end make one or two. Whether all
+    /// characters are in the alphabet is checked once, at the end: others set a bit above the 24.
     private static func decode(
         _ text: UnsafeBufferPointer<UInt8>, count: Int, values: UnsafeBufferPointer<UInt32>
     ) -> [UInt8]? {
         var seen: UInt32 = 0
         var left: UInt32 = 0
-        // A group is written as four bytes, of which the next group overwrites the last.
+        // A group is written as four bytes; the next group overwrites the last of them.
         let out = [UInt8](unsafeUninitializedCapacity: count * 3 / 4 + 4) { out, used in
             let target = UnsafeMutableRawBufferPointer(out)
             for group in 0..<count / 4 {
@@ -130,13 +130,13 @@ package enum Base64: Sendable {
     }
 }
 
-/// What ``Base64`` looks up, for one alphabet.
+/// The lookup tables of ``Base64``, for one alphabet.
 private struct Base64Tables: Sendable {
     let alphabet: [UInt8]
-    /// For each twelve bits their two characters, the first in the low byte.
+    /// The two characters for each twelve bits, the first one in the low byte.
     let pairs: [UInt16]
-    /// For each byte at each of four places its six bits in their place among 24, or a bit above
-    /// them where the alphabet lacks it.
+    /// For each byte at each of four positions, its six bits in their position among 24, or a bit
+    /// above them if the byte is not in the alphabet.
     let values: [UInt32]
 
     private static let common = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"

@@ -11,7 +11,7 @@ package struct BillingPeriod: Hashable, Sendable, CustomStringConvertible {
     package var count: Int
     package var unit: Unit
 
-    /// Of any unit: a year has at most 366 days.
+    /// The maximum count of any unit: a year has at most 366 days.
     package static let countMax = 366
 
     package init(_ count: Int, _ unit: Unit) {
@@ -19,7 +19,8 @@ package struct BillingPeriod: Hashable, Sendable, CustomStringConvertible {
         self.unit = unit
     }
 
-    /// Reads one number and one unit after a `P`; nil for anything else, and for a count of zero.
+    /// Reads one number and one unit after a `P`. Returns nil for anything else, and for a count of
+    /// zero.
     package init?(_ text: String) {
         let digits = text.dropFirst().dropLast()
         guard text.first == "P", let last = text.last, let unit = Unit(rawValue: String(last)),
@@ -40,7 +41,7 @@ package struct BillingPeriod: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Whole days; zero for months and years, which have no fixed number of them.
+    /// Whole days; zero for months and years, which have no fixed number of days.
     package var days: Int {
         switch unit {
         case .day: count

@@ -1,9 +1,9 @@
 import Foundation
 
-// Searched and compared by the C library, which looks at many bytes at once.
+// Searches and comparisons that use the C library, which processes many bytes at once.
 
 extension [UInt8] {
-    /// The first place of a byte, from an offset on.
+    /// The index of the first occurrence of a byte, starting from an offset.
     func firstIndex(of byte: UInt8, from offset: Int) -> Int? {
         withUnsafeBytes { buffer in
             guard offset < buffer.count, let start = buffer.baseAddress else { return nil }
@@ -12,12 +12,12 @@ extension [UInt8] {
         }
     }
 
-    /// Whether the bytes are the same: what `==` says, many times faster.
+    /// Whether the bytes are equal. The same result as `==`, but many times faster.
     package func isSame(as other: [UInt8]) -> Bool { self[...].isSame(as: other[...]) }
 }
 
 extension ArraySlice<UInt8> {
-    /// Whether the bytes are the same: what `==` says, many times faster.
+    /// Whether the bytes are equal. The same result as `==`, but many times faster.
     package func isSame(as other: Self) -> Bool {
         guard count == other.count else { return false }
         return withUnsafeBytes { mine in

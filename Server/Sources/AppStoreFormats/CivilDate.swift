@@ -1,12 +1,13 @@
 /// A day of the Gregorian calendar.
 ///
-/// Ledger has its own, as neither module may import the other. The simulator counts by this one: so
-/// a day that one of the two counts wrongly shows where its answers are held against ours.
+/// Ledger has its own, because neither module may import the other. The simulator uses this one: so
+/// if one of the two calculates a day wrongly, comparing the simulator's results with the server's
+/// reveals it.
 package struct CivilDate: Hashable, Sendable {
     package var year: Int
     /// 1 to 12.
     package var month: Int
-    /// From 1.
+    /// Counted from 1.
     package var day: Int
 
     package init(year: Int, month: Int, day: Int) {
@@ -15,8 +16,8 @@ package struct CivilDate: Hashable, Sendable {
         self.day = day
     }
 
-    /// The day that begins so many days after 1970-01-01. Counts in years from March, so that the
-    /// leap day comes last.
+    /// The day that begins a number of days after 1970-01-01. Calculates in years from March, so
+    /// that the leap day comes last.
     package init(daysSince1970 days: Int64) {
         let shifted = days + 719_468
         let era = shifted.flooredDivision(by: 146_097)
@@ -50,7 +51,7 @@ package struct CivilDate: Hashable, Sendable {
 }
 
 extension Int64 {
-    /// Division that rounds down, also below zero.
+    /// Division that rounds down, also for negative numbers.
     package func flooredDivision(by divisor: Int64) -> Int64 {
         let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
         return remainder < 0 ? quotient - 1 : quotient

@@ -1,14 +1,14 @@
-/// A JWS in compact form (RFC 7515 §7.1), taken apart but not trusted: three base64url segments,
-/// joined by dots.
+/// A JWS in compact form (RFC 7515 §7.1), split but not trusted: three base64url segments, joined
+/// by dots.
 package struct CompactJWS: Hashable, Sendable {
-    /// The three segments as they came. The signature covers `header.payload`, byte for byte.
+    /// The three segments as received. The signature covers `header.payload`, byte for byte.
     package let headerSegment: ArraySlice<UInt8>
     package let payloadSegment: ArraySlice<UInt8>
     package let signatureSegment: ArraySlice<UInt8>
-    /// What the signature covers: everything before the second dot.
+    /// The bytes that the signature covers: everything before the second dot.
     package let signedBytes: ArraySlice<UInt8>
 
-    /// Nil unless there are exactly three segments, none of them empty.
+    /// Returns nil unless there are exactly three segments, none of them empty.
     package init?(_ bytes: [UInt8]) {
         let dot = UInt8(ascii: ".")
         guard let first = bytes.firstIndex(of: dot, from: 0), first > 0,
@@ -27,10 +27,11 @@ package struct CompactJWS: Hashable, Sendable {
     package var payload: [UInt8]? { Base64.url.decode(payloadSegment) }
     package var signature: [UInt8]? { Base64.url.decode(signatureSegment) }
 
-    /// The text of a JWS by ES256 whose header names the key: Apple wants such tokens, and
-    /// customers carry them.
+    /// Signs claims as a compact JWS with ES256, with the key id in the header. Apple's tokens and
+    /// customer tokens have this form.
     ///
-    /// - Parameter sign: the signature of bytes: its two numbers, of 32 bytes each (RFC 7518 §3.4).
+    /// - Parameter sign: returns the signature of bytes: its two numbers, of 32 bytes each (RFC
+    ///   7518 §3.4).
     /// - Throws: what `sign` throws.
     package static func text<Failure: Error>(
         _ claims: JSON, by keyID: String, _ sign: ([UInt8]) throws(Failure) -> [UInt8]
@@ -49,7 +50,7 @@ package struct JWSHeader: WireObject {
     package var algorithm: String?
     /// Certificates in DER, each as standard base64: leaf, intermediate, root.
     package var certificates: [String]?
-    /// Only in Xcode's: `Apple_Xcode_Key`.
+    /// Only in documents of Xcode: `Apple_Xcode_Key`.
     package var keyID: String?
     package var unknown: [JSON.Member] = []
 

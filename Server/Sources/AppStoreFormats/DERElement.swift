@@ -1,5 +1,5 @@
 /// One element of ASN.1 in its distinguished encoding (X.690): a tag of one byte, a definite
-/// length, the content. That is all that the inside of a receipt is made of.
+/// length, and the content. The inside of a receipt contains nothing else.
 package struct DERElement: Sendable {
     package static let integer: UInt8 = 0x02
     package static let octets: UInt8 = 0x04
@@ -13,7 +13,7 @@ package struct DERElement: Sendable {
     /// The whole element, with tag and length.
     package let encoded: ArraySlice<UInt8>
 
-    /// Takes the first element off some bytes.
+    /// Removes and parses the first element of some bytes.
     package init(removingFrom bytes: inout ArraySlice<UInt8>) throws(ReceiptFailure) {
         let whole = bytes
         guard let tag = bytes.popFirst(), let first = bytes.popFirst() else {
@@ -26,14 +26,15 @@ package struct DERElement: Sendable {
                 throw ReceiptFailure("an element has no definite length of at most four bytes")
             }
             length = bytes.prefix(count).reduce(0) { $0 << 8 | Int($1) }
-            // One length has one encoding (X.690 §10.1): else one document had many digests.
+            // Each length has exactly one encoding (X.690 §10.1): otherwise one document could have
+            // many digests.
             guard length >= 0x80, bytes.first != 0 else {
-                throw ReceiptFailure("a length is written longer than it need be")
+                throw ReceiptFailure("a length is not in its shortest encoding")
             }
             bytes = bytes.dropFirst(count)
         }
         guard bytes.count >= length else {
-            throw ReceiptFailure("an element is longer than what holds it")
+            throw ReceiptFailure("an element is longer than its container")
         }
         self.tag = tag
         content = bytes.prefix(length)
@@ -41,11 +42,11 @@ package struct DERElement: Sendable {
         encoded = whole[..<bytes.startIndex]
     }
 
-    /// The same, where the element must have a certain tag.
+    /// Removes and parses the first element, which must have the given tag.
     package init(_ tag: UInt8, removingFrom bytes: inout ArraySlice<UInt8>) throws(ReceiptFailure) {
         try self.init(removingFrom: &bytes)
         guard self.tag == tag else {
-            throw ReceiptFailure("an element has the tag \(self.tag) in place of \(tag)")
+            throw ReceiptFailure("an element has the tag \(self.tag) instead of \(tag)")
         }
     }
 
@@ -56,7 +57,7 @@ package struct DERElement: Sendable {
         return [tag, 0x80 | UInt8(length.count)] + length + content
     }
 
-    /// Nil where the number has more than 64 bits, or none.
+    /// Returns nil if the number is empty or has more than 64 bits.
     static func integer(_ content: ArraySlice<UInt8>) -> Int64? {
         guard let first = content.first, content.count <= 8 else { return nil }
         let start: Int64 = first >= 0x80 ? -1 : 0
@@ -65,7 +66,7 @@ package struct DERElement: Sendable {
 
     static func integerContent(_ number: Int64) -> [UInt8] {
         var bytes = (0..<8).map { UInt8(truncatingIfNeeded: number >> Int64(56 - 8 * $0)) }
-        // The first byte goes where the next has the same sign.
+        // The first byte is redundant if the next one has the same sign.
         while bytes.count > 1,
             bytes[0] == 0 && bytes[1] < 0x80 || bytes[0] == 0xFF && bytes[1] >= 0x80
         {

@@ -1,4 +1,5 @@
-// Apple's enumerations, open: the names below are those of Apple's documentation of November 2026.
+// Apple's enumerations, open to new values. The names below are those of Apple's documentation of
+// November 2026.
 
 package struct StoreEnvironment: OpenEnumeration {
     package let rawValue: String
@@ -6,9 +7,9 @@ package struct StoreEnvironment: OpenEnumeration {
 
     package static let production = Self(rawValue: "Production")
     package static let sandbox = Self(rawValue: "Sandbox")
-    /// Signed by Xcode with a certificate of its own: evidence of nothing.
+    /// Signed by Xcode with a certificate of its own, so it proves nothing.
     package static let xcode = Self(rawValue: "Xcode")
-    /// Not signed by anybody: evidence of nothing.
+    /// Not signed, so it proves nothing.
     package static let localTesting = Self(rawValue: "LocalTesting")
 }
 
@@ -113,7 +114,7 @@ package struct PriceIncreaseStatus: OpenEnumeration {
     package static let agreed = Self(rawValue: 1)
 }
 
-/// The status of a subscription as a notification or a status answer tells it.
+/// The status of a subscription in a notification or a status response.
 package struct SubscriptionStatus: OpenEnumeration {
     package let rawValue: Int64
     package init(rawValue: Int64) { self.rawValue = rawValue }

@@ -1,4 +1,4 @@
-/// One purchase as an app receipt has it: a thing bought once, or one period of a subscription.
+/// One purchase in an app receipt: a one-time purchase, or one period of a subscription.
 package struct InAppReceipt: ReceiptAttributes {
     package var attributes: [ReceiptAttribute]
 
@@ -10,8 +10,8 @@ package struct InAppReceipt: ReceiptAttributes {
 
     package var bytes: [UInt8] { ReceiptAttribute.bytes(attributes) }
 
-    /// The numbers whose meaning is known. A date that is not there is an empty text, a web order
-    /// line item that is not there is 0.
+    /// The numbers whose meaning is known. An absent date is an empty text, an absent web order
+    /// line item is 0.
     package enum Field: Int64, Hashable, Sendable, CaseIterable {
         case quantity = 1701
         case productID = 1702
@@ -32,16 +32,16 @@ package struct InAppReceipt: ReceiptAttributes {
         case empty1716 = 1716
         case empty1717 = 1717
         case empty1718 = 1718
-        /// Absent of what does not renew, and before 2017.
+        /// Absent for what does not renew, and before 2017.
         case isIntroductory = 1719
         case cancellationReason = 1720
         case promotionalOfferID = 1721
-        /// 1 of what a family shares; inferred from few receipts.
+        /// 1 if a family shares it; inferred from few receipts.
         case isFamilyShared = 1722
     }
 }
 
-/// What kind of product was bought, as a receipt numbers it.
+/// The kind of product, as numbered in a receipt.
 package struct ReceiptProductKind: OpenEnumeration {
     package let rawValue: Int64
     package init(rawValue: Int64) { self.rawValue = rawValue }
@@ -50,10 +50,10 @@ package struct ReceiptProductKind: OpenEnumeration {
     package static let consumable = Self(rawValue: 1)
     package static let nonRenewing = Self(rawValue: 2)
     package static let autoRenewable = Self(rawValue: 3)
-    /// Of Newsstand, until 2015.
+    /// Newsstand subscriptions, until 2015.
     package static let freeSubscription = Self(rawValue: 4)
 
-    /// Nil of a type that receipts have no number for.
+    /// Returns nil for a type that receipts have no number for.
     package init?(_ type: ProductType) {
         switch type {
         case .nonConsumable: self = .nonConsumable

@@ -1,10 +1,9 @@
-/// A JSON value as one of Apple's documents holds it: every key and every number survives a round
-/// trip.
+/// A JSON value of one of Apple's documents: every key and every number survives a round trip.
 package enum JSON: Hashable, Sendable {
     case null
     case bool(Bool)
     case integer(Int64)
-    /// A number that is no 64-bit integer, by its literal text: Xcode writes fractional
+    /// A number that is not a 64-bit integer, as its literal text: Xcode writes fractional
     /// milliseconds.
     case decimal(String)
     case string(String)
@@ -21,8 +20,8 @@ package enum JSON: Hashable, Sendable {
         }
     }
 
-    /// The value of a key; of a repeated key the last, as Apple's own clients read it. Nil where
-    /// this is no object.
+    /// The value of a key; the last one if the key is repeated, as in Apple's own clients. Returns
+    /// nil if this is not an object.
     package subscript(_ key: String) -> JSON? {
         guard case .object(let members) = self else { return nil }
         return members.last { $0.key == key }?.value
@@ -63,7 +62,7 @@ extension JSON: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
 }
 
 extension JSON {
-    /// The value as compact UTF-8 text, keys in the order they have here.
+    /// The value as compact UTF-8 text, with keys in the order of this value.
     package var bytes: [UInt8] {
         var out: [UInt8] = []
         out.reserveCapacity(1024)
@@ -71,7 +70,7 @@ extension JSON {
         return out
     }
 
-    /// The same as a string, for logs and tests.
+    /// The value as a compact JSON string, for logs and tests.
     package var text: String { String(decoding: bytes, as: UTF8.self) }
 
     package func write(to out: inout [UInt8]) {
@@ -117,7 +116,7 @@ extension JSON {
         }
     }
 
-    /// Of 64 bits: a sign and 19 digits.
+    /// The maximum length for 64 bits: a sign and 19 digits.
     private static var integerLengthMax: Int { 20 }
 
     static func write(string: String, to out: inout [UInt8]) {
@@ -127,7 +126,8 @@ extension JSON {
         out.append(UInt8(ascii: "\""))
     }
 
-    /// Bytes between two that must be escaped are copied at once: of most texts that is all.
+    /// Copies the bytes between two characters that must be escaped at once: in most texts that is
+    /// everything.
     private static func write(_ text: UnsafeBufferPointer<UInt8>, to out: inout [UInt8]) {
         var written = 0
         while let index = firstToEscape(of: text, from: written) {
@@ -142,8 +142,8 @@ extension JSON {
         out.append(contentsOf: UnsafeBufferPointer(rebasing: text[written...]))
     }
 
-    /// Eight bytes at a time, without the generic vectors: those are many times slower where the
-    /// compiler may not count on a new processor.
+    /// Checks eight bytes at a time, without SIMD types: those are many times slower if the
+    /// compiler cannot assume a recent processor.
     private static func firstToEscape(
         of text: UnsafeBufferPointer<UInt8>, from start: Int
     ) -> Int? {
@@ -160,9 +160,9 @@ extension JSON {
         }
     }
 
-    /// Whether one of eight bytes must be escaped. A byte is below a bound of at most 128 where
-    /// subtracting the bound sets its highest bit, which it had not; equal to another where their
-    /// difference in bits is below 1. (Anderson: Bit Twiddling Hacks.)
+    /// Whether one of eight bytes must be escaped. A byte is below a bound of at most 128 if
+    /// subtracting the bound sets its highest bit, which was not set before; it equals another byte
+    /// if their difference in bits is below 1. (Anderson: Bit Twiddling Hacks.)
     @inline(__always)
     private static func hasByteToEscape(_ word: UInt64) -> Bool {
         let ones: UInt64 = 0x0101_0101_0101_0101

@@ -1,20 +1,19 @@
 import Foundation
 
-/// Why bytes are no JSON, and where.
+/// Why bytes are not valid JSON, and where.
 package struct JSONFailure: Error, Hashable, Sendable, CustomStringConvertible {
     package var what: String
-    /// The offset in bytes at which reading stopped.
+    /// The offset in bytes at which parsing stopped.
     package var offset: Int
 
     package var description: String { "\(what) at byte \(offset)" }
 }
 
 extension JSON {
-    /// Reads RFC 8259 text, whole: nothing but white space may follow the value.
+    /// Parses a complete RFC 8259 text: only white space may follow the value.
     ///
-    /// One pass over the bytes; each string is copied once, into the value that keeps it. Refuses
-    /// invalid UTF-8, and nesting deeper than ``JSONParser/depthMax``. How long the text may be is
-    /// the caller's limit.
+    /// One pass over the bytes; each string is copied once. Refuses invalid UTF-8, and nesting
+    /// deeper than ``JSONParser/depthMax``. The caller limits the length of the text.
     package init(parsing bytes: some Sequence<UInt8>) throws(JSONFailure) {
         let result: Result<JSON, JSONFailure>? = bytes.withContiguousStorageIfAvailable { buffer in
             JSONParser.parse(buffer)
@@ -23,15 +22,15 @@ extension JSON {
         self = try parsed.get()
     }
 
-    /// The same of an array, which needs no asking how it lies in memory.
+    /// Parses a complete RFC 8259 text in an array, which is always contiguous in memory.
     package init(parsing bytes: [UInt8]) throws(JSONFailure) {
         self = try bytes.withUnsafeBufferPointer { JSONParser.parse($0) }.get()
     }
 }
 
-/// Recursive descent over a buffer. `offset` always stands at the next unread byte.
+/// A recursive descent parser over a buffer. `offset` is always the next unread byte.
 package struct JSONParser {
-    /// Levels of arrays and objects within one another. Apple's deepest document has six.
+    /// The maximum nesting of arrays and objects. Apple's deepest document has six levels.
     package static let depthMax = 32
 
     private let bytes: UnsafeBufferPointer<UInt8>
@@ -76,7 +75,7 @@ package struct JSONParser {
         case UInt8(ascii: "t"): return try word("true", .bool(true))
         case UInt8(ascii: "f"): return try word("false", .bool(false))
         case UInt8(ascii: "n"): return try word("null", .null)
-        case nil: throw failure("the text ends where a value should stand")
+        case nil: throw failure("the text ends where a value is expected")
         default: return try number()
         }
     }
@@ -91,7 +90,7 @@ package struct JSONParser {
         return value
     }
 
-    /// Steps over an opening bracket or brace.
+    /// Skips an opening bracket or brace.
     private mutating func open(depth: Int) throws(JSONFailure) {
         guard depth < Self.depthMax else {
             throw failure("nested deeper than \(Self.depthMax) levels")
@@ -151,7 +150,7 @@ extension JSONParser {
         return .decimal(literal)
     }
 
-    /// Steps over a fraction and an exponent; true where there was either.
+    /// Skips a fraction and an exponent. Returns true if there was either.
     private mutating func skipFraction() throws(JSONFailure) -> Bool {
         var found = false
         if take(UInt8(ascii: ".")) {
@@ -178,7 +177,8 @@ extension JSONParser {
 // MARK: - Strings
 
 extension JSONParser {
-    /// Reads a string in quotes. Most of Apple's have no escapes and are taken in one piece.
+    /// Parses a string in quotes. Most of Apple's strings have no escapes and are copied in one
+    /// piece.
     private mutating func string() throws(JSONFailure) -> String {
         offset += 1
         let start = offset
@@ -196,8 +196,8 @@ extension JSONParser {
         return found.map { UnsafeRawPointer($0) - UnsafeRawPointer(start) }
     }
 
-    /// Neither an escape nor a control character. Without a branch, so that many are looked at at
-    /// once.
+    /// Whether there is neither an escape nor a control character. Without branches, so that the
+    /// compiler can vectorize it.
     private static func isPlain(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
         var odd: UInt8 = 0
         for byte in UnsafeBufferPointer(rebasing: bytes) {
@@ -217,11 +217,11 @@ extension JSONParser {
             default: units.append(byte)
             }
         }
-        throw failure("a string without end")
+        throw failure("a string without a closing quote")
     }
 
-    /// Decoding mends what is no UTF-8, so that the text then has other bytes. `validating` would
-    /// say it at once, but is not specialised, and takes four times as long.
+    /// Decoding repairs invalid UTF-8, so the resulting text has other bytes. `validating` would
+    /// report it directly, but is not specialized and takes four times as long.
     private func text(_ units: UnsafeBufferPointer<UInt8>) throws(JSONFailure) -> String {
         var text = String(decoding: units, as: UTF8.self)
         let isWhole = text.withUTF8 { bytes in
@@ -238,7 +238,7 @@ extension JSONParser {
     }
 
     private mutating func escape() throws(JSONFailure) -> [UInt8] {
-        guard let byte = next else { throw failure("a string without end") }
+        guard let byte = next else { throw failure("a string without a closing quote") }
         offset += 1
         switch byte {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): return [byte]
@@ -252,7 +252,7 @@ extension JSONParser {
         }
     }
 
-    /// The scalar after `\u`, of two escapes where the first is a high surrogate.
+    /// The scalar after `\u`; of two escapes if the first is a high surrogate.
     private mutating func unicodeEscape() throws(JSONFailure) -> Unicode.Scalar {
         let first = try fourHexDigits()
         if let scalar = Unicode.Scalar(first) { return scalar }

@@ -1,5 +1,5 @@
-/// What a version 2 notification says (Apple: `ResponseBodyV2DecodedPayload`). Exactly one of
-/// `data`, `summary`, `externalPurchaseToken` and `appData` is there.
+/// The payload of a version 2 notification (Apple: `ResponseBodyV2DecodedPayload`). Exactly one of
+/// `data`, `summary`, `externalPurchaseToken`, and `appData` is present.
 package struct NotificationPayload: WireObject {
     package var notificationType: NotificationType?
     package var subtype: NotificationSubtype?
@@ -28,7 +28,7 @@ package struct NotificationPayload: WireObject {
     }
 }
 
-/// The part of most notifications: one purchase as it stood when the notification was signed.
+/// The part of most notifications: one purchase as it was when the notification was signed.
 package struct NotificationData: WireObject {
     /// Absent in the sandbox.
     package var appAppleId: Int64?
@@ -56,7 +56,7 @@ package struct NotificationData: WireObject {
     }
 }
 
-/// How a mass extension of renewal dates went.
+/// The result of a mass extension of renewal dates.
 package struct NotificationSummary: WireObject {
     package var environment: StoreEnvironment?
     package var appAppleId: Int64?
@@ -84,7 +84,7 @@ package struct NotificationSummary: WireObject {
 
 /// A token of a purchase outside the App Store.
 package struct ExternalPurchaseToken: WireObject {
-    /// Begins with `SANDBOX` in the sandbox: the only sign of the environment here.
+    /// Begins with `SANDBOX` in the sandbox, which is the only indication of the environment here.
     package var externalPurchaseId: String?
     package var tokenCreationDate: AppStoreDate?
     package var tokenExpirationDate: AppStoreDate?
@@ -136,17 +136,17 @@ package struct NotificationBody: WireObject {
 }
 
 extension NotificationBody {
-    /// The signed payload of a body that holds nothing else, which is how Apple writes it: exactly
-    /// `{"signedPayload":"…"}`, and between the quotes only what base64url and its dots are made
-    /// of. Nil of any other body, also where it means the same: then it is to be parsed.
+    /// The signed payload of a body that contains nothing else, in Apple's exact form:
+    /// `{"signedPayload":"…"}`, with only base64url characters and dots between the quotes. Returns
+    /// nil for any other body, even an equivalent one: such a body must be parsed.
     package static func plainPayload(of body: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
         guard body.count > head.count + tail.count,
             body.prefix(head.count).elementsEqual(head), body.suffix(tail.count).elementsEqual(tail)
         else { return nil }
         let payload = UnsafeRawBufferPointer(
             rebasing: body[head.count..<body.count - tail.count])
-        // Without a branch, so that many bytes are looked at at once. Nothing between them needs an
-        // escape, or ends the text.
+        // Without branches, so that the compiler can vectorize it. No byte between the quotes may
+        // need an escape or end the text.
         var odd: UInt8 = 0
         for byte in payload {
             odd |= (byte == UInt8(ascii: "\"") ? 1 : 0) | (byte == UInt8(ascii: "\\") ? 1 : 0)

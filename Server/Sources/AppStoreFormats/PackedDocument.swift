@@ -1,24 +1,24 @@
-/// A signed document without what every document repeats. A notification is a JWS that holds two
-/// more; each carries the same certificates in its header, and base64 within base64 makes the inner
-/// ones a third longer again. Packed, each header is kept once, apart, and referred to; payloads
-/// and signatures are kept as the bytes they stand for.
+/// A compact representation of a signed document. A notification is a JWS that contains two more;
+/// each has the same certificates in its header, and base64 within base64 makes the inner ones
+/// another third longer. When packed, each header is stored once, separately, and referred to;
+/// payloads and signatures are stored as the bytes that they encode.
 ///
-/// Packing never loses a byte: `unpacked` returns exactly what came. Only what ``Base64`` decodes
-/// is taken apart, and that has one text for one value; all else is kept as it is.
+/// Packing is lossless: `unpacked` returns exactly the original bytes. Only text that ``Base64``
+/// decodes is replaced, and each value has only one such text; everything else is stored unchanged.
 ///
-/// Format: a list of parts, each a tag byte and its content. 0: a length and as many literal bytes.
-/// 1: the number of a header in `headers`. 2: a length and as many bytes that are a list of parts
-/// themselves, whose expansion stands here as base64url. Lengths and numbers are little-endian base
-/// 128.
+/// Format: a list of parts, each a tag byte and its content. 0: a length and that many literal
+/// bytes. 1: the number of a header in `headers`. 2: a length and that many bytes, which are a list
+/// of parts themselves; its expansion appears here as base64url. Lengths and numbers are
+/// little-endian base 128.
 package struct PackedDocument: Hashable, Sendable {
     package var parts: [UInt8]
-    /// The header segments taken out, as they came (base64url), in the order of their numbers.
+    /// The extracted header segments as received (base64url), in the order of their numbers.
     package var headers: [[UInt8]]
 
-    /// JWS within JWS. Apple nests two deep.
+    /// The maximum nesting of JWS within JWS. Apple nests two deep.
     fileprivate static let nestingMax = 3
-    /// Different headers taken out of one document. Apple's have one or two; each further one is
-    /// searched for among the others.
+    /// The maximum number of different headers in one document. Apple's documents have one or two;
+    /// each further one is searched for linearly.
     package static let headersMax = 16
 
     package init(parts: [UInt8], headers: [[UInt8]]) {
@@ -32,7 +32,7 @@ package struct PackedDocument: Hashable, Sendable {
         headers = packer.headers
     }
 
-    /// The document as it came; nil where the parts are damaged.
+    /// The original document. Returns nil if the parts are damaged.
     package var unpacked: [UInt8]? { expand(parts[...], depth: 0) }
 }
 
@@ -62,7 +62,7 @@ private struct Packer {
         out.append(UInt8(rest))
     }
 
-    /// Packs text that may be a JWS, or hold some in quotes, each beginning with `eyJ` ({" in
+    /// Packs text that may be a JWS, or contain some in quotes. Each begins with `eyJ` (`{"` in
     /// base64).
     mutating func pack(_ bytes: [UInt8], depth: Int) -> [UInt8] {
         let outer = out
@@ -92,7 +92,7 @@ private struct Packer {
         var signature: [UInt8]
     }
 
-    /// Nil where the text is no JWS in canonical base64url.
+    /// Returns nil if the text is not a JWS in canonical base64url.
     private mutating func token(_ text: ArraySlice<UInt8>) -> Token? {
         guard let jws = CompactJWS(Array(text)), let payload = jws.payload,
             let signature = jws.signature

@@ -1,13 +1,13 @@
-/// One of the numbered attributes that a receipt is made of. Its value is kept as the bytes that
-/// were signed: what a number means, and how its value is written, may be unknown.
+/// One of the numbered attributes of a receipt. Its value is stored as the signed bytes, because
+/// the meaning of a number and the encoding of its value may be unknown.
 package struct ReceiptAttribute: Hashable, Sendable {
     package var number: Int64
-    /// 1, but 2 of the opaque value in what Apple signs.
+    /// 1, or 2 for the opaque value in receipts signed by Apple.
     package var version: Int64
-    /// Most are themselves an element of DER: an INTEGER, a UTF8String or an IA5String.
+    /// Most values are themselves a DER element: an INTEGER, a UTF8String, or an IA5String.
     package var value: [UInt8]
 
-    /// Attributes of one receipt, or of one purchase in it.
+    /// The maximum number of attributes of one receipt, or of one purchase in it.
     package static let countMax = 100_000
 
     package init(_ number: Int64, version: Int64 = 1, value: [UInt8]) {
@@ -33,28 +33,28 @@ extension ReceiptAttribute {
         Self(field.rawValue, value: DERElement.bytes(DERElement.asciiText, Array(value.utf8)))
     }
 
-    /// A date that is not there is an empty text.
+    /// An absent date is an empty text.
     package static func date(
         _ field: some RawRepresentable<Int64>, _ value: AppStoreDate?
     ) -> Self {
         ascii(field, value.map(ReceiptDate.text) ?? "")
     }
 
-    /// Nil where the value is no INTEGER of 64 bits.
+    /// Returns nil if the value is not an INTEGER of at most 64 bits.
     package var integer: Int64? {
         element.flatMap {
             $0.tag == DERElement.integer ? DERElement.integer($0.content) : nil
         }
     }
 
-    /// Nil where the value is no text.
+    /// Returns nil if the value is not a text.
     package var text: String? {
         guard let element, [DERElement.utf8Text, DERElement.asciiText].contains(element.tag)
         else { return nil }
         return String(validating: element.content, as: UTF8.self)
     }
 
-    /// Nil where the value is no date, or the empty text.
+    /// Returns nil if the value is not a date, or is the empty text.
     package var date: AppStoreDate? { text.flatMap(ReceiptDate.moment) }
 
     private var element: DERElement? {
@@ -64,14 +64,14 @@ extension ReceiptAttribute {
     }
 }
 
-// MARK: - Sets of them
+// MARK: - Sets of attributes
 
 extension ReceiptAttribute {
-    /// Reads a SET of attributes.
+    /// Parses a SET of attributes.
     static func list(parsing bytes: ArraySlice<UInt8>) throws(ReceiptFailure) -> [Self] {
         var outside = bytes
         var rest = try DERElement(DERElement.set, removingFrom: &outside).content
-        guard outside.isEmpty else { throw ReceiptFailure("something follows the set") }
+        guard outside.isEmpty else { throw ReceiptFailure("unexpected bytes follow the set") }
         var attributes: [Self] = []
         while !rest.isEmpty {
             guard attributes.count < countMax else {
@@ -89,8 +89,8 @@ extension ReceiptAttribute {
         return attributes
     }
 
-    /// The SET as Apple writes it: in the order of the encodings (X.690 §11.6). Shorter ones come
-    /// first, so the order of a receipt's purchases says nothing about their age.
+    /// The SET as Apple writes it: sorted by encoding (X.690 §11.6). Shorter ones come first, so
+    /// the order of a receipt's purchases says nothing about their age.
     static func bytes(_ attributes: [Self]) -> [UInt8] {
         let encoded = attributes.map(\.bytes).sorted { $0.lexicographicallyPrecedes($1) }
         return DERElement.bytes(DERElement.set, encoded.flatMap { $0 })
@@ -105,7 +105,7 @@ extension ReceiptAttribute {
     }
 }
 
-/// Why bytes are no receipt.
+/// Why bytes are not a valid receipt.
 package struct ReceiptFailure: Error, Hashable, Sendable, CustomStringConvertible {
     package let description: String
 

@@ -1,36 +1,36 @@
 import Foundation
 
-/// How receipts, and the answers about them, write moments: `2026-01-10T20:00:00Z` in a receipt;
-/// three times over in JSON, as `2026-01-10 20:00:00 Etc/GMT`, as milliseconds in a string, and as
+/// The date formats of receipts and of responses about them: `2026-01-10T20:00:00Z` in a receipt;
+/// in JSON three fields, as `2026-01-10 20:00:00 Etc/GMT`, as milliseconds in a string, and as
 /// `2026-01-10 12:00:00 America/Los_Angeles`.
 package enum ReceiptDate {
-    /// As in a receipt: UTC, whole seconds.
+    /// The format of a receipt: UTC, whole seconds.
     package static func text(_ moment: AppStoreDate) -> String {
         let (day, time) = civil(moment, offset: 0)
         return "\(day)T\(time)Z"
     }
 
-    /// As people in London would read it, were there no summer time.
+    /// The format in Greenwich time, without daylight saving.
     package static func greenwich(_ moment: AppStoreDate) -> String {
         let (day, time) = civil(moment, offset: 0)
         return "\(day) \(time) Etc/GMT"
     }
 
-    /// As people in Cupertino read it. The keys that hold it end in `_pst`, in summer too.
+    /// The format in Cupertino's local time. Its keys end in `_pst`, even in summer.
     package static func pacific(_ moment: AppStoreDate) -> String {
         let (day, time) = civil(moment, offset: offset(at: moment))
         return "\(day) \(time) America/Los_Angeles"
     }
 
-    /// Reads all of these but bare milliseconds, and what Xcode writes: an offset with or without a
-    /// colon. Nil for anything else.
+    /// Parses all of these formats except bare milliseconds, and Xcode's: an offset with or without
+    /// a colon. Returns nil for anything else.
     package static func moment(_ text: String) -> AppStoreDate? {
         var text = text
         return text.withUTF8 { moment($0) }
     }
 
-    /// Byte by byte: a receipt has some for each purchase, and a pattern takes a hundred times as
-    /// long.
+    /// Byte by byte: a receipt has several dates for each purchase, and a format pattern takes a
+    /// hundred times as long.
     private static func moment(_ text: UnsafeBufferPointer<UInt8>) -> AppStoreDate? {
         let (dash, colon) = (UInt8(ascii: "-"), UInt8(ascii: ":"))
         guard text.count > 19, text[4] == dash, text[7] == dash, text[13] == colon,
@@ -63,7 +63,7 @@ package enum ReceiptDate {
         (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
     }
 
-    /// Milliseconds; 0 where there is no fraction, nil where a point has no digit behind it.
+    /// Milliseconds. Returns 0 if there is no fraction, nil if no digit follows the decimal point.
     private static func fraction(
         removingFrom text: inout Slice<UnsafeBufferPointer<UInt8>>
     ) -> Int? {
@@ -77,18 +77,18 @@ package enum ReceiptDate {
     }
 
     private static let millisecondsPerDay: Int64 = 86_400_000
-    /// The years 1 to 9999: four digits have no others. A moment before or after them, which only
-    /// a forger writes, is spelled as the first or the last of them.
+    /// The years 1 to 9999, the only ones with four digits. Moments before or after them, which
+    /// only forgeries contain, are clamped to this range.
     private static let spelled: ClosedRange<Int64> = -62_135_510_400_000...253_402_214_400_000
 
     private static let zone: TimeZone = {
         guard let zone = TimeZone(identifier: "America/Los_Angeles") else {
-            preconditionFailure("The time zone America/Los_Angeles is missing: install tzdata.")
+            preconditionFailure("the time zone America/Los_Angeles is missing: install tzdata")
         }
         return zone
     }()
 
-    /// Milliseconds that the wall clock is ahead of UTC: below zero here.
+    /// Milliseconds that local time is ahead of UTC; negative here.
     private static func offset(at moment: AppStoreDate) -> Int64 {
         let seconds = bounded(moment).flooredDivision(by: 1000)
         let instant = Date(timeIntervalSince1970: TimeInterval(seconds))
@@ -118,12 +118,12 @@ package enum ReceiptDate {
             return AppStoreDate(milliseconds: local)
         }
         if zone.elementsEqual(" America/Los_Angeles".utf8) {
-            // Read as PST first: right on either side of a change; of the hour that comes twice,
-            // the second.
+            // Interpreted as PST first. This is correct on either side of a change; of the hour
+            // that occurs twice, it yields the second.
             let asStandard = AppStoreDate(milliseconds: local + 8 * 3_600_000)
             return AppStoreDate(milliseconds: local - offset(at: asStandard))
         }
-        // A plus sign may have become a blank on the way.
+        // A plus sign may have been converted to a space by URL decoding.
         let digits = Array(zone.dropFirst())
         guard let sign = zone.first, [UInt8(ascii: "+"), UInt8(ascii: "-"), 0x20].contains(sign),
             digits.count == 4 || digits.count == 5 && digits[2] == UInt8(ascii: ":")

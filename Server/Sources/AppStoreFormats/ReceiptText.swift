@@ -1,14 +1,14 @@
 /// Receipts as the Base64 text that programs send.
 package enum ReceiptText {
-    /// The bytes of a text. Line breaks are left out, and a plus sign that the encoding of a web
-    /// form has made a blank is put back. Nil for what is no Base64, or nothing.
+    /// Decodes a text. Line breaks are ignored, and spaces are turned back into the plus signs that
+    /// form decoding replaced. Returns nil if the text is empty or not Base64.
     package static func bytes(of text: String) -> [UInt8]? {
         var text = text
         let bytes = text.withUTF8 { Base64.standard.decode($0) } ?? repairedBytes(of: text)
         return bytes.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// Of a text that is not Base64 as it stands.
+    /// Decodes a text that is not valid Base64 as it is.
     private static func repairedBytes(of text: String) -> [UInt8]? {
         let whole = text.utf8.filter { byte in
             byte != UInt8(ascii: "\n") && byte != UInt8(ascii: "\r") && byte != UInt8(ascii: "\t")

@@ -1,5 +1,5 @@
-/// What signed renewal information says (Apple: `JWSRenewalInfoDecodedPayload`). It names no
-/// bundle: only the transaction beside it, or the notification around it, binds it to an app.
+/// The payload of signed renewal info (Apple: `JWSRenewalInfoDecodedPayload`). It names no bundle:
+/// only the transaction beside it, or the notification around it, shows which app it is for.
 package struct RenewalPayload: WireObject {
     package var originalTransactionId: String?
     package var productId: String?
@@ -10,15 +10,15 @@ package struct RenewalPayload: WireObject {
     package var gracePeriodExpiresDate: AppStoreDate?
     package var expirationIntent: ExpirationIntent?
     package var priceIncreaseStatus: PriceIncreaseStatus?
-    /// Like the other offer fields, of the next period.
+    /// Like the other offer fields, about the next period.
     package var offerType: OfferType?
     package var offerIdentifier: String?
     package var offerDiscountType: OfferDiscountType?
     package var offerPeriod: String?
-    /// Thousandths of the currency's unit.
+    /// In thousandths of the currency's unit.
     package var renewalPrice: Int64?
     package var currency: String?
-    /// May lie in the past.
+    /// May be in the past.
     package var renewalDate: AppStoreDate?
     /// Ignores gaps of less than 60 days.
     package var recentSubscriptionStartDate: AppStoreDate?

@@ -1,14 +1,14 @@
-/// A shop as Xcode writes it into a `.storekit` file, of versions 1 to 6.
+/// The contents of an Xcode `.storekit` file, of versions 1 to 6.
 ///
-/// Apple documents no format. Unknown keys are ignored and absent sections are empty; but a price
-/// that is no plain number, and a recurring product outside a group, are errors: reading on would
-/// sell something for nothing, or sell it wrongly.
+/// Apple does not document the format. Unknown keys are ignored and absent sections are empty; but
+/// a price that is not a plain number, and a recurring product outside a group, are errors:
+/// ignoring them would sell a product for nothing, or with the wrong terms.
 package struct StoreKitFile: Hashable, Sendable {
-    /// Consumables, non-consumables and non-renewing subscriptions, in the order of the file.
+    /// Consumables, non-consumables, and non-renewing subscriptions, in the order of the file.
     package var oneTimeProducts: [StoreKitProduct]
     package var groups: [StoreKitGroup]
     package var settings: StoreKitSettings
-    /// Signs promotional offers; nil where the file has none.
+    /// Signs promotional offers; nil if the file has none.
     package var offersKey: StoreKitOffersKey?
     /// 1 (Xcode 12) to 6 (Xcode 27).
     package var majorVersion: Int64
@@ -29,19 +29,19 @@ package struct StoreKitFile: Hashable, Sendable {
     package var products: [StoreKitProduct] { oneTimeProducts + groups.flatMap(\.subscriptions) }
 }
 
-/// One thing sold.
+/// One product.
 package struct StoreKitProduct: Hashable, Sendable {
     package var id: String
     /// The name in App Store Connect.
     package var referenceName: String
     package var type: ProductType
-    /// Thousandths of the storefront's currency unit.
+    /// In thousandths of the storefront's currency unit.
     package var price: Int64
     package var isFamilyShareable: Bool
-    /// In the file's first language; empty where the file has none.
+    /// In the file's first language; empty if the file has none.
     package var displayName: String
     package var description: String
-    /// Only of auto-renewable subscriptions.
+    /// Only for auto-renewable subscriptions.
     package var subscription: StoreKitSubscription?
 
     package init(
@@ -60,7 +60,7 @@ package struct StoreKitProduct: Hashable, Sendable {
     }
 }
 
-/// The products of which a customer has one at a time.
+/// A subscription group: a customer has one of its products at a time.
 package struct StoreKitGroup: Hashable, Sendable {
     /// `subscriptionGroupIdentifier` in transactions.
     package var id: String
@@ -74,13 +74,13 @@ package struct StoreKitGroup: Hashable, Sendable {
     }
 }
 
-/// What makes a product a subscription.
+/// The subscription terms of a product.
 package struct StoreKitSubscription: Hashable, Sendable {
     package var groupID: String
-    /// 1 is the highest; equal numbers are one level.
+    /// 1 is the highest; equal numbers are the same level.
     package var level: Int64
     package var period: BillingPeriod
-    /// One for each billing plan at most; before version 5 one at most.
+    /// At most one for each billing plan; before version 5 at most one.
     package var introductoryOffers: [StoreKitOffer]
     package var promotionalOffers: [StoreKitOffer]
     package var codeOffers: [StoreKitOffer]
@@ -104,26 +104,26 @@ package struct StoreKitSubscription: Hashable, Sendable {
         self.billingPlans = billingPlans
     }
 
-    /// The introductory offer of those who pay for a whole period at once.
+    /// The introductory offer for paying a whole period at once.
     package var introductoryOffer: StoreKitOffer? { introductoryOffer(of: .billedUpfront) }
 
-    /// The introductory offer of a billing plan; one that names no plan is for paying at once.
+    /// The introductory offer of a billing plan. An offer that names no plan is for paying at once.
     package func introductoryOffer(of plan: BillingPlanType) -> StoreKitOffer? {
         introductoryOffers.first { ($0.billingPlan ?? .billedUpfront) == plan }
     }
 
-    /// The way to pay in twelve months with a commitment, if it is sold.
+    /// The plan of twelve monthly payments with a commitment, if it is enabled.
     package var monthlyPlan: StoreKitBillingPlan? {
         billingPlans.first { $0.type == .monthly && $0.isEnabled }
     }
 }
 
-/// How a subscription may be paid: at once, or monthly with a commitment of a year.
+/// How a subscription can be paid: at once, or monthly with a commitment of a year.
 package struct StoreKitBillingPlan: Hashable, Sendable {
     package var type: BillingPlanType
-    /// Thousandths of the currency unit for each billing period.
+    /// In thousandths of the currency unit, for each billing period.
     package var price: Int64
-    /// Thousandths of the currency unit for the whole commitment.
+    /// In thousandths of the currency unit, for the whole commitment.
     package var commitmentPrice: Int64
     package var isEnabled: Bool
 
@@ -137,10 +137,10 @@ package struct StoreKitBillingPlan: Hashable, Sendable {
     }
 }
 
-/// The key that Xcode makes for signing promotional offers in tests.
+/// The key that Xcode generates for signing promotional offers in tests.
 package struct StoreKitOffersKey: Hashable, Sendable {
     package var id: String
-    /// P-256, PKCS#8, in base 64.
+    /// P-256, PKCS#8, in Base64.
     package var privateKey: String
 
     package init(id: String, privateKey: String) {
@@ -149,11 +149,11 @@ package struct StoreKitOffersKey: Hashable, Sendable {
     }
 }
 
-/// Why a `.storekit` file cannot be used, and where in it.
+/// Why a `.storekit` file cannot be used, and where the problem is.
 package struct StoreKitFileFailure: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What is wrong, with what to do.
+    /// What is wrong, and what to do.
     package var what: String
-    /// The product, group or key concerned.
+    /// The product, group, or key concerned.
     package var place: String
 
     package init(_ what: String, at place: String) {

@@ -1,42 +1,42 @@
-// How a `.storekit` file becomes values. What counts as a product is looked for in every section,
-// as Xcode does.
+// How a `.storekit` file is parsed. Products are collected from every section, as Xcode does.
 
 extension StoreKitFile {
-    /// Products in one file; App Store Connect allows 10,000 for an app.
+    /// The maximum number of products in one file; App Store Connect allows 10,000 for an app.
     package static let productsMax = 10_000
 
-    /// Reads the file's text. How long it may be is the caller's limit.
+    /// Parses the file's text. The caller limits its length.
     package init(parsing bytes: some Sequence<UInt8>) throws(StoreKitFileFailure) {
         let json: JSON
         do { json = try JSON(parsing: bytes) } catch {
-            throw StoreKitFileFailure("is no JSON: \(error)", at: "the file")
+            throw StoreKitFileFailure("is not valid JSON: \(error)", at: "the file")
         }
         try self.init(json: json)
     }
 
-    /// Reads a file that is a JSON value already. Throws the first of ``read(_:)``'s failures.
+    /// Reads a file that is already parsed as JSON. Throws the first of the failures of
+    /// ``read(_:)``.
     package init(json: JSON) throws(StoreKitFileFailure) {
         let (file, failures) = Self.read(json)
         if let first = failures.first { throw first }
         self = file
     }
 
-    /// Everything of a file that can be read, and everything that makes it unusable: so that a
-    /// person sees all of it at once.
+    /// Returns everything in a file that can be read, and everything that makes it unusable, so
+    /// that a person sees all problems at once.
     package static func read(_ json: JSON) -> (file: Self, failures: [StoreKitFileFailure]) {
         var reading = StoreKitFileReading()
         return (reading.file(json), reading.failures)
     }
 }
 
-/// Reads on after a failure, and collects them.
+/// Continues after a failure, and collects all failures.
 private struct StoreKitFileReading {
     var failures: [StoreKitFileFailure] = []
     private static let monthsOfCommitment: Int64 = 12
 
     mutating func file(_ json: JSON) -> StoreKitFile {
         guard json.members != nil else {
-            fail("is no JSON object", at: "the file")
+            fail("is not a JSON object", at: "the file")
             return StoreKitFile()
         }
         var oneTime: [StoreKitProduct] = []
@@ -64,7 +64,7 @@ private struct StoreKitFileReading {
         }
         var seen: Set<String> = []
         for product in products where !seen.insert(product.id).inserted {
-            fail("stands twice: remove one", at: "product \(product.id)")
+            fail("occurs twice: remove one", at: "product \(product.id)")
         }
     }
 
@@ -83,7 +83,7 @@ private struct StoreKitFileReading {
         case "NonRenewingSubscription": return product(json, id: id, type: .nonRenewing)
         case "RecurringSubscription":
             fail(
-                "a recurring subscription belongs into subscriptionGroups: move it there",
+                "a recurring subscription belongs in subscriptionGroups: move it there",
                 at: "product \(id)")
         case let other:
             fail("the type \(other ?? "(none)") is not known", at: "product \(id)")
@@ -144,7 +144,7 @@ private struct StoreKitFileReading {
         return terms
     }
 
-    /// Version 5 repeats the one in the other; where they differ the list is the newer.
+    /// Version 5 repeats the single offer in the list; if they differ, the list is the newer one.
     private mutating func introductoryOffers(of json: JSON, at place: String) -> [StoreKitOffer] {
         let listed = offers("introductoryOffers", of: json, .introductory, at: place)
         guard listed.isEmpty, let single = json["introductoryOffer"], single != .null else {
@@ -191,7 +191,7 @@ private struct StoreKitFileReading {
         guard let discount = discount(json, at: place),
             let period = period("subscriptionPeriod", of: json, at: place),
             let count = periodCount(json, at: place),
-            // Xcode leaves a former price standing when an offer is made free.
+            // Xcode leaves an earlier price in the file when an offer is made free.
             let price = discount == .freeTrial ? 0 : price("displayPrice", of: json, at: place)
         else { return nil }
         var offer = StoreKitOffer(
@@ -218,7 +218,7 @@ private struct StoreKitFileReading {
     private mutating func periodCount(_ json: JSON, at place: String) -> Int? {
         let count = json["numberOfPeriods"]?.integer ?? 1
         guard (1...Int64(BillingPeriod.countMax)).contains(count) else {
-            fail("numberOfPeriods is \(count)", at: place)
+            fail("numberOfPeriods is \(count), not 1 to \(BillingPeriod.countMax)", at: place)
             return nil
         }
         return Int(count)
@@ -271,12 +271,12 @@ private struct StoreKitFileReading {
 }
 
 extension StoreKitFile {
-    /// Digits before the decimal point of a price.
+    /// The maximum number of digits before the decimal point of a price.
     private static let wholeDigitsMax = 12
 
-    /// A price as thousandths of its unit; nil unless the whole text is digits with at most one
-    /// decimal point and three decimals. No library's number reader stands here, for those take
-    /// `0,99` for 0.
+    /// A price in thousandths of its unit. Returns nil unless the whole text is digits with at most
+    /// one decimal point and three decimals. Does not use a library's number parser, because those
+    /// read `0,99` as 0.
     package static func milliunits(_ text: String) -> Int64? {
         let parts = text.utf8.split(
             separator: UInt8(ascii: "."), maxSplits: 1, omittingEmptySubsequences: false)

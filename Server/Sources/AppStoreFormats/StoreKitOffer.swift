@@ -1,4 +1,4 @@
-/// A lower price for a time.
+/// A reduced price for a time.
 package struct StoreKitOffer: Hashable, Sendable {
     /// Who may redeem a code.
     package struct Customers: OptionSet, Hashable, Sendable {
@@ -19,16 +19,16 @@ package struct StoreKitOffer: Hashable, Sendable {
     package var discount: OfferDiscountType
     package var period: BillingPeriod
     package var periodCount: Int
-    /// Thousandths of the currency unit for each period (pay up front: for all of them); zero for a
-    /// free trial.
+    /// In thousandths of the currency unit, for each period (pay up front: for all of them); zero
+    /// for a free trial.
     package var price: Int64
-    /// The plan that it is for; nil before version 5 of the file.
+    /// The billing plan that the offer is for; nil before version 5 of the file.
     package var billingPlan: BillingPlanType?
-    /// Only codes restrict it here.
+    /// Only codes restrict it.
     package var customers = Customers.all
-    /// Of a code: whether it follows an introductory offer instead of replacing it.
+    /// For codes: whether it follows an introductory offer instead of replacing it.
     package var isStackable = false
-    /// Of a win-back offer: the switch that stands for Apple's criteria.
+    /// For win-back offers: the switch that represents Apple's eligibility criteria.
     package var isEligible = true
 
     package init(

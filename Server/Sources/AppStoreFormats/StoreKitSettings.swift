@@ -1,5 +1,5 @@
-/// The settings of a `.storekit` file that a shop outside Xcode can use. What a file does not name
-/// is nil.
+/// The settings of a `.storekit` file that can be used outside Xcode. Settings that a file does not
+/// contain are nil.
 package struct StoreKitSettings: Hashable, Sendable {
     /// ISO 3166-1 alpha-3.
     package var storefront: String?
@@ -7,7 +7,7 @@ package struct StoreKitSettings: Hashable, Sendable {
     package var locale: String?
     /// How fast subscriptions renew (`SKTestSession.TimeRate`); 0 is real time.
     package var timeRate: Int64?
-    /// Whether purchases wait for a parent.
+    /// Whether purchases wait for a parent's approval.
     package var asksToBuy: Bool?
     package var billingGracePeriodEnabled: Bool?
     /// Whether renewals fail and are retried.
@@ -21,7 +21,7 @@ package struct StoreKitSettings: Hashable, Sendable {
         self.billingGracePeriodEnabled = billingGracePeriodEnabled
     }
 
-    /// Keys of another type than Xcode's count as absent.
+    /// Keys whose type differs from Xcode's are treated as absent.
     package init(json: JSON) {
         storefront = json["_storefront"]?.string
         locale = json["_locale"]?.string

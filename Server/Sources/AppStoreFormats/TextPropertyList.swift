@@ -1,8 +1,8 @@
-/// A property list of texts in NeXTSTEP's notation: `{ "key" = "value"; … }`.
+/// A property list of texts in NeXTSTEP notation: `{ "key" = "value"; … }`.
 struct TextPropertyList: Sendable {
     var entries: [(key: String, value: String)]
 
-    /// Entries of one list.
+    /// The maximum number of entries in one list.
     static let entriesMax = 100
 
     init(entries: [(key: String, value: String)]) { self.entries = entries }
@@ -10,7 +10,7 @@ struct TextPropertyList: Sendable {
     init(parsing bytes: [UInt8]) throws(ReceiptFailure) {
         guard bytes.count <= TransactionReceiptFile.bytesMax,
             let text = String(validating: bytes, as: UTF8.self)
-        else { throw ReceiptFailure("the list is too long, or no text") }
+        else { throw ReceiptFailure("the list is too long, or is not text") }
         var rest = text[...]
         entries = []
         try Self.skip("{", in: &rest)

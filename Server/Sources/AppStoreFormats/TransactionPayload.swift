@@ -1,10 +1,11 @@
-/// What a signed transaction says (Apple: `JWSTransactionDecodedPayload`). Every field may be
+/// The payload of a signed transaction (Apple: `JWSTransactionDecodedPayload`). Every field may be
 /// absent.
 package struct TransactionPayload: WireObject {
     package var transactionId: String?
     /// The first transaction of the chain.
     package var originalTransactionId: String?
-    /// One subscription period; the same on every device, also where transaction ids differ.
+    /// Identifies one subscription period; the same on every device, even if transaction ids
+    /// differ.
     package var webOrderLineItemId: String?
     package var bundleId: String?
     package var productId: String?
@@ -14,14 +15,14 @@ package struct TransactionPayload: WireObject {
     package var expiresDate: AppStoreDate?
     package var quantity: Int64?
     package var type: ProductType?
-    /// A UUID of the app's choosing, usually its own account's.
+    /// A UUID that the app chooses, usually of its own account.
     package var appAccountToken: String?
     package var inAppOwnershipType: OwnershipType?
     package var signedDate: AppStoreDate?
     package var revocationReason: RevocationReason?
     package var revocationDate: AppStoreDate?
     package var revocationType: RevocationType?
-    /// Thousandths of a percent: 50000 is half.
+    /// In thousandths of a percent: 50000 is half.
     package var revocationPercentage: Int64?
     package var isUpgraded: Bool?
     package var offerType: OfferType?
@@ -34,7 +35,7 @@ package struct TransactionPayload: WireObject {
     package var storefront: String?
     package var storefrontId: String?
     package var transactionReason: TransactionReason?
-    /// Thousandths of the currency's unit, at the time of sale.
+    /// In thousandths of the currency's unit, at the time of sale.
     package var price: Int64?
     /// ISO 4217.
     package var currency: String?
@@ -91,12 +92,12 @@ package struct TransactionPayload: WireObject {
     }
 }
 
-/// Where a month stands within a commitment of twelve.
+/// The position of a month within a commitment of twelve months.
 package struct TransactionCommitment: WireObject {
     package var billingPeriodNumber: Int64?
     package var totalBillingPeriods: Int64?
     package var commitmentExpiresDate: AppStoreDate?
-    /// Thousandths of the currency's unit.
+    /// In thousandths of the currency's unit.
     package var commitmentPrice: Int64?
     package var unknown: [JSON.Member] = []
 

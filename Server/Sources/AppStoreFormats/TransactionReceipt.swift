@@ -1,7 +1,8 @@
-/// One transaction as apps before iOS 7 got it, and as V1 notifications carried it until 2021.
+/// One transaction as apps before iOS 7 received it, and as version 1 notifications contained it
+/// until 2021.
 ///
-/// The same keys stand, with dashes, in the receipt itself. `expires_date` holds milliseconds here,
-/// unlike in the answers about app receipts.
+/// The receipt itself has the same keys, with dashes. `expires_date` contains milliseconds here,
+/// unlike in responses about app receipts.
 package struct TransactionReceipt: WireObject {
     package var bundleID: String?
     package var bundleVersion: String?
@@ -24,7 +25,7 @@ package struct TransactionReceipt: WireObject {
     package var isIntroductory: Bool?
     package var subscriptionGroupID: String?
     package var appAccountToken: String?
-    /// Of the device.
+    /// The device's identifier.
     package var uniqueIdentifier: String?
     package var uniqueVendorIdentifier: String?
     package var unknown: [JSON.Member] = []

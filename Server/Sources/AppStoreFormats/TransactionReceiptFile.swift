@@ -1,14 +1,14 @@
-/// A transaction receipt as apps before iOS 7 received it: a property list of the old text kind,
-/// which holds another one, Base64, and a signature of it.
+/// A transaction receipt as apps before iOS 7 received it: an old-style text property list that
+/// contains another one, in Base64, and its signature.
 package struct TransactionReceiptFile: Hashable, Sendable {
     /// The inner list as it was signed.
     package var signedBytes: [UInt8]
-    /// ``TransactionReceiptSignature`` as bytes.
+    /// The bytes of a ``TransactionReceiptSignature``.
     package var signature: [UInt8]
     /// `Sandbox`; absent in production.
     package var environment: StoreEnvironment?
 
-    /// Larger ones are refused.
+    /// The maximum size of a file in bytes.
     package static let bytesMax = 65_536
 
     package init(signedBytes: [UInt8], signature: [UInt8], environment: StoreEnvironment?) {
@@ -43,14 +43,14 @@ package struct TransactionReceiptFile: Hashable, Sendable {
 }
 
 extension TransactionReceipt {
-    /// Reads the signed list within a receipt file: its keys are those of the JSON, with dashes.
+    /// Parses the signed list within a receipt file: its keys are those of the JSON, with dashes.
     package init(signedBytes: [UInt8]) throws(ReceiptFailure) {
         let list = try TextPropertyList(parsing: signedBytes)
         let members = list.entries.map { key, value in
             JSON.Member(key.replacing("-", with: "_"), .string(value))
         }
         guard let receipt = Self(json: .object(members)) else {
-            throw ReceiptFailure("the signed list is no transaction")
+            throw ReceiptFailure("the signed list is not a transaction")
         }
         self = receipt
     }
@@ -65,8 +65,8 @@ extension TransactionReceipt {
     }
 }
 
-/// A signature of a transaction receipt: a version, the RSA signature, and the signer's
-/// certificate. Signed are the version's byte and the list, by SHA-1 and PKCS #1 v1.5.
+/// The signature of a transaction receipt: a version, the RSA signature, and the signer's
+/// certificate. It covers the version byte and the list, with SHA-1 and PKCS #1 v1.5.
 package struct TransactionReceiptSignature: Hashable, Sendable {
     /// 2 for a key of 1024 bits, 3 for one of 2048.
     package var version: UInt8
@@ -82,13 +82,13 @@ package struct TransactionReceiptSignature: Hashable, Sendable {
 
     package init(parsing bytes: [UInt8]) throws(ReceiptFailure) {
         guard let version = bytes.first, version == 2 || version == 3 else {
-            throw ReceiptFailure("the signature is of no version that is known")
+            throw ReceiptFailure("the version of the signature is not known")
         }
         let end = 1 + (version == 2 ? 128 : 256)
         guard bytes.count > end + 4 else { throw ReceiptFailure("the signature is too short") }
         let length = bytes[end..<end + 4].reduce(0) { $0 << 8 | Int($1) }
         guard bytes.count == end + 4 + length else {
-            throw ReceiptFailure("the certificate has not the length that it is said to have")
+            throw ReceiptFailure("the length of the certificate is wrong")
         }
         self.version = version
         signature = Array(bytes[1..<end])

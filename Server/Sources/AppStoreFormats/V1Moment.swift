@@ -1,6 +1,6 @@
 extension V1Notification {
-    /// The latest moment that it names as past: of a purchase, a cancellation, or the switch of
-    /// renewal. It is the same in every copy of a notification. Nil where it names none.
+    /// The latest moment that it names as past: of a purchase, a cancellation, or a change of the
+    /// renewal switch. It is the same in every copy of a notification. Nil if it names none.
     package var latestMoment: AppStoreDate? {
         let shown = [latest, latestExpired].compactMap { $0 }
         let rows = unifiedReceipt?.latestRows ?? []
@@ -15,35 +15,37 @@ extension V1Notification {
         return (shown + (unifiedReceipt?.latestRows ?? []).compactMap(\.purchased)).max()
     }
 
-    /// When the transactions that it shows stood so. The event of some types has nothing to do with
-    /// them: these may be tried again two days later, and then show no refund of meanwhile.
+    /// When the transactions that it contains were in that state. The event of some types is
+    /// unrelated to them: such notifications may be retried two days later, and then do not contain
+    /// a refund made in between.
     package func rowsMoment(receivedAt: AppStoreDate) -> AppStoreDate {
         eventMoment.map { min($0, receivedAt) } ?? latestMoment.map { min($0, receivedAt) }
             ?? receivedAt
     }
 
-    /// When what it says was so. Some types name the moment of their event, and a payment that
-    /// failed did so when the period ended. Of others no more is known than that they come after
-    /// all that they show, so that is when they count: they may be tried again for three days, and
-    /// are not to override what has been said of a day within these.
+    /// When its content was true. Some types name the moment of their event, and a failed payment
+    /// failed when the period ended. For other types it is only known that they come after
+    /// everything they contain, so they count as of that moment: they may be retried for three
+    /// days, and must not override what has been said about a day within these.
     ///
-    /// - Parameter receivedAt: no notification tells of what comes later, but a renewal that is
-    ///   charged ahead. It is the moment of one that shows nothing.
+    /// - Parameter receivedAt: the upper limit, because no notification reports what comes later,
+    ///   except a renewal that is charged ahead. It is the moment of a notification that contains
+    ///   nothing dated.
     package func moment(receivedAt: AppStoreDate) -> AppStoreDate {
-        // A renewal that was charged ahead begins later than it was told.
+        // A renewal that was charged ahead begins after it was reported.
         if let ownMoment { return min(ownMoment, receivedAt) }
         guard let latestMoment, latestMoment < receivedAt else { return receivedAt }
         return AppStoreDate(milliseconds: latestMoment.milliseconds + 1)
     }
 
-    /// Whether it says when what it tells was so: not of a switch of product, and not of a consent.
+    /// Whether it says when its content was true. A change of product and a price consent do not.
     package var namesItsMoment: Bool { ownMoment != nil }
 
     private var ownMoment: AppStoreDate? { eventMoment ?? failedAt }
 
-    /// When the payment failed of which it tells: at the end of the subscription's last period, but
-    /// not before what else it names. It may be tried again for three days, with a receipt made
-    /// anew, and then still says that renewal is on, whatever the customer has done meanwhile.
+    /// When the payment that it reports failed: at the end of the subscription's last period, but
+    /// not before anything else that it names. It may be retried for three days, with a new
+    /// receipt, and then still says that renewal is on, whatever the customer has done in between.
     private var failedAt: AppStoreDate? {
         guard notificationType == .didFailToRenew else { return nil }
         let shown = [latest, latestExpired].compactMap { $0 }
@@ -65,8 +67,8 @@ extension V1Notification {
         }
     }
 
-    /// What is the same in every copy of a notification: Apple makes receipts anew for each attempt
-    /// to deliver it, and gives it no id. The secret is no part of it.
+    /// The part that is the same in every copy of a notification: Apple creates new receipts for
+    /// each delivery attempt, and gives it no id. The secret is left out.
     package static func identity(of json: JSON) -> [UInt8] {
         let changing: Set = ["password", "latest_receipt", "latest_expired_receipt"]
         func plain(_ json: JSON) -> JSON {

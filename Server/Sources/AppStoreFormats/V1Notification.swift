@@ -1,24 +1,24 @@
-/// A notification of version 1 (Apple: `responseBodyV1`, deprecated since 2023). It is not signed:
-/// that it comes from Apple shows in the shared secret alone.
+/// A version 1 notification (Apple: `responseBodyV1`, deprecated since 2023). It is not signed:
+/// only the shared secret shows that it comes from Apple.
 package struct V1Notification: WireObject {
     package var notificationType: V1NotificationType?
-    /// The app's shared secret, in clear. Not to be logged.
+    /// The app's shared secret, in clear text. Must not be logged.
     package var password: String?
     package var environment: V1Environment?
     package var autoRenewProductID: String?
     package var autoRenewAdamID: String?
     package var autoRenewStatus: Bool?
-    /// Where renewal was switched on or off.
+    /// When renewal was turned on or off.
     package var autoRenewStatusChanged: AppStoreDate?
-    /// A number here.
+    /// A number, unlike in other documents.
     package var expirationIntent: ExpirationIntent?
-    /// Of what was refunded, where that is a subscription.
+    /// When the purchase was refunded, if it is a subscription.
     package var cancelled: AppStoreDate?
     package var webOrderLineItemID: String?
     /// A transaction receipt, Base64, until March 2021.
     package var latestReceipt: String?
     package var latest: TransactionReceipt?
-    /// In place of the two above once the subscription has expired or been cancelled.
+    /// Replaces the two above once the subscription has expired or been cancelled.
     package var latestExpiredReceipt: String?
     package var latestExpired: TransactionReceipt?
     /// Since November 2019.
@@ -27,7 +27,7 @@ package struct V1Notification: WireObject {
     package var bundleVersion: String?
     /// Since 2021.
     package var originalTransactionID: BareNumber?
-    /// Since when version 1 is deprecated, as HTTP writes dates.
+    /// Since when version 1 is deprecated, as an HTTP date.
     package var deprecation: String?
     package var unknown: [JSON.Member] = []
 
@@ -56,7 +56,8 @@ package struct V1Notification: WireObject {
     }
 }
 
-/// The account as it stands, in a V1 notification: much of what verifyReceipt would answer.
+/// The current state of the account in a version 1 notification: much of what verifyReceipt would
+/// return.
 package struct V1UnifiedReceipt: WireObject {
     package var status: VerifyReceiptStatus?
     package var environment: StoreEnvironment?
@@ -80,7 +81,7 @@ package struct V1UnifiedReceipt: WireObject {
     }
 }
 
-/// An id that was seen as a number in production and as a string elsewhere. Written as a number.
+/// An id that is a number in production and a string elsewhere. Written as a number.
 package struct BareNumber: WireValue {
     package var text: String
 
@@ -97,7 +98,7 @@ package struct BareNumber: WireValue {
     package var json: JSON { Int64(text).map { .integer($0) } ?? .string(text) }
 }
 
-/// The store, as V1 notifications name it outside of the unified receipt.
+/// The environment, as version 1 notifications name it outside of the unified receipt.
 package struct V1Environment: OpenEnumeration {
     package let rawValue: String
     package init(rawValue: String) { self.rawValue = rawValue }

@@ -1,15 +1,16 @@
-/// What verifyReceipt answers about an app receipt (Apple: `responseBody`, deprecated since 2023).
+/// The response of verifyReceipt about an app receipt (Apple: `responseBody`, deprecated since
+/// 2023).
 package struct VerifyReceiptAnswer: WireObject {
-    /// Absent where the receipt could not be read or is from the other store.
+    /// Absent if the receipt could not be read or is from the other environment.
     package var environment: StoreEnvironment?
     package var receipt: VerifyReceiptApp?
-    /// The account's transactions as they stand now, oldest first.
+    /// The account's current transactions, oldest first.
     package var latestRows: [VerifyReceiptRow]?
     /// A new receipt, Base64.
     package var latestReceipt: String?
     package var renewals: [VerifyReceiptRenewal]?
     package var status: VerifyReceiptStatus?
-    /// Whether to ask again: only where the status is 21100 to 21199, and sometimes 21010.
+    /// Whether to retry: only if the status is 21100 to 21199, and sometimes for 21010.
     package var isRetryable: Bool?
     package var unknown: [JSON.Member] = []
 
@@ -36,30 +37,30 @@ package struct VerifyReceiptAnswer: WireObject {
     }
 }
 
-/// What became of a request to verifyReceipt. HTTP always says 200.
+/// The result of a request to verifyReceipt. The HTTP status is always 200.
 package struct VerifyReceiptStatus: OpenEnumeration {
     package let rawValue: Int64
     package init(rawValue: Int64) { self.rawValue = rawValue }
 
     /// Says nothing about whether a subscription has expired.
     package static let valid = Self(rawValue: 0)
-    /// No POST, or no JSON.
+    /// Not a POST, or not JSON.
     package static let unreadable = Self(rawValue: 21000)
-    /// `receipt-data` is no receipt, or there was temporary trouble.
+    /// `receipt-data` is not a receipt, or there was temporary trouble.
     package static let malformed = Self(rawValue: 21002)
     package static let notAuthentic = Self(rawValue: 21003)
     package static let wrongSecret = Self(rawValue: 21004)
     package static let unavailable = Self(rawValue: 21005)
-    /// Only of transaction receipts, and the answer is complete all the same.
+    /// Only for transaction receipts; the response is complete all the same.
     package static let expired = Self(rawValue: 21006)
     package static let sandboxReceipt = Self(rawValue: 21007)
     package static let productionReceipt = Self(rawValue: 21008)
     package static let internalError = Self(rawValue: 21009)
-    /// There is no such account, or no more.
+    /// There is no such account, or no longer.
     package static let unknownAccount = Self(rawValue: 21010)
 
-    /// All that Apple has.
+    /// All of Apple's error statuses.
     package static let range: ClosedRange<Int64> = 21000...21199
-    /// Internal trouble, which says whether to ask again.
+    /// Internal errors, which say whether to retry.
     package static let internalRange: ClosedRange<Int64> = 21100...21199
 }

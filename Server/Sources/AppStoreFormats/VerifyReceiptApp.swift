@@ -1,5 +1,5 @@
-/// `receipt` in an answer about an app receipt: what was submitted, decoded. It never gains what
-/// was bought later.
+/// `receipt` in a response about an app receipt: the submitted receipt, decoded. It never contains
+/// later purchases.
 package struct VerifyReceiptApp: WireObject {
     package var receiptType: ReceiptType?
     /// The app's Apple id; 0 in the sandbox.
@@ -7,7 +7,7 @@ package struct VerifyReceiptApp: WireObject {
     package var appItemID: Int64?
     package var bundleID: String?
     package var applicationVersion: String?
-    /// Null in some production answers; then it stays among what is unknown.
+    /// Null in some production responses; then it remains in `unknown`.
     package var downloadID: Int64?
     package var versionExternalIdentifier: Int64?
     package var created: AppStoreDate?
@@ -16,7 +16,7 @@ package struct VerifyReceiptApp: WireObject {
     package var originallyPurchased: AppStoreDate?
     package var originalApplicationVersion: String?
     package var purchases: [VerifyReceiptRow]?
-    /// Of volume purchases: when the licence for the app ends.
+    /// For volume purchases: when the licence for the app ends.
     package var expires: AppStoreDate?
     package var preordered: AppStoreDate?
     package var unknown: [JSON.Member] = []
@@ -42,7 +42,7 @@ package struct VerifyReceiptApp: WireObject {
 }
 
 extension VerifyReceiptApp {
-    /// What Apple answers for a receipt that is submitted at a moment.
+    /// Apple's response for a receipt that is submitted at a moment.
     package init(_ receipt: AppReceipt, at now: AppStoreDate) {
         self.init()
         receiptType = receipt[.receiptType]?.text.map { ReceiptType(rawValue: $0) }

@@ -1,8 +1,8 @@
-// How the JSON of verifyReceipt and of V1 notifications writes values, which differs from what the
-// newer documents do: nearly everything is a string.
+// The JSON encodings of verifyReceipt and version 1 notifications, which differ from newer
+// documents: nearly everything is a string.
 
-/// A value written as a string: `"1"`, `"true"`. Middle boxes and old fixtures write it bare, so it
-/// is read in both ways.
+/// A value written as a string: `"1"`, `"true"`. Proxies and old fixtures write it without quotes,
+/// so both forms are read.
 package struct Quoted<Value: LosslessStringConvertible & Hashable & Sendable>: WireValue {
     package var value: Value
 
@@ -23,7 +23,7 @@ package struct Quoted<Value: LosslessStringConvertible & Hashable & Sendable>: W
     package var json: JSON { .string(String(value)) }
 }
 
-/// A yes or no that Apple has written in five ways: `true`, `1`, `"1"`, `"true"`, and their
+/// A boolean that Apple has written in several ways: `true`, `1`, `"1"`, `"true"`, and their
 /// opposites. Written as a boolean.
 package struct LooseFlag: WireValue {
     package var value: Bool
@@ -52,7 +52,7 @@ extension Fields {
         value = quoted?.value
     }
 
-    /// An enumeration of numbers that is written as strings.
+    /// An enumeration of numbers that are written as strings.
     mutating func quoted<Value: OpenEnumeration>(
         _ key: String, _ value: inout Value?
     ) where Value.RawValue == Int64 {
@@ -67,13 +67,14 @@ extension Fields {
         value = flag?.value
     }
 
-    /// A moment in three spellings. Where they differ the milliseconds count.
+    /// A date in three formats. If they differ, the milliseconds count.
     mutating func dates(_ key: String, _ value: inout AppStoreDate?) {
         dates(
             &value, greenwich: key, milliseconds: key + "_ms", pacific: key + "_pst")
     }
 
-    /// The same by the keys of transaction receipts, where the bare one holds the milliseconds.
+    /// A date in three formats with the keys of transaction receipts, where the plain key contains
+    /// the milliseconds.
     mutating func formattedDates(_ key: String, _ value: inout AppStoreDate?) {
         dates(
             &value, greenwich: key + "_formatted", milliseconds: key,
@@ -93,7 +94,7 @@ extension Fields {
     }
 }
 
-/// A moment as people read it; what is none stays among the unknown.
+/// A date in a readable format. A text that is not a date remains in `unknown`.
 private struct DateText: WireValue {
     let moment: AppStoreDate
     let text: String
@@ -103,7 +104,7 @@ private struct DateText: WireValue {
         self.text = text
     }
 
-    /// Some publish milliseconds under the key of a readable date.
+    /// Some documents contain milliseconds under the key of a readable date.
     init?(json: JSON) {
         guard let text = json.string,
             let moment = Int64(text).map({ AppStoreDate(milliseconds: $0) })

@@ -1,4 +1,4 @@
-/// What will become of a subscription: an element of `pending_renewal_info`, one for each original
+/// The renewal info of a subscription: an element of `pending_renewal_info`, one for each original
 /// transaction.
 package struct VerifyReceiptRenewal: WireObject {
     /// Only once it has expired.
@@ -11,7 +11,7 @@ package struct VerifyReceiptRenewal: WireObject {
     package var originalTransactionID: String?
     package var autoRenewStatus: AutoRenewStatus?
     package var graceUntil: AppStoreDate?
-    /// The same as the next, from before Apple renamed it.
+    /// The former name of `priceIncreaseStatus`, before Apple renamed it.
     package var priceConsentStatus: PriceIncreaseStatus?
     package var priceIncreaseStatus: PriceIncreaseStatus?
     package var offerCodeReferenceName: String?
@@ -35,7 +35,7 @@ package struct VerifyReceiptRenewal: WireObject {
     }
 }
 
-/// A yes or no written as 1 or 0.
+/// A boolean written as 1 or 0.
 package struct AnsweredFlag: OpenEnumeration {
     package let rawValue: Int64
     package init(rawValue: Int64) { self.rawValue = rawValue }

@@ -1,10 +1,10 @@
-/// What is posted to verifyReceipt.
+/// The body that is posted to verifyReceipt.
 package struct VerifyReceiptRequest: WireObject {
-    /// Base64 of an app receipt or a transaction receipt; with line breaks, from some.
+    /// An app receipt or a transaction receipt in Base64, sometimes with line breaks.
     package var receiptData: String?
     /// The app's shared secret.
     package var password: String?
-    /// Leaves out all but the latest transaction of each subscription.
+    /// Omits all but the latest transaction of each subscription.
     package var excludesOldTransactions: Bool?
     package var unknown: [JSON.Member] = []
 

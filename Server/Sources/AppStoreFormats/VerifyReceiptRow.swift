@@ -1,5 +1,5 @@
-/// One transaction in an answer of verifyReceipt: in `receipt.in_app`, in `latest_receipt_info`,
-/// and in a V1 notification's `unified_receipt`.
+/// One transaction in a response of verifyReceipt: in `receipt.in_app`, in `latest_receipt_info`,
+/// and in a version 1 notification's `unified_receipt`.
 package struct VerifyReceiptRow: WireObject {
     package var quantity: Int64?
     package var productID: String?
@@ -8,13 +8,13 @@ package struct VerifyReceiptRow: WireObject {
     package var purchased: AppStoreDate?
     package var originallyPurchased: AppStoreDate?
     package var expires: AppStoreDate?
-    /// Of a refund, an upgrade, or the end of family sharing.
+    /// The date of a refund, an upgrade, or the end of family sharing.
     package var cancelled: AppStoreDate?
     package var webOrderLineItemID: String?
     package var isTrial: Bool?
     package var isIntroductory: Bool?
     package var cancellationReason: RevocationReason?
-    /// Only ever true.
+    /// Either true or absent.
     package var isUpgraded: Bool?
     package var offerCodeReferenceName: String?
     package var promotionalOfferID: String?
@@ -48,8 +48,8 @@ package struct VerifyReceiptRow: WireObject {
 }
 
 extension VerifyReceiptRow {
-    /// The row that Apple answers for a purchase in a receipt, as far as the receipt says it: found
-    /// by comparing receipts with Apple's recorded answers.
+    /// The row that Apple returns for a purchase in a receipt, as far as the receipt contains it:
+    /// derived by comparing receipts with Apple's recorded responses.
     package init(_ purchase: InAppReceipt) {
         self.init()
         quantity = purchase[.quantity]?.integer

@@ -1,15 +1,16 @@
-/// What verifyReceipt answers about a transaction receipt, the style of iOS 6.
+/// The response of verifyReceipt about a transaction receipt, in the style of iOS 6.
 package struct VerifyReceiptTransactionAnswer: WireObject {
-    /// What was submitted.
+    /// The submitted receipt.
     package var receipt: TransactionReceipt?
-    /// The subscription's latest transaction, while it is in force.
+    /// The subscription's latest transaction, while it is active.
     package var latest: TransactionReceipt?
-    /// The same once it has expired, been cancelled, or failed to renew.
+    /// The subscription's latest transaction, once it has expired, been cancelled, or failed to
+    /// renew.
     package var latestExpired: TransactionReceipt?
-    /// A new transaction receipt, Base64, while the subscription is in force.
+    /// A new transaction receipt, Base64, while the subscription is active.
     package var latestReceipt: String?
     package var autoRenewProductID: String?
-    /// A number here.
+    /// A number, unlike in other documents.
     package var autoRenewStatus: AutoRenewStatus?
     package var expirationIntent: ExpirationIntent?
     package var isInBillingRetry: AnsweredFlag?

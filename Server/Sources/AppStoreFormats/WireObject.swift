@@ -1,25 +1,25 @@
-/// A JSON object of Apple's as a Swift value. One function names every field, once, for reading and
-/// for writing.
+/// One of Apple's JSON objects as a Swift value. One function names every field, once, for reading
+/// and for writing.
 ///
-/// Nothing is lost on the way: keys that are not known here, and known keys whose value is not of
-/// the documented type, stay in `unknown` and are written again. So a field that Apple adds, or
-/// changes, never makes a document unreadable.
+/// Nothing is lost: unknown keys, and known keys whose value does not have the documented type,
+/// remain in `unknown` and are written again. So a field that Apple adds, or changes, never makes a
+/// document unreadable.
 package protocol WireObject: WireValue {
     init()
     var unknown: [JSON.Member] { get set }
     mutating func walk(_ fields: inout some Fields)
-    /// The object as compact JSON text, of one that is not needed any more: nothing is copied.
-    /// (Required, so that each type has it compiled for itself.)
+    /// Consumes the object and returns its compact JSON text, without a copy. (A protocol
+    /// requirement, so that it is compiled for each type.)
     consuming func spent() -> [UInt8]
 }
 
-/// What a field's value can be: text, number, date, open enumeration, object, or a list of one of
+/// The possible values of a field: text, number, date, open enumeration, object, or an array of
 /// these.
 package protocol WireValue: Hashable, Sendable {
-    /// Nil where the JSON is not of the documented type.
+    /// Returns nil if the JSON does not have the documented type.
     init?(json: JSON)
     var json: JSON { get }
-    /// Appends the text of ``json``, without the value in between where that is quicker.
+    /// Appends the text of ``json``, without creating that value if that is faster.
     func write(to text: inout [UInt8])
 }
 
@@ -27,7 +27,7 @@ extension WireValue {
     package func write(to text: inout [UInt8]) { json.write(to: &text) }
 }
 
-/// Bytes that are made room for at first: a notification with two documents has 12,000.
+/// The initial capacity in bytes: a notification with two documents has 12,000.
 private let usualLength = 12_288
 
 /// Visits the fields of a ``WireObject``: one implementation reads, the others write.
@@ -35,7 +35,7 @@ package protocol Fields {
     mutating func field<Value: WireValue>(_ key: String, _ value: inout Value?)
 }
 
-/// What is read is marked and not removed, since nearly all of it is.
+/// Fields that were read are marked instead of removed, because nearly all of them are read.
 private struct Reading: Fields {
     private let members: [JSON.Member]
     private var isRead: [Bool]
@@ -58,7 +58,7 @@ private struct Reading: Fields {
         isRead[index] = true
     }
 
-    /// Keys of another length, nearly all, are told apart without a look at their text.
+    /// Nearly all other keys have another length, so they are skipped without comparing their text.
     private func lastIndex(of key: String, length: Int) -> Int? {
         members.indices.last {
             !isRead[$0] && members[$0].key.utf8.count == length && members[$0].key == key
@@ -74,7 +74,7 @@ private struct Writing: Fields {
     }
 }
 
-/// Writes the same members as text.
+/// Writes the members as text.
 private struct TextWriting: Fields {
     var text: [UInt8]
     var isFirst = true
@@ -106,8 +106,8 @@ extension WireObject {
         var copy = self
         var writing = Writing()
         copy.walk(&writing)
-        // What is unknown stands first: of a repeated key the last counts, and that is the one we
-        // read.
+        // Unknown members come first: if a key is repeated the last one counts, and that is the one
+        // that was read.
         return .object(unknown + writing.members)
     }
 
@@ -116,7 +116,7 @@ extension WireObject {
         copy.writeFields(to: &text)
     }
 
-    /// The object as compact JSON text: what ``json`` has as its bytes.
+    /// The object as compact JSON text, equal to the bytes of ``json``.
     package var bytes: [UInt8] {
         var copy = self
         return copy.writtenFields()
@@ -144,12 +144,13 @@ extension WireObject {
         text.append(UInt8(ascii: "}"))
     }
 
-    /// Reads an object from JSON text. Throws where the text is no JSON, or no object.
+    /// Parses an object from JSON text. Throws if the text is not valid JSON, or not an object.
     package init(parsing bytes: some Sequence<UInt8>) throws(JSONFailure) {
         try self.init(object: try JSON(parsing: bytes))
     }
 
-    /// The same of an array.
+    /// Parses an object from JSON text in an array. Throws if the text is not valid JSON, or not an
+    /// object.
     package init(parsing bytes: [UInt8]) throws(JSONFailure) {
         try self.init(object: try JSON(parsing: bytes))
     }
@@ -203,8 +204,8 @@ extension Array: WireValue where Element: WireValue {
     package var json: JSON { .array(map(\.json)) }
 }
 
-/// An enumeration of Apple's, which may grow without notice: a value that has no name here is kept
-/// and written again.
+/// One of Apple's enumerations, which may grow without notice: an unknown value is retained and
+/// written again.
 package protocol OpenEnumeration: WireValue, RawRepresentable, CustomStringConvertible
 where RawValue: WireValue {
     init(rawValue: RawValue)

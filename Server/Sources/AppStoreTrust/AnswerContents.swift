@@ -1,25 +1,25 @@
 import AppStoreFormats
 
-/// What verifyReceipt answered to a question of ours, in the style of the receipt that was asked
-/// about. `signedAt` is when it was asked.
+/// The response of verifyReceipt to our own request, in the style of the receipt that was sent.
+/// `signedAt` is when it was requested.
 package enum AnswerContents: Hashable, Sendable {
-    /// With the new receipt that came with it, where there is one.
+    /// With the new receipt that it contained, if any.
     case app(Verified<VerifyReceiptAnswer>, receipt: Verified<AppReceipt>?)
     case transaction(Verified<VerifyReceiptTransactionAnswer>)
 }
 
-/// What became of an answer.
+/// The result of checking a response.
 package enum AnswerOutcome: Hashable, Sendable {
     case verified(AnswerContents)
     case refused(Refusal)
 }
 
 extension Verifier {
-    /// An answer of verifyReceipt. Nobody signs it: that it comes from Apple shows in the way that
-    /// it came, so only our own questions may have been answered. What it says of app and store is
-    /// compared all the same.
+    /// Checks a response of verifyReceipt. Responses are not signed: only the connection shows that
+    /// one comes from Apple, so pass only responses to our own requests. The app and environment
+    /// that it names are compared all the same.
     ///
-    /// - Parameter environment: the store that was asked.
+    /// - Parameter environment: the environment that was asked.
     package func answer(
         _ body: [UInt8], for app: AppIdentity, in environment: StoreEnvironment,
         at now: AppStoreDate
@@ -68,7 +68,7 @@ extension Verifier {
     private static func requireValid(_ status: VerifyReceiptStatus?) throws(Refusal) {
         guard status == .valid || status == .expired else {
             throw Refusal(
-                .payloadUnreadable, expected: "an answer of status 0 or 21006",
+                .payloadUnreadable, expected: "a response of status 0 or 21006",
                 found: "of status \(status.map { "\($0)" } ?? "none")")
         }
     }

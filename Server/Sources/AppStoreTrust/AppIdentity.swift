@@ -1,13 +1,13 @@
 import AppStoreFormats
 
-/// Which app we expect a document to be for. Chosen by our configuration, never by the one who
-/// sends the document.
+/// The app that a document is expected to be for. Chosen by our configuration, never by the sender
+/// of the document.
 package struct AppIdentity: Hashable, Sendable {
     package var bundleID: String
-    /// Apple's number for the app. Nil: not checked.
+    /// Apple's number for the app. Nil if it is not checked.
     package var appAppleID: Int64?
-    /// From where documents are accepted. Others than production and sandbox are refused, whatever
-    /// stands here.
+    /// The environments from which documents are accepted. Environments other than production and
+    /// sandbox are refused, even if they are listed here.
     package var environments: Set<StoreEnvironment>
 
     package init(bundleID: String, appAppleID: Int64?, environments: Set<StoreEnvironment>) {
@@ -18,7 +18,7 @@ package struct AppIdentity: Hashable, Sendable {
 }
 
 extension AppIdentity {
-    /// Both of Apple's stores. All else is signed by anybody or nobody.
+    /// Apple's two environments. Anybody can sign documents of the others.
     static let trustedEnvironments: Set<StoreEnvironment> = [.production, .sandbox]
 
     func requireBundle(_ found: String?) throws(Refusal) {
@@ -28,8 +28,8 @@ extension AppIdentity {
         }
     }
 
-    /// Apple's number is compared only in production, as Apple's own libraries do: in the sandbox
-    /// it is absent or made up.
+    /// Checks Apple's number only in production, as Apple's own libraries do: in the sandbox it is
+    /// absent or made up.
     func requireAppleID(_ found: Int64?, in environment: StoreEnvironment?) throws(Refusal) {
         guard environment == .production, let appAppleID, found != appAppleID else { return }
         throw Refusal(

@@ -1,10 +1,10 @@
 import AppStoreFormats
 import X509
 
-/// What Apple signed transaction receipts under until 2016. Those receipts carry their signer's
-/// certificate and no other, so that the one between it and the root must be known.
+/// The authority that signed transaction receipts until 2016. Those receipts contain only their
+/// signer's certificate, so the certificate between it and the root must be known.
 ///
-/// It is not trusted by itself: it leads to a root like any other.
+/// It is not trusted by itself: it must lead to a root like any other.
 enum AppleIntermediates {
     /// Apple iTunes Store Certification Authority, 2009 to 2016.
     static let iTunesStore = Result { () throws(Refusal) in

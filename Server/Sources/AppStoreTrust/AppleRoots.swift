@@ -1,20 +1,20 @@
 import AppStoreFormats
 
-/// A root certificate as Apple publishes it (apple.com/certificateauthority), and the fingerprint
-/// to know it by.
+/// A root certificate as Apple publishes it (apple.com/certificateauthority), and its fingerprint.
 struct AppleRoots: Sendable {
     /// SHA-256 of the DER bytes, as lower-case hexadecimal text.
     let fingerprint: String
     private let base64: String
 
-    /// The bytes; empty where the text is damaged, which the fingerprint then shows.
+    /// The DER bytes. Empty if the embedded text is damaged, which the fingerprint check then
+    /// reveals.
     var der: [UInt8] {
         Base64.standard.decode(base64.utf8.filter { $0 != UInt8(ascii: "\n") }) ?? []
     }
 
     static let all = [rootCAG3, incRoot, rootCAG2]
 
-    /// Apple Root CA - G3: P-384, until 2039. Signs what JWS carry.
+    /// Apple Root CA - G3: P-384, valid until 2039. Signs the certificates of JWS documents.
     static let rootCAG3 = AppleRoots(
         fingerprint: "63343abfb89a6a03ebb57e9b3f5fa7be7c4f5c756f3017b3a8c488c3653e9179",
         base64: """
@@ -30,7 +30,7 @@ struct AppleRoots: Sendable {
             dDkLF1vLUagM6BgD56KyKA==
             """)
 
-    /// Apple Root CA: RSA 2048, until 2035. Older receipts lead to it.
+    /// Apple Root CA: RSA 2048, valid until 2035. Older receipts lead to it.
     static let incRoot = AppleRoots(
         fingerprint: "b0b1730ecbc7ff4505142c49f1295e6eda6bcaed7e2c68c5be91b5a11001f024",
         base64: """
@@ -56,7 +56,7 @@ struct AppleRoots: Sendable {
             S4AXUKqK1drk/NAJBzewdXUh
             """)
 
-    /// Apple Root CA - G2: RSA 4096, until 2039.
+    /// Apple Root CA - G2: RSA 4096, valid until 2039.
     static let rootCAG2 = AppleRoots(
         fingerprint: "c2b9b042dd57830e7d117dac55ac8ae19407d38e41d88f3215bc3a890444a050",
         base64: """

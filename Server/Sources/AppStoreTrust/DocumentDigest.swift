@@ -1,16 +1,17 @@
 import AppStoreFormats
 import Crypto
 
-/// By what a document is known, as SHA-256: 32 bytes each.
+/// Identifies a document by SHA-256 digests of 32 bytes each.
 ///
-/// No signature covers a whole document. Whoever has a receipt can add certificates to its file,
-/// and whoever has a JWS can replace its signature (r, s) by (r, n − s), which fits as well. So a
-/// document is known by what is signed and by whose key: all its variants have one digest.
+/// No signature covers a whole document. Anyone with a receipt can add certificates to its file,
+/// and anyone with a JWS can replace its signature (r, s) by (r, n − s), which is also valid. So a
+/// document is identified by what is signed and by whose key: all its variants have the same
+/// digest.
 package struct DocumentDigest: Hashable, Sendable {
-    /// Of what is signed, with the name of the signer: of a JWS the bytes before its last dot. Of
-    /// what nobody signs, the same as `whole`.
+    /// The digest of what is signed, together with the signer's name. For a JWS, the bytes before
+    /// its last dot. For documents that are not signed, equal to `whole`.
     package let signed: [UInt8]
-    /// Of the document as it came. Earlier versions used it as the document's id.
+    /// The digest of the document as received. Earlier versions used it as the document's id.
     package let whole: [UInt8]
 
     init(signed: [UInt8], whole: [UInt8]) {
@@ -18,21 +19,21 @@ package struct DocumentDigest: Hashable, Sendable {
         self.whole = whole
     }
 
-    /// - Parameter identity: what is the same in all copies of a document that nobody signs.
+    /// - Parameter identity: the bytes that are the same in all copies of an unsigned document.
     package init(unsigned identity: [UInt8]) {
         whole = Array(SHA256.hash(data: identity))
         signed = whole
     }
 
-    /// Nil for what is no JWS in compact form.
+    /// Returns nil if the bytes are not a JWS in compact form.
     package init?(jws: [UInt8]) {
         guard let parts = CompactJWS(jws) else { return nil }
         self = Self.digests(of: parts).document
     }
 
-    /// The digest of a JWS, and what its signature is compared with.
+    /// The digest of a JWS, and the hash that its signature is verified against.
     static func digests(of jws: CompactJWS) -> (document: Self, signed: SHA256.Digest) {
-        // Hashed once: the digest of the whole goes on where that of the signed bytes ends.
+        // Hashed once: the digest of the whole continues where that of the signed bytes ends.
         var hash = SHA256()
         hash.update(data: jws.signedBytes)
         let signed = hash.finalize()
@@ -43,7 +44,7 @@ package struct DocumentDigest: Hashable, Sendable {
 
     private static let dot = [UInt8(ascii: ".")]
 
-    /// An app receipt; nil for what is none.
+    /// The digest of an app receipt. Returns nil if the file is none.
     package init?(appReceipt file: [UInt8]) {
         if let xcode = XcodeReceipt(file), xcode.isOfXcode {
             self.init(xcode, file)
@@ -54,7 +55,7 @@ package struct DocumentDigest: Hashable, Sendable {
         }
     }
 
-    /// A transaction receipt; nil for what is none.
+    /// The digest of a transaction receipt. Returns nil if the file is none.
     package init?(transactionReceipt file: [UInt8]) {
         guard let parts = try? TransactionReceiptParts(reading: file),
             let signer = try? PlainCertificate(parsing: parts.signature.certificate)
@@ -62,8 +63,8 @@ package struct DocumentDigest: Hashable, Sendable {
         self.init(parts, by: signer, file)
     }
 
-    /// The issuer and the number say whose key it is. The certificates themselves do not count:
-    /// parts of them are signed by nobody.
+    /// The issuer and the serial number identify the key. The certificates themselves are left out,
+    /// because parts of them are not signed.
     init(_ envelope: ReceiptEnvelope, _ file: [UInt8]) {
         self.init(signed: [envelope.issuer, envelope.serialNumber, envelope.content], file)
     }
@@ -72,8 +73,8 @@ package struct DocumentDigest: Hashable, Sendable {
         self.init(signed: [receipt.certificate, receipt.content[...]], file)
     }
 
-    /// The environment stands outside of what is signed, and yet decides what the receipt counts
-    /// for.
+    /// The environment is outside of what is signed, but decides what the receipt is valid for, so
+    /// it is included.
     init(_ parts: TransactionReceiptParts, by signer: PlainCertificate, _ file: [UInt8]) {
         let environment = parts.storeEnvironment.rawValue + "\n"
         self.init(

@@ -1,12 +1,14 @@
 import AppStoreFormats
 
 extension CompactJWS {
-    /// How many certificates Apple puts in a header: leaf, intermediate and root.
+    /// How many certificates Apple puts in a header: leaf, intermediate, and root.
     static let certificateCount = 3
-    /// The key id in documents that Xcode signs, each with a certificate of its own making.
+    /// The key id in documents that Xcode signs, each with a certificate that Xcode generates
+    /// itself.
     static let xcodeKeyID = "Apple_Xcode_Key"
 
-    /// Takes a document apart. Throws where it is too long, or not of three segments.
+    /// Splits a document into its segments. Throws if it is too long or does not have three
+    /// segments.
     init(reading jws: [UInt8]) throws(Refusal) {
         guard jws.count <= Verifier.jwsBytesMax else {
             throw Refusal(
@@ -14,8 +16,8 @@ extension CompactJWS {
         }
         guard let parts = CompactJWS(jws) else {
             throw Refusal(
-                .notAJWS, expected: "three, joined by dots: a compact JWS",
-                found: "another number of segments")
+                .notAJWS, expected: "three segments joined by dots (compact JWS)",
+                found: "a different number of segments")
         }
         guard parts.headerSegment.count <= Verifier.headerBytesMax else {
             throw Refusal(
@@ -25,8 +27,8 @@ extension CompactJWS {
         self = parts
     }
 
-    /// The leaf and the intermediate certificate in DER, from the header. The third is left where
-    /// it is.
+    /// The leaf and the intermediate certificate in DER, from the header. The third certificate is
+    /// not used.
     func certificates() throws(Refusal) -> (leaf: [UInt8], intermediate: [UInt8]) {
         let header = try readHeader()
         guard header.keyID != Self.xcodeKeyID else {
@@ -38,7 +40,7 @@ extension CompactJWS {
             throw Refusal(
                 .algorithm, expected: "ES256", found: header.algorithm ?? "no algorithm named")
         }
-        // RFC 7515 §4.1.11: who does not understand what is marked critical must refuse.
+        // RFC 7515 §4.1.11: a recipient that does not understand a critical extension must refuse.
         guard !header.unknown.contains(where: { $0.key == "crit" }) else {
             throw Refusal(
                 .criticalHeader, expected: "none", found: "critical extensions in its header")
@@ -54,7 +56,7 @@ extension CompactJWS {
 
     private func readHeader() throws(Refusal) -> JWSHeader {
         guard let bytes = header else {
-            throw Refusal(.headerUnreadable, expected: "base64url", found: "something else")
+            throw Refusal(.headerUnreadable, expected: "base64url", found: "not base64url")
         }
         do throws(JSONFailure) {
             return try JWSHeader(parsing: bytes)
@@ -68,7 +70,7 @@ extension CompactJWS {
         guard let der = Base64.standard.decode(text.utf8) else {
             throw Refusal(
                 .certificateUnreadable, expected: "certificates in base64",
-                found: "something else")
+                found: "certificates in another encoding")
         }
         return der
     }

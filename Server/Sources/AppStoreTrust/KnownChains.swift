@@ -1,21 +1,22 @@
 import AppStoreFormats
 import Synchronization
 
-/// Chains that have signed something, by the bytes they came in: a JWS's header, a receipt's
-/// certificates.
+/// Caches certificate chains that have signed a document, by the bytes they were received in: a
+/// JWS's header, or a receipt's certificates.
 ///
-/// Apple signs for months with one chain, so nearly every document brings bytes that are known.
-/// Building a chain of a JWS costs two P-384 verifications, about fifteen times the check of the
-/// document itself; a receipt's, three certificates read and two verifications of RSA.
+/// Apple signs with one chain for months, so nearly every document contains bytes that are in the
+/// cache. Building the chain of a JWS costs two P-384 verifications, about fifteen times the
+/// verification of the document itself; the chain of a receipt costs parsing three certificates and
+/// two RSA verifications.
 ///
-/// No expiry: we ask no server about revocation, so nothing about a chain can cease to be true but
-/// its time, and that is compared with the time of signing at every use. A chain enters only after
-/// its leaf's key has verified a document, so a stranger, who can copy Apple's certificates but not
-/// sign, cannot push others out; and a receipt's only where it came with nothing else, since no
-/// signature is over its certificates.
+/// Entries do not expire: we ask no server about revocation, so the only thing that can change
+/// about a chain is its validity in time, and that is compared with the signing time at every use.
+/// A chain is added only after its leaf's key has verified a document, so an attacker, who can copy
+/// Apple's certificates but not sign, cannot displace others. A receipt's chain is added only if
+/// the receipt contained no other certificates, because no signature covers them.
 final class KnownChains<Chain: Sendable>: Sendable {
-    // Oldest first. A list, not a dictionary: to hash the bytes costs more than to compare them
-    // with the few there are, which differ early.
+    // Oldest first. An array instead of a dictionary: hashing the bytes costs more than comparing
+    // them with the few entries, which differ early.
     private typealias Entries = [(bytes: ArraySlice<UInt8>, chain: Chain)]
 
     private let entries = Mutex<Entries>([])
@@ -26,7 +27,7 @@ final class KnownChains<Chain: Sendable>: Sendable {
         entries.withLock { Self.chain(of: bytes, in: $0) }
     }
 
-    /// Forgets the oldest where there is no room.
+    /// Removes the oldest chain if the cache is full.
     func insert(_ chain: Chain, for bytes: ArraySlice<UInt8>) {
         entries.withLock { entries in
             guard Self.chain(of: bytes, in: entries) == nil else { return }
@@ -41,5 +42,5 @@ final class KnownChains<Chain: Sendable>: Sendable {
     }
 }
 
-/// Of each kind.
+/// The maximum number of cached chains of each kind.
 let knownChainsMax = 64

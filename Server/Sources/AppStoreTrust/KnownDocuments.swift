@@ -1,16 +1,16 @@
-/// Documents whose signature was found good, by their digest.
+/// Caches the digests of documents whose signature was verified.
 ///
-/// The store and apps say the same bytes again and again: notifications are repeated, and an app
-/// posts what it holds at each start. To hash a document costs a tenth of checking its signature,
-/// and has to be done anyhow.
+/// The App Store and apps send the same bytes again and again: notifications are repeated, and an
+/// app posts what it has at each start. Hashing a document costs a tenth of verifying its
+/// signature, and is necessary anyway.
 ///
-/// The digest is of the whole document, so that the chain and the signature are part of it. Nothing
-/// else about a document is remembered: its chain's time and whom it is for are compared at every
-/// use. A document enters only when it was verified, so a stranger cannot push others out.
+/// The digest covers the whole document, including the chain and the signature. Nothing else about
+/// a document is cached: the validity of its chain and the app it is for are checked at every use.
+/// A document is added only after it was verified, so an attacker cannot displace others.
 struct KnownDocuments: Sendable {
     static let countDefault = 2048
 
-    /// How many are remembered at least, once so many have come; at most twice as many are.
+    /// The minimum number of recent documents that are cached; the maximum is twice this.
     private let countMax: Int
     private var young: Set<[UInt8]> = []
     private var old: Set<[UInt8]> = []
@@ -21,7 +21,7 @@ struct KnownDocuments: Sendable {
 
     func contains(_ digest: [UInt8]) -> Bool { young.contains(digest) || old.contains(digest) }
 
-    /// Forgets the older half where there is no room.
+    /// Removes the older half if the cache is full.
     mutating func insert(_ digest: [UInt8]) {
         guard countMax > 0 else { return }
         if young.count == countMax { (old, young) = (young, []) }

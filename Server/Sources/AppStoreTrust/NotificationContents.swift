@@ -1,20 +1,20 @@
 import AppStoreFormats
 
-/// A notification with the documents inside it, all checked.
+/// A notification with the documents inside it, all verified.
 package struct NotificationContents: Hashable, Sendable {
     package let notification: Verified<NotificationPayload>
     package let transaction: Verified<TransactionPayload>?
-    /// Nil also where it speaks of another chain of renewals than the transaction beside it. It
-    /// names no bundle, so that chain is all that says whose it is; and a contradiction of Apple's
-    /// own must not cost us the rest of the notification.
+    /// Nil if there is none, or if it describes another chain of renewals than the transaction
+    /// beside it. Renewal info names no bundle, so that chain alone shows which app it is for; and
+    /// a contradiction by Apple must not cost us the rest of the notification.
     package let renewal: Verified<RenewalPayload>?
     package let appTransaction: Verified<AppTransactionPayload>?
 }
 
 extension NotificationContents {
-    /// The documents inside have signatures of their own, which are not checked again: they are
-    /// text within the notification's payload, so its signature covers every byte of them. What
-    /// they say of bundle and environment is compared all the same.
+    /// The documents inside have signatures of their own, which are not verified again: they are
+    /// text within the notification's payload, so its signature covers every byte of them. The
+    /// bundle and environment that they name are compared all the same.
     init(
         of notification: Verified<NotificationPayload>, for app: AppIdentity
     ) throws(Refusal) {
@@ -51,7 +51,7 @@ extension Verified<NotificationPayload> {
         app.environments = [environment]
         do throws(Refusal) {
             guard let bytes = try CompactJWS(reading: Array(text.utf8)).payload else {
-                throw Refusal(.payloadUnreadable, expected: "base64url", found: "something else")
+                throw Refusal(.payloadUnreadable, expected: "base64url", found: "not base64url")
             }
             let payload = try Inner(reading: bytes)
             let environment = try payload.requireBinding(to: app)

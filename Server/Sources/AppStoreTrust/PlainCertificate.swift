@@ -4,8 +4,8 @@ import SwiftASN1
 import X509
 import _CryptoExtras
 
-/// A certificate taken apart by hand, where X509 does not serve: it reads no keys of 1024 bits,
-/// which Apple signed transaction receipts with until 2016.
+/// A certificate parsed without the X509 library, which supports no RSA keys of 1024 bits. Apple
+/// signed transaction receipts with such keys until 2016.
 struct PlainCertificate: Sendable {
     let signedBytes: ArraySlice<UInt8>
     let serialNumber: ArraySlice<UInt8>
@@ -21,7 +21,7 @@ struct PlainCertificate: Sendable {
     private static let bitsTag: UInt8 = 0x03
     private static let extensionsMax = 30
 
-    /// - Throws: ``ReceiptFailure`` for what is no certificate of RSA.
+    /// - Throws: ``ReceiptFailure`` if the bytes are not an RSA certificate.
     init(parsing der: [UInt8]) throws(ReceiptFailure) {
         var rest = der[...]
         var whole = try DERElement(DERElement.sequence, removingFrom: &rest).content
@@ -30,7 +30,7 @@ struct PlainCertificate: Sendable {
         let identifier = try DERElement(removingFrom: &algorithm).encoded
         var bits = try DERElement(Self.bitsTag, removingFrom: &whole).content
         guard rest.isEmpty, whole.isEmpty, bits.popFirst() == 0 else {
-            throw ReceiptFailure("the certificate is not as X.509 has it")
+            throw ReceiptFailure("the certificate is not a valid X.509 certificate")
         }
         guard let digest = Self.digest(of: identifier) else {
             throw ReceiptFailure("the certificate is not signed by RSA with SHA-1 or SHA-256")
@@ -56,7 +56,8 @@ struct PlainCertificate: Sendable {
         extensions = try Self.extensions(in: &inner)
     }
 
-    /// Whether a certificate in DER has this issuer and number. False for what is none.
+    /// Whether a certificate in DER has this issuer and serial number. Returns false if the bytes
+    /// are no certificate.
     static func isNamed(
         _ der: [UInt8], _ issuer: ArraySlice<UInt8>, _ serialNumber: ArraySlice<UInt8>
     ) -> Bool {
@@ -78,7 +79,7 @@ struct PlainCertificate: Sendable {
             var one = try DERElement(DERElement.sequence, removingFrom: &rest).content
             let identifier = try DERElement(removingFrom: &one).encoded
             guard let identifier = try? ASN1ObjectIdentifier(derEncoded: identifier) else {
-                throw ReceiptFailure("the certificate has an extension without a name")
+                throw ReceiptFailure("the certificate has an extension without a valid identifier")
             }
             found.append(identifier)
         }
@@ -98,8 +99,8 @@ struct PlainCertificate: Sendable {
     ) throws(ReceiptFailure) -> AppStoreDate {
         let element = try DERElement(removingFrom: &bytes)
         let text = String(decoding: element.content, as: UTF8.self)
-        // UTCTime has two digits of the year, those from 50 on of the last century (RFC 5280,
-        // 4.1.2.5.1).
+        // UTCTime has two digits for the year; those from 50 on belong to the last century (RFC
+        // 5280, 4.1.2.5.1).
         let digits = text.count == 13 ? (text < "50" ? "20" : "19") + text : text
         guard let date = moment(ofDigits: digits) else {
             throw ReceiptFailure("the certificate has a time that cannot be read")
@@ -107,8 +108,8 @@ struct PlainCertificate: Sendable {
         return date
     }
 
-    /// Of `20160615120000Z`. By hand: a pattern takes a hundred times as long, and a receipt has
-    /// three certificates.
+    /// Parses a time such as `20160615120000Z`. Without a format pattern, because that takes a
+    /// hundred times as long, and a receipt has three certificates.
     private static func moment(ofDigits text: String) -> AppStoreDate? {
         var parts: [Substring] = []
         var rest = text[...]

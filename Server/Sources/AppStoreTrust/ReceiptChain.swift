@@ -5,11 +5,11 @@ import X509
 import _CryptoExtras
 
 /// Certificates that lead from a receipt's signer to one of our roots, reduced to what is needed:
-/// the key, and when all were valid.
+/// the key, and the time in which all of them are valid.
 struct ReceiptChain: Sendable {
     let key: _RSA.Signing.PublicKey
     private let validity: Validity
-    /// Whether the receipt came with nothing but these certificates.
+    /// Whether the receipt contained only these certificates.
     let isAllThatCame: Bool
 
     init(
@@ -20,8 +20,8 @@ struct ReceiptChain: Sendable {
         validity = Validity(of: certificates)
     }
 
-    /// Throws unless all certificates were valid when the receipt was made. Now does not matter:
-    /// receipts outlive what signed them.
+    /// Throws unless all certificates were valid when the receipt was created. The current time
+    /// does not matter, because receipts outlive their certificates.
     func requireValid(at created: AppStoreDate) throws(Refusal) {
         try validity.require(at: created, of: .receipt)
     }
@@ -33,13 +33,13 @@ struct ReceiptChain: Sendable {
         guard key.hasSigned(Array(bytes), as: Array(signature), digest) else {
             throw Refusal(
                 .badSignature, expected: "one of its signer's key",
-                found: "a signature that does not fit", of: .receipt)
+                found: "a signature that does not match", of: .receipt)
         }
     }
 }
 
 extension _RSA.Signing.PublicKey {
-    /// Whether a signature (PKCS #1 v1.5) is of these bytes.
+    /// Whether a signature (PKCS #1 v1.5) matches these bytes.
     func hasSigned(_ bytes: [UInt8], as signature: [UInt8], _ digest: ReceiptDigest) -> Bool {
         let signature = _RSA.Signing.RSASignature(rawRepresentation: signature)
         let padding = _RSA.Signing.Padding.insecurePKCS1v1_5
@@ -52,8 +52,8 @@ extension _RSA.Signing.PublicKey {
 }
 
 extension ChainVerifier {
-    /// Over one at a time, and only over those that may be between the leaf and a root: given all
-    /// of them, the library would try them in every order.
+    /// Finds a path over one of the other certificates. Tries one at a time, and only those that
+    /// can be between the leaf and a root: given all of them, the library would try every order.
     private func path(
         from leaf: Certificate, overOneOf others: [Certificate]
     ) async throws(Refusal) -> [Certificate] {
@@ -71,10 +71,11 @@ extension ChainVerifier {
         return try await path(from: leaf, over: [])
     }
 
-    /// The chain of an app receipt: the certificate that the signer is named by, one of the others,
-    /// and one of our roots. The root within the file is never trusted.
+    /// The chain of an app receipt: the certificate of the named signer, one of the other
+    /// certificates, and one of our roots. A root within the file is never trusted.
     ///
-    /// Without Apple's marks anybody with a certificate for developers could sign receipts.
+    /// Apple's marker extensions are required, because otherwise anybody with a developer
+    /// certificate could sign receipts.
     func chain(
         of envelope: ReceiptEnvelope
     ) async throws(Refusal) -> ReceiptChain {
@@ -95,7 +96,7 @@ extension ChainVerifier {
         try leaf.requireUsage("digital signatures", named: "leaf", \.digitalSignature)
         try path[1].requireUsage("signing certificates", named: "intermediate", \.keyCertSign)
         guard let key = _RSA.Signing.PublicKey(leaf.publicKey) else {
-            throw Refusal(.algorithm, expected: "a key of RSA", found: "a key of another kind")
+            throw Refusal(.algorithm, expected: "an RSA key", found: "a key of another kind")
         }
         let isAllThatCame =
             envelope.certificates.count <= path.count && others.allSatisfy(path.contains)

@@ -1,14 +1,15 @@
 import AppStoreFormats
 import SwiftASN1
 
-/// The file that an app receipt is: PKCS #7 SignedData (RFC 2315), taken apart but not trusted.
+/// The file of an app receipt: PKCS #7 SignedData (RFC 2315), parsed but not trusted.
 ///
-/// Read strictly, as DER, and only as Apple writes it: one signer, no signed attributes, so that
-/// the signature is of the content's bytes themselves. Nothing but the way to the parts is walked,
-/// so that a file of a million small elements costs no more than its bytes. The certificates are a
-/// SET that Apple does not put in the order of DER; that alone is let pass.
+/// Parsed strictly as DER, and only in the form that Apple writes: one signer and no signed
+/// attributes, so that the signature covers the content bytes themselves. Only the elements on the
+/// way to the parts are visited, so a file of a million small elements costs no more than its
+/// bytes. The certificates are a SET that Apple does not sort as DER requires; that is the only
+/// deviation accepted.
 struct ReceiptEnvelope: Hashable, Sendable {
-    /// Bytes of a file. Apple's with 187 purchases has 79,104.
+    /// The maximum size of a file in bytes. Apple's largest known, with 187 purchases, has 79,104.
     static let bytesMax = 2_097_152
     /// Apple sends three.
     static let certificatesMax = 10
@@ -18,19 +19,20 @@ struct ReceiptEnvelope: Hashable, Sendable {
     let content: ArraySlice<UInt8>
     /// In DER, in the order of the file.
     let certificates: [[UInt8]]
-    /// The name of the signer's issuer, and the signer's number there: both as whole elements.
+    /// The name of the signer's issuer and the serial number, both as whole elements.
     let issuer: ArraySlice<UInt8>
     let serialNumber: ArraySlice<UInt8>
     let signature: ArraySlice<UInt8>
 
-    /// All that says whose signature it is: certificates, issuer and number, each a whole element.
+    /// Everything that identifies the signer: certificates, issuer, and serial number, each as a
+    /// whole element.
     var signer: ArraySlice<UInt8> { certificates.reduce([], +) + issuer + serialNumber }
 
     private static let certificatesTag: UInt8 = 0xA0
     private static let explicitTag: UInt8 = 0xA0
     private static let signedContent: ASN1ObjectIdentifier = [1, 2, 840, 113549, 1, 7, 2]
     private static let plainContent: ASN1ObjectIdentifier = [1, 2, 840, 113549, 1, 7, 1]
-    /// Of both structures (RFC 2315 §9.1 and §9.2).
+    /// The version of both structures (RFC 2315 §9.1 and §9.2).
     private static let version: [UInt8] = [1]
 
     init(parsing file: [UInt8]) throws(Refusal) {
@@ -126,12 +128,12 @@ struct ReceiptEnvelope: Hashable, Sendable {
     }
 
     private static func requireEnd(_ bytes: ArraySlice<UInt8>) throws(ReceiptFailure) {
-        guard bytes.isEmpty else { throw ReceiptFailure("something follows where nothing may") }
+        guard bytes.isEmpty else { throw ReceiptFailure("unexpected bytes follow an element") }
     }
 }
 
-/// How a receipt's bytes are hashed before they are signed. Apple went from the one to the other in
-/// 2023 (TN3138).
+/// The hash function of a receipt's signature. Apple changed from SHA-1 to SHA-256 in 2023
+/// (TN3138).
 enum ReceiptDigest: Hashable, Sendable, CaseIterable {
     case sha1
     case sha256

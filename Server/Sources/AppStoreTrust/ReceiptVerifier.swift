@@ -4,12 +4,12 @@ import X509
 import _CryptoExtras
 
 extension Verifier {
-    /// An app receipt: the file that an app has on its device.
+    /// Verifies an app receipt: the file that an app has on its device.
     ///
-    /// In this order: the file is taken apart; its signer's certificates must lead to a root; the
-    /// signature must fit; then the payload is read. The certificates must have been valid when the
-    /// receipt was made, it must be for the app and from a store that is accepted, and, where the
-    /// device's identifier is given, for that device.
+    /// In this order: the file is parsed; its signer's certificates must lead to a root; the
+    /// signature must match; then the payload is read. The certificates must have been valid when
+    /// the receipt was created; the receipt must be for the app and from an accepted environment
+    /// and, if the device's identifier is given, for that device.
     ///
     /// - Parameter guid: 16 bytes (`identifierForVendor`), or 6 on a Mac (its network address).
     package func receipt(
@@ -28,8 +28,8 @@ extension Verifier {
                 chain = try await chains.chain(of: envelope)
             }
             try chain.requireSignature(envelope.signature, of: envelope.content, envelope.digest)
-            // No signature is over the certificates: whoever has a receipt can add others to it,
-            // and would push out what is remembered.
+            // No signature covers the certificates: anybody with a receipt could add others to it
+            // and thereby displace cached chains.
             if remembered == nil, chain.isAllThatCame {
                 receiptChains.insert(chain, for: envelope.signer)
             }
@@ -50,7 +50,7 @@ extension Verifier {
         }
     }
 
-    /// What Xcode signs is told apart, so that whoever sends it knows what is wrong.
+    /// Receipts signed by Xcode get an error of their own, so that the sender knows what is wrong.
     private static func envelope(of file: [UInt8]) throws(Refusal) -> ReceiptEnvelope {
         do throws(Refusal) { return try ReceiptEnvelope(parsing: file) } catch {
             guard XcodeReceipt.isOne(file) else { throw error }
@@ -60,8 +60,9 @@ extension Verifier {
         }
     }
 
-    /// A receipt of Xcode's own store, where this verifier is for development and knows the
-    /// certificate that signed it; nil for anything else. What it shows is of the sandbox.
+    /// Verifies a receipt of Xcode's local StoreKit testing, if this verifier is for development
+    /// and knows the certificate that signed it. Returns nil for any other file. The receipt counts
+    /// as a sandbox receipt.
     private func xcodeReceipt(
         _ file: [UInt8], for app: AppIdentity, guid: [UInt8]?
     ) throws(Refusal) -> Verified<AppReceipt>? {
@@ -70,10 +71,10 @@ extension Verifier {
             throw Refusal(
                 .untrustedChain,
                 expected: "the StoreKit test certificate that is configured (trust.extra_roots)",
-                found: "another one of Xcode's", of: .receipt)
+                found: "another Xcode certificate", of: .receipt)
         }
         guard let key = _RSA.Signing.PublicKey(certificate.publicKey) else {
-            throw Refusal(.algorithm, expected: "a key of RSA", found: "a key of another kind")
+            throw Refusal(.algorithm, expected: "an RSA key", found: "a key of another kind")
         }
         let chain = ReceiptChain(key: key, certificates: [certificate])
         try chain.requireSignature(found.signature, of: found.content, .sha256)
@@ -117,33 +118,32 @@ extension AppReceipt {
         }
     }
 
-    /// The hash is of SHA-1 also where the signature is of SHA-256 (TN3138).
+    /// The device hash is SHA-1 even if the signature uses SHA-256 (TN3138).
     fileprivate func requireDevice(_ guid: [UInt8]) throws(Refusal) {
         guard let hashed = hashedBytes(guid: guid), let hash = self[.deviceHash]?.value else {
             throw .missing("hash of a device")
         }
         guard Array(Insecure.SHA1.hash(data: hashed)) == hash else {
             throw Refusal(
-                .wrongDevice, expected: "the one whose identifier came with it",
+                .wrongDevice, expected: "the device whose identifier was sent with it",
                 found: "another device")
         }
     }
 }
 
 extension Verifier {
-    /// The bundle that an app receipt claims to be for, before anybody has checked the signature.
-    /// Good for choosing the app by whose identity it will be verified.
+    /// The bundle that an app receipt claims to be for, before its signature is verified. Use it
+    /// only to choose the app whose identity the receipt is then verified against.
     package static func peek(receipt file: [UInt8]) -> String? {
         guard let envelope = try? ReceiptEnvelope(parsing: file) else { return nil }
         return (try? AppReceipt(reading: envelope.content))?[.bundleID]?.text
     }
 
-    /// Bytes beside the content that a receipt's file may have where it comes from outside: nobody
-    /// has signed them, so anybody could make a large file of a small receipt. Apple's have about
-    /// 4,500.
+    /// The maximum number of bytes besides the content in an uploaded receipt: they are not signed,
+    /// so anybody could make a large file from a small receipt. Apple's receipts have about 4,500.
     package static let unsignedReceiptBytesMax = 65_536
 
-    /// How many bytes of an app receipt's file nobody has signed; nil for what is none.
+    /// How many bytes of an app receipt's file are not signed. Returns nil if the file is none.
     package static func unsignedBytes(inReceipt file: [UInt8]) -> Int? {
         (try? ReceiptEnvelope(parsing: file)).map { file.count - $0.content.count }
     }

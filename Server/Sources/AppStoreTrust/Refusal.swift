@@ -16,22 +16,22 @@ package struct Refusal: Error, Hashable, Sendable, CustomStringConvertible {
         case wrongKeyUsage
         case badSignature
         case payloadUnreadable
-        /// No receipt, or not as Apple writes it.
+        /// Not a receipt, or not in Apple's form.
         case receiptUnreadable
         case notValidAtSigning
         case fieldMissing
         case wrongBundle
         case wrongAppAppleID
-        /// The receipt is for another device than the one that is said to have sent it.
+        /// The receipt is for another device than the one that claims to have sent it.
         case wrongDevice
-        /// A notification of version 1 without the app's shared secret.
+        /// A version 1 notification without the app's shared secret.
         case wrongSecret
         case wrongEnvironment
-        /// From Xcode or a local test: anybody can sign these.
+        /// From Xcode or a local test, where anybody can sign.
         case environmentNeverTrusted
     }
 
-    /// Which document: the one that came, or one inside a notification.
+    /// Which document: the received one, or one inside a notification.
     package enum Subject: String, Hashable, Sendable {
         case document = "The document"
         case receipt = "The receipt"
@@ -41,7 +41,7 @@ package struct Refusal: Error, Hashable, Sendable, CustomStringConvertible {
         case appTransactionWithin = "The app transaction within the notification"
     }
 
-    /// Characters of a foreign text that a refusal repeats.
+    /// The maximum number of characters of received text that a refusal repeats.
     package static let foundCharactersMax = 200
 
     package var reason: Reason
@@ -66,7 +66,8 @@ package struct Refusal: Error, Hashable, Sendable, CustomStringConvertible {
 
     package var description: String { sentence }
 
-    // What was found comes from a stranger: it may be endless, or forge lines of our log.
+    // What was found comes from an untrusted sender: it may be very long, or try to forge lines of
+    // our log.
     private static func printable(_ text: String) -> String {
         let scalars = text.unicodeScalars.prefix(foundCharactersMax).map { scalar in
             scalar.properties.generalCategory == .control ? "\u{FFFD}" : Character(scalar)
@@ -76,7 +77,7 @@ package struct Refusal: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension Refusal.Reason {
-    /// What stands between the subject and what was found.
+    /// The words between the subject and what was found.
     fileprivate var verb: String {
         switch self {
         case .tooLong, .notAJWS, .criticalHeader: "has"
@@ -99,9 +100,9 @@ extension Refusal.Reason {
     }
 }
 
-/// Why a properly signed document cannot be judged now: it was signed later than our clock believes
-/// it is. Apple's clocks are sound, so ours may be wrong, and the document is worth another
-/// attempt.
+/// Why a properly signed document cannot be accepted now: it was signed later than our clock's
+/// current time. Apple's clocks are reliable, so ours may be wrong, and the document should be
+/// tried again later.
 package struct Uncertainty: Error, Hashable, Sendable, CustomStringConvertible {
     package var signedAt: AppStoreDate
     package var now: AppStoreDate
@@ -113,7 +114,7 @@ package struct Uncertainty: Error, Hashable, Sendable, CustomStringConvertible {
 
     package var sentence: String {
         "The document was signed at \(signedAt.text), but our clock says \(now.text): "
-            + "set the clock, then ask again."
+            + "set the clock, then try again."
     }
 
     package var description: String { sentence }

@@ -1,12 +1,12 @@
 import AppStoreFormats
 
-/// A payload that Apple signs on its own: it says when it was signed, and what binds it to an app.
+/// A payload that Apple signs on its own: it says when it was signed, and which app it is for.
 protocol SignedPayload: WireObject {
-    /// When Apple signed it, in the payload's own words.
+    /// The payload's field that says when Apple signed it.
     static var signatureDateKey: String { get }
     var signatureDate: AppStoreDate? { get }
 
-    /// Its environment. Throws where it is for another app, or from an environment that is not
+    /// Returns its environment. Throws if it is for another app, or from an environment that is not
     /// accepted.
     func requireBinding(to app: AppIdentity) throws(Refusal) -> StoreEnvironment
 }
@@ -57,7 +57,7 @@ extension NotificationPayload: SignedPayload {
 
     func requireBinding(to app: AppIdentity) throws(Refusal) -> StoreEnvironment {
         var bound: StoreEnvironment?
-        // Apple sends one part. Should there ever be two, each must be for this app and from one
+        // Apple sends one part. If there are ever two, each must be for this app and from the same
         // environment.
         for part in parts {
             try app.requireBundle(part.bundleID)

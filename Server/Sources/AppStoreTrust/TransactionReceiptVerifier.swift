@@ -4,11 +4,11 @@ import X509
 import _CryptoExtras
 
 extension Verifier {
-    /// A transaction receipt, as apps before iOS 7 received them.
+    /// Verifies a transaction receipt, as apps before iOS 7 received them.
     ///
-    /// It says when the purchase was, and not when it was signed, which may be years later. So its
-    /// signer's certificate must not have ended before the purchase, and it counts as signed then:
-    /// whatever else is known of the purchase is newer.
+    /// It says when the purchase was made, but not when it was signed, which may be years later. So
+    /// its signer's certificate must not have expired before the purchase, and the receipt counts
+    /// as signed then: everything else known about the purchase is newer.
     package func transactionReceipt(
         _ file: [UInt8], for app: AppIdentity, at now: AppStoreDate
     ) async -> Outcome<TransactionReceipt> {
@@ -25,7 +25,7 @@ extension Verifier {
             else {
                 throw Refusal(
                     .badSignature, expected: "one of its signer's key",
-                    found: "a signature that does not fit")
+                    found: "a signature that does not match")
             }
             if remembered == nil {
                 transactionReceiptSigners.insert(signer, for: parts.signature.certificate[...])
@@ -54,8 +54,8 @@ extension Verifier {
 }
 
 extension TransactionReceipt {
-    /// The file names its environment outside of what is signed, so that anybody could take the
-    /// word Sandbox out of it. What only production signs is the app's Apple id.
+    /// The file names its environment outside of what is signed, so anybody could remove the word
+    /// Sandbox from it. Only production receipts contain the app's Apple id in the signed part.
     fileprivate func requireSignedApp(
         _ app: AppIdentity, in environment: StoreEnvironment
     ) throws(Refusal) {
@@ -65,7 +65,7 @@ extension TransactionReceipt {
     }
 }
 
-/// The file and the signature in it, taken apart but not trusted.
+/// The file and the signature in it, parsed but not trusted.
 struct TransactionReceiptParts {
     let file: TransactionReceiptFile
     let signature: TransactionReceiptSignature
@@ -88,20 +88,21 @@ struct TransactionReceiptParts {
 }
 
 extension ChainVerifier {
-    /// Apple's marks of what signs transaction receipts, and of the authority above it.
+    /// Apple's marker extensions of the certificate that signs transaction receipts, and of the
+    /// authority above it.
     private static let purchaseMarker: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 5, 1]
     private static let storeMarker: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 2, 2]
 
-    /// The certificate of a transaction receipt's signer, once it is known to lead to a root: over
-    /// Apple's intermediate of those years, or, with a root that is not Apple's, straight.
+    /// The certificate of a transaction receipt's signer, after checking that it leads to a root:
+    /// through Apple's intermediate of those years or, for a root that is not Apple's, directly.
     fileprivate func signer(
         of signature: TransactionReceiptSignature
     ) async throws(Refusal) -> PlainCertificate {
         let leaf = try Self.plain(signature.certificate)
         guard leaf.extensions.contains(Self.purchaseMarker) else {
             throw Refusal(
-                .missingMarker, expected: "Apple's mark \(Self.purchaseMarker) there",
-                found: "no mark in its leaf certificate")
+                .missingMarker, expected: "Apple's marker \(Self.purchaseMarker) there",
+                found: "no marker in its leaf certificate")
         }
         let store = try AppleIntermediates.iTunesStore.get()
         if leaf.isSigned(by: store) {

@@ -2,19 +2,18 @@ import AppStoreFormats
 import Crypto
 import X509
 
-/// The certificates that all trust begins with. There are no others: none from the system, none
-/// from a document.
+/// The root certificates of all trust. There are no others: none from the system, none from a
+/// document.
 package struct TrustRoots: Hashable, Sendable {
     let certificates: [Certificate]
     /// SHA-256 of each certificate in DER, as lower-case hexadecimal text.
     package let fingerprints: [String]
 
-    /// Apple's public roots. Root CA – G3 signs today's documents and notifications, the older two
-    /// receipts.
+    /// Apple's public roots. Root CA – G3 signs current documents and notifications, the two older
+    /// ones sign receipts.
     package static let apple = TrustRoots(embedded: AppleRoots.all)
 
-    /// Roots of somebody's own, such as the App Store simulator's. Throws where a certificate
-    /// cannot be read.
+    /// Custom roots, such as the App Store simulator's. Throws if a certificate cannot be read.
     package init(der: [[UInt8]]) throws(Refusal) {
         var certificates: [Certificate] = []
         for bytes in der { certificates.append(try Certificate(reading: bytes)) }
@@ -22,14 +21,14 @@ package struct TrustRoots: Hashable, Sendable {
         fingerprints = der.map(Self.fingerprint)
     }
 
-    /// Both: Apple's and one's own.
+    /// Returns the union of both.
     package func adding(_ other: TrustRoots) -> TrustRoots {
         TrustRoots(
             certificates: certificates + other.certificates,
             fingerprints: fingerprints + other.fingerprints)
     }
 
-    /// The one that is these bytes, in DER.
+    /// The certificate with exactly these DER bytes. Returns nil if there is none.
     func certificate(equalTo der: ArraySlice<UInt8>) -> Certificate? {
         let fingerprint = Self.fingerprint(Array(der))
         return zip(fingerprints, certificates).first { $0.0 == fingerprint }?.1
@@ -44,11 +43,11 @@ package struct TrustRoots: Hashable, Sendable {
         do throws(Refusal) {
             try self.init(der: embedded.map(\.der))
         } catch {
-            preconditionFailure("An embedded root certificate is damaged: \(error)")
+            preconditionFailure("an embedded root certificate is damaged: \(error)")
         }
         precondition(
             fingerprints == embedded.map(\.fingerprint),
-            "An embedded root certificate is not the one that its fingerprint names.")
+            "an embedded root certificate does not match its fingerprint")
     }
 
     static func fingerprint(_ der: [UInt8]) -> String {
@@ -59,7 +58,7 @@ package struct TrustRoots: Hashable, Sendable {
 }
 
 extension Certificate {
-    /// Bytes of one certificate in DER. Apple's largest has 1430.
+    /// The maximum size of one certificate in DER. Apple's largest has 1430 bytes.
     static let bytesMax = 4096
 
     init(reading der: [UInt8]) throws(Refusal) {
@@ -71,10 +70,10 @@ extension Certificate {
         do {
             self = try Certificate(derEncoded: der)
         } catch {
-            // Not what the library says: its errors have another number each time.
+            // The library's error text is left out, because it differs on each call.
             throw Refusal(
                 .certificateUnreadable, expected: "X.509 certificates in DER",
-                found: "something that cannot be read as one")
+                found: "a certificate that cannot be read")
         }
     }
 }

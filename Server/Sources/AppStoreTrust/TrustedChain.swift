@@ -20,10 +20,10 @@ package struct TrustedChain: Sendable {
     }
 }
 
-/// Builds chains from the certificates of a document to the roots, by RFC 5280.
+/// Builds chains from the certificates of a document to the roots, according to RFC 5280.
 package struct ChainVerifier: Sendable {
-    /// Apple's marks of a certificate that signs App Store documents, and of the authority above
-    /// it.
+    /// Apple's marker extensions of a certificate that signs App Store documents, and of the
+    /// authority above it.
     static let leafMarker: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 11, 1]
     static let intermediateMarker: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 2, 1]
 
@@ -35,10 +35,10 @@ package struct ChainVerifier: Sendable {
         rootCertificates = roots.certificates
     }
 
-    /// The chain of leaf, intermediate and one of our roots. Throws where there is none, where a
-    /// marker is absent, or where the leaf's key is not of P-256. Says nothing about time: that is
-    /// for ``TrustedChain/requireValid(at:)``, whenever it is used, so that one check serves chains
-    /// just built and chains remembered.
+    /// The chain of leaf, intermediate, and one of our roots. Throws if there is none, if a marker
+    /// extension is missing, or if the leaf's key is not a P-256 key. Does not check the time: use
+    /// ``TrustedChain/requireValid(at:)`` at each use, so that the same check serves new chains and
+    /// cached ones.
     package func chain(
         leaf: [UInt8], intermediate: [UInt8]
     ) async throws(Refusal) -> TrustedChain {
@@ -51,12 +51,12 @@ package struct ChainVerifier: Sendable {
         try intermediate.requireUsage(
             "signing certificates", named: "intermediate", \.keyCertSign)
         guard let key = P256.Signing.PublicKey(leaf.publicKey) else {
-            throw Refusal(.algorithm, expected: "a key of P-256", found: "a key of another kind")
+            throw Refusal(.algorithm, expected: "a P-256 key", found: "a key of another kind")
         }
         return TrustedChain(leafKey: key, certificates: path)
     }
 
-    /// The path of three from a leaf over one of some certificates to a root.
+    /// The path of three certificates from a leaf through one of the intermediates to a root.
     func path(
         from leaf: Certificate, over intermediates: [Certificate]
     ) async throws(Refusal) -> [Certificate] {
@@ -68,8 +68,8 @@ package struct ChainVerifier: Sendable {
         guard case .validCertificate(let path) = result else {
             throw untrusted("\((intermediates.first ?? leaf).issuer)")
         }
-        // A leaf that a root signed itself, or a root that poses as a leaf, is a path too, but none
-        // of Apple's.
+        // A leaf signed directly by a root, or a root used as a leaf, is also a valid path, but not
+        // one of Apple's.
         guard path.count == 3 else { throw untrusted("a path of \(path.count) certificates") }
         return Array(path)
     }
@@ -77,24 +77,24 @@ package struct ChainVerifier: Sendable {
     func untrusted(_ found: String) -> Refusal {
         Refusal(
             .untrustedChain,
-            expected: "one of the roots given, over exactly one intermediate certificate",
+            expected: "one of the given roots, through exactly one intermediate certificate",
             found: found)
     }
 }
 
 extension Certificate {
-    /// Presence is all that Apple defines: the value is NULL.
+    /// Apple defines only the presence of a marker: its value is NULL.
     func requireMarker(
         _ marker: ASN1ObjectIdentifier, named name: String
     ) throws(Refusal) {
         guard extensions[oid: marker] == nil else { return }
         throw Refusal(
-            .missingMarker, expected: "Apple's mark \(marker) there",
-            found: "no mark in its \(name) certificate")
+            .missingMarker, expected: "Apple's marker \(marker) there",
+            found: "no marker in its \(name) certificate")
     }
 
-    /// The library's RFC 5280 policy leaves the key usage aside. A certificate without one may do
-    /// anything.
+    /// Checks the key usage, because the library's RFC 5280 policy does not. A certificate without
+    /// a key usage extension may be used for anything.
     func requireUsage(
         _ use: String, named name: String, _ permitted: KeyPath<KeyUsage, Bool>
     ) throws(Refusal) {
@@ -106,7 +106,7 @@ extension Certificate {
         }
         guard let usage, !usage[keyPath: permitted] else { return }
         throw Refusal(
-            .wrongKeyUsage, expected: "one that is for \(use)",
-            found: "a key in its \(name) certificate that is not for that")
+            .wrongKeyUsage, expected: "a key for \(use)",
+            found: "a key for another usage in its \(name) certificate")
     }
 }

@@ -1,16 +1,17 @@
 import AppStoreFormats
 
-/// What a signed document says of itself before anybody has checked the signature. Good for one
-/// thing: to choose the app by whose identity it will be verified. Anybody can write any claim.
+/// What a signed document claims about itself before its signature is verified. Use it only to
+/// choose the app whose identity the document is then verified against: anybody can write any
+/// claim.
 package struct UnverifiedClaim: Hashable, Sendable {
-    /// Nil for renewal information, which names none.
+    /// Nil for renewal info, which names no bundle.
     package var bundleID: String?
     package var environment: StoreEnvironment?
 }
 
 extension Verifier {
-    /// What a transaction, renewal information, app transaction or notification claims. Nil where
-    /// it cannot be read.
+    /// What a transaction, renewal info, app transaction, or notification claims. Returns nil if it
+    /// cannot be read.
     package static func peek(_ jws: [UInt8]) -> UnverifiedClaim? {
         guard jws.count <= jwsBytesMax, let payload = CompactJWS(jws)?.payload,
             let json = try? JSON(parsing: payload), json.members != nil
@@ -27,8 +28,8 @@ extension Verifier {
 }
 
 extension Verifier {
-    /// When a signed document claims to have been signed (`signedDate`), before anybody has checked
-    /// the signature. Good for looking whether the same document is kept already.
+    /// When a signed document claims to have been signed (`signedDate`), before its signature is
+    /// verified. Use it only to look up whether the same document is already stored.
     package static func claimedSigning(of jws: [UInt8]) -> AppStoreDate? {
         guard jws.count <= jwsBytesMax, let payload = CompactJWS(jws)?.payload,
             let json = try? JSON(parsing: payload)
@@ -38,7 +39,7 @@ extension Verifier {
 }
 
 extension ExternalPurchaseToken {
-    /// The prefix of the token's id that stands for the sandbox: it has no environment field.
+    /// The prefix of the token's id for the sandbox: the token has no environment field.
     private static let sandboxPrefix = "SANDBOX"
 
     var environment: StoreEnvironment? {

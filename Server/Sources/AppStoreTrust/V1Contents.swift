@@ -1,34 +1,35 @@
 import AppStoreFormats
 
-/// A notification of version 1 that came with the app's secret, and the receipt within it.
+/// A version 1 notification that came with the app's secret, and the receipt within it.
 package struct V1Contents: Hashable, Sendable {
-    /// Signed by nobody: `signedAt` is when what it says was so.
+    /// Not signed: `signedAt` is when its content was true.
     package let notification: Verified<V1Notification>
-    /// When the newest thing was that it names, in every copy the same.
+    /// The latest moment that it names, which is the same in every copy.
     package let latestMoment: AppStoreDate
-    /// Nil where there is none that can be verified: it only says the same in other words.
+    /// Nil if there is none that can be verified. It only repeats the notification's content.
     package let appReceipt: Verified<AppReceipt>?
-    /// The same of before 2021.
+    /// The transaction receipt within notifications from before 2021. Nil if there is none that can
+    /// be verified.
     package let transactionReceipt: Verified<TransactionReceipt>?
 }
 
-/// What became of a notification of version 1.
+/// The result of checking a version 1 notification.
 package enum V1Outcome: Hashable, Sendable {
     case verified(V1Contents)
     case refused(Refusal)
 }
 
 extension Verifier {
-    /// How it is known that a notification of version 1 is Apple's.
+    /// How a version 1 notification is recognized as Apple's.
     package enum V1Proof: Sendable {
-        /// It must hold this; nil where the app has no secret configured.
+        /// It must contain this secret. Nil if the app has no secret configured.
         case secret(AppSecret?)
-        /// It was known when it was kept, since when the secret may have changed.
+        /// It was verified when it was stored; the secret may have changed since.
         case keptBefore
     }
 
-    /// A notification of version 1. Refused without the app's secret, and where it names another
-    /// app. What is within it, signed, is verified as if it had come alone.
+    /// Checks a version 1 notification. Refused without the app's secret, and if it names another
+    /// app. Signed documents within it are verified as if they had been received separately.
     package func notification(
         v1 json: JSON, for app: AppIdentity, _ proof: V1Proof, at now: AppStoreDate
     ) async -> V1Outcome {
@@ -68,7 +69,8 @@ extension Verifier {
                 in: old, for: app, in: environment, at: now))
     }
 
-    /// A receipt within another document, where it can be verified and is from the same store.
+    /// Verifies an app receipt within another document. Returns nil if it cannot be verified or is
+    /// from another environment.
     func appReceipt(
         in text: String?, for app: AppIdentity, in environment: StoreEnvironment,
         at now: AppStoreDate
@@ -82,7 +84,8 @@ extension Verifier {
         return receipt
     }
 
-    /// The same of before 2021.
+    /// Verifies a transaction receipt within a document from before 2021. Returns nil if it cannot
+    /// be verified or is from another environment.
     func transactionReceipt(
         in text: String?, for app: AppIdentity, in environment: StoreEnvironment,
         at now: AppStoreDate
@@ -115,8 +118,8 @@ extension Verifier.V1Proof {
 }
 
 extension AppIdentity {
-    /// Itself, unless the notification is for another bundle. Those of 2019 and 2020 name none:
-    /// then the secret decides alone.
+    /// Returns itself, unless the notification is for another bundle. Notifications of 2019 and
+    /// 2020 name no bundle: then only the secret decides.
     fileprivate func bound(to notification: V1Notification) throws(Refusal) -> AppIdentity {
         if let found = notification.claimedBundleID { try requireBundle(found) }
         return self
@@ -124,12 +127,12 @@ extension AppIdentity {
 }
 
 extension V1Notification {
-    /// The bundle that it names, at the top or in the transaction of before 2021.
+    /// The bundle that it names, at the top level or in the transaction (before 2021).
     package var claimedBundleID: String? {
         bundleID ?? latest?.bundleID ?? latestExpired?.bundleID
     }
 
-    /// It has one spelling at the top and another in the unified receipt.
+    /// The environment is spelled one way at the top level and another way in the unified receipt.
     fileprivate var storeEnvironment: StoreEnvironment? {
         switch environment {
         case .production?: .production

@@ -5,11 +5,11 @@ import X509
 /// The time in which all certificates of a chain are valid.
 struct Validity: Hashable, Sendable {
     private let from: AppStoreDate
-    /// The last moment.
+    /// The last valid moment.
     private let until: AppStoreDate
 
     init(of certificates: [Certificate]) {
-        // Certificates count whole seconds; the last one is valid to its end.
+        // Certificates count whole seconds; the last second is valid to its end.
         let from = certificates.map { $0.notValidBefore.timeIntervalSince1970 }.max() ?? 0
         let until = certificates.map { $0.notValidAfter.timeIntervalSince1970 }.min() ?? 0
         self.from = AppStoreDate(milliseconds: Int64(from) * 1000)

@@ -1,30 +1,30 @@
 import AppStoreFormats
 
-/// What Apple signed, checked: signature, certificates, their time, and that it is for one of our
-/// apps. Only this module can make one, so whoever holds it need not ask again.
+/// A verified document of Apple's: its signature, its certificates and their validity, and that it
+/// is for one of our apps. Only this module can create one, so its recipients need not check again.
 package struct Verified<Payload: Hashable & Sendable>: Hashable, Sendable {
-    // The initializer is the synthesized one, thus internal: no other module can make one.
+    // The synthesized initializer is internal: no other module can create a value.
     package let payload: Payload
     /// Production or sandbox, nothing else.
     package let environment: StoreEnvironment
-    /// When Apple signed it: `signedDate`, of app transactions and receipts the date of creation. A
-    /// document within a notification that names no date of its own has the notification's. A
-    /// transaction receipt names none: then it is the date of the purchase.
+    /// When Apple signed it: `signedDate`, or the creation date for app transactions and receipts.
+    /// A document within a notification that has no date of its own has the notification's. A
+    /// transaction receipt has none: then it is the date of the purchase.
     package let signedAt: AppStoreDate
-    /// Of a document within a notification, that of the notification.
+    /// For a document within a notification, the digest of the notification.
     package let digest: DocumentDigest
 }
 
-/// What became of a document that asked for trust.
+/// The result of verifying a document.
 package enum Outcome<Payload: Hashable & Sendable>: Hashable, Sendable {
     case verified(Verified<Payload>)
-    /// Never to be trusted: asking again gives the same answer.
+    /// Can never be trusted: verifying again gives the same result.
     case refused(Refusal)
-    /// Properly signed, but our clock disagrees: ask again later.
+    /// Properly signed, but dated later than our clock: verify again later.
     case cannotTellNow(Uncertainty)
 }
 
-/// What became of a notification: as ``Outcome``, with the documents inside.
+/// The result of verifying a notification: as ``VerificationOutcome``, with the documents inside.
 package enum NotificationOutcome: Hashable, Sendable {
     case verified(NotificationContents)
     case refused(Refusal)

@@ -3,18 +3,18 @@ import Crypto
 import Foundation
 import Synchronization
 
-/// Checks documents that Apple signed as JWS (RFC 7515), against given roots, without a network and
-/// without a clock.
+/// Verifies documents that Apple signed as JWS (RFC 7515) against given roots, without network
+/// access and without a clock.
 ///
-/// In this order, so that nothing is read that nobody signed: the header's certificates must lead
-/// to a root, the signature must fit the leaf's key, and only then is the payload read: the
-/// certificates must have been valid when it was signed, it must be for the app expected, from an
-/// environment accepted. The third certificate in a header is neither trusted nor compared: two of
-/// Apple's own examples carry a root that is not the one published.
+/// The order ensures that nothing is read that is not signed: the header's certificates must lead
+/// to a root, the signature must match the leaf's key, and only then is the payload read. The
+/// certificates must have been valid when it was signed, and it must be for the expected app and
+/// from an accepted environment. The third certificate in a header is neither trusted nor compared:
+/// two of Apple's own examples contain a root that differs from the published one.
 package final class Verifier: Sendable {
-    /// Bytes of a whole JWS. A notification with its documents has about 13 000.
+    /// The maximum size of a JWS in bytes. A notification with its documents has about 13 000.
     package static let jwsBytesMax = 262_144
-    /// Bytes of the header's segment. Apple's has about 3 600.
+    /// The maximum size of the header segment in bytes. Apple's has about 3 600.
     package static let headerBytesMax = 32_768
     /// How far our clock may be behind Apple's, in milliseconds.
     package static let clockSkewMax: Int64 = 300_000
@@ -25,12 +25,13 @@ package final class Verifier: Sendable {
     let transactionReceiptSigners = KnownChains<PlainCertificate>()
     private let documents: Mutex<KnownDocuments>
 
-    /// Certificates of Xcode's own store that are believed about receipts; nil: none ever is.
+    /// Certificates of Xcode's local StoreKit testing that are accepted for receipts. Nil if none
+    /// is.
     let xcode: TrustRoots?
 
-    /// - Parameter xcode: in development only: the certificates that somebody has exported from
-    ///   Xcode. What receipts they have signed counts as of the sandbox. Anybody can sign those.
-    /// - Parameter documentsKept: how many verified documents are known again at least.
+    /// - Parameter xcode: for development only: certificates exported from Xcode. Receipts signed
+    ///   with them count as sandbox receipts. Anybody can sign those.
+    /// - Parameter documentsKept: the minimum number of verified documents to cache.
     package init(
         roots: TrustRoots, xcode: TrustRoots? = nil,
         documentsKept: Int = KnownDocuments.countDefault
@@ -40,19 +41,20 @@ package final class Verifier: Sendable {
         self.xcode = xcode
     }
 
-    /// How many chains are remembered, at most ``knownChainsMax``.
+    /// The number of cached chains, at most ``cachedChainsMax``.
     var knownChainCount: Int { known.count }
     var knownDocumentCount: Int { documents.withLock { $0.count } }
 
-    /// A signed transaction, as StoreKit and the App Store Server API give it.
+    /// Verifies a signed transaction, as StoreKit and the App Store Server API provide it.
     package func transaction(
         _ jws: [UInt8], for app: AppIdentity, at now: AppStoreDate
     ) async -> Outcome<TransactionPayload> {
         await outcome(of: jws, for: app, at: now)
     }
 
-    /// Signed renewal information. It names no bundle, so only the environment is compared: whoever
-    /// uses it must hold it against a verified transaction with the same original transaction id.
+    /// Verifies signed renewal info. It names no bundle, so only the environment is compared:
+    /// callers must compare it with a verified transaction that has the same original transaction
+    /// id.
     package func renewal(
         _ jws: [UInt8], for app: AppIdentity, at now: AppStoreDate
     ) async -> Outcome<RenewalPayload> {
@@ -65,8 +67,8 @@ package final class Verifier: Sendable {
         await outcome(of: jws, for: app, at: now)
     }
 
-    /// A version 2 notification (its `signedPayload`) with the documents inside it. Refused as a
-    /// whole where one of them is for another app or from another environment.
+    /// Verifies a version 2 notification (its `signedPayload`) with the documents inside it. It is
+    /// refused as a whole if one of them is for another app or from another environment.
     package func notification(
         _ jws: [UInt8], for app: AppIdentity, at now: AppStoreDate
     ) async -> NotificationOutcome {
@@ -90,7 +92,7 @@ package final class Verifier: Sendable {
 }
 
 extension Verifier {
-    /// Last of all, because only what is genuine may be worth another attempt.
+    /// Checked last, because only a genuine document may be worth another attempt.
     static func outcome<Payload>(
         _ verified: Verified<Payload>, at now: AppStoreDate
     ) -> Outcome<Payload> {
@@ -135,13 +137,13 @@ extension Verifier {
         at now: AppStoreDate
     ) throws(Refusal) -> Verified<Payload> {
         guard let bytes else {
-            throw Refusal(.payloadUnreadable, expected: "base64url", found: "something else")
+            throw Refusal(.payloadUnreadable, expected: "base64url", found: "not base64url")
         }
         let payload = try Payload(reading: bytes)
         try chain.requireValid(at: payload.signatureDate ?? now)
         let environment = try payload.requireBinding(to: app)
-        // Refused, and not dated by our own clock: the same bytes must mean the same whenever they
-        // are read.
+        // Refused instead of being dated by our own clock: the same bytes must mean the same
+        // whenever they are read.
         guard let signedAt = payload.signatureDate else {
             throw .missing(Payload.signatureDateKey)
         }
@@ -149,8 +151,8 @@ extension Verifier {
             payload: payload, environment: environment, signedAt: signedAt, digest: digest)
     }
 
-    /// The payload, once the signature over it is known to be made by a chain's leaf; nil where it
-    /// is no base64url. And the digest of the document.
+    /// The payload, after verifying its signature with a chain's leaf key (nil if it is not
+    /// base64url), and the digest of the document.
     private func signedPayload(
         of parts: CompactJWS, by chain: TrustedChain
     ) throws(Refusal) -> (payload: [UInt8]?, digest: DocumentDigest) {
@@ -171,7 +173,7 @@ extension Verifier {
         else {
             throw Refusal(
                 .badSignature, expected: "one of its leaf certificate's key",
-                found: "a signature that does not fit")
+                found: "a signature that does not match")
         }
     }
 

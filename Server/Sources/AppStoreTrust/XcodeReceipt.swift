@@ -1,11 +1,10 @@
 import AppStoreFormats
 import SwiftASN1
 
-/// A receipt of Xcode's own store, in development, taken apart but not trusted. It is written with
-/// lengths that are found by their end, and content in pieces (BER), under a certificate that
-/// signs for itself.
+/// A receipt of Xcode's local StoreKit testing, for development, parsed but not trusted. It uses
+/// BER with indefinite lengths and content in pieces, and a self-signed certificate.
 struct XcodeReceipt {
-    /// Bytes of a file that is looked at. Those published have up to 1748.
+    /// The maximum size of a file in bytes. Published ones have up to 1748.
     private static let bytesMax = 65_536
 
     let content: [UInt8]
@@ -13,7 +12,7 @@ struct XcodeReceipt {
     let certificate: ArraySlice<UInt8>
     let signature: ArraySlice<UInt8>
 
-    /// Nil for what has not the shape of one, and for what is no receipt at all.
+    /// Returns nil if the file does not have the structure of such a receipt.
     init?(_ file: [UInt8]) {
         guard file.count <= Self.bytesMax, let root = try? BER.parse(file),
             let signed = Self.children(of: root).last.map(Self.children)?.first
@@ -30,7 +29,7 @@ struct XcodeReceipt {
         self.signature = signature.bytes
     }
 
-    /// What it says; nothing in it is evidence of anything but in development.
+    /// What it says. It is evidence only in development.
     var payload: AppReceipt? { try? AppReceipt(parsing: content) }
 
     var isOfXcode: Bool { payload?[.receiptType]?.text == ReceiptType.xcode.rawValue }

@@ -1,24 +1,24 @@
 import AppStoreFormats
 import Ledger
 
-/// Apple's documents as facts: the only place that knows both languages.
+/// Translates Apple's documents into facts. This is the only module that knows both vocabularies.
 ///
-/// Pure. Whoever calls it has verified the document first. What a notification says beside the
-/// transaction and the renewal information within it (its type, its status) follows from those two
-/// and makes no fact of its own: a fact must not depend on which of several notifications happened
-/// to arrive. With one exception, see ``graceLengths``.
+/// Pure. The caller has verified the document first. What a notification says besides its
+/// transaction and renewal info (its type, its status) follows from those two and makes no fact of
+/// its own: a fact must not depend on which of several notifications happened to arrive. There is
+/// one exception, see ``graceLengths``.
 package enum Intake {
-    /// Now and then a notification or an answer tells of grace whose end the renewal information
-    /// within it does not name. Then so much is sure: it lasts as long as one of those that the
-    /// store offers ("Set up billing grace period"), from when payment was due, and was not over
-    /// when that was signed. Of these the shortest holds: to repeat the same news makes it no
-    /// longer, later ones may, up to the longest. In the sandbox, where grace has minutes, the word
-    /// that it is over ends it.
+    /// Occasionally a notification or a response reports grace whose end its renewal info does not
+    /// name. Then this much is certain: grace lasts as long as one of the durations that the App
+    /// Store offers ("Set up billing grace period"), counted from when payment was due, and it was
+    /// not over when the document was signed. The shortest of these is used: repeating the same
+    /// information does not extend it, later information may, up to the longest. In the sandbox,
+    /// where grace lasts minutes, the report that it is over ends it.
     static let graceLengths: [Duration] = [.days(3), .days(6), .days(16), .days(28)]
 
     /// The payment that a signed transaction attests.
     ///
-    /// - Throws: ``IntakeFailure`` where a field is missing without which there is no payment.
+    /// - Throws: ``IntakeFailure`` if a field is missing that a payment needs.
     package static func fact(
         of transaction: TransactionPayload, signedAt: AppStoreDate
     ) throws(IntakeFailure) -> Fact {
@@ -48,12 +48,12 @@ package enum Intake {
             .payment(payment))
     }
 
-    /// What signed renewal information attests of the purchase that it names.
+    /// What signed renewal info attests about the purchase that it names.
     ///
     /// - Parameters:
-    ///   - notification: that it stands in.
-    ///   - answered: the status beside it in an answer.
-    /// - Throws: ``IntakeFailure`` where a field is missing without which nothing is said.
+    ///   - notification: the notification that contains it.
+    ///   - answered: the status beside it in a response.
+    /// - Throws: ``IntakeFailure`` if a field is missing that a renewal needs.
     package static func fact(
         of renewal: RenewalPayload, in notification: NotificationPayload? = nil,
         beside answered: SubscriptionStatus? = nil, signedAt: AppStoreDate
@@ -62,7 +62,7 @@ package enum Intake {
         let environment = try environment(renewal.environment)
         let status = try required(renewal.autoRenewStatus, "autoRenewStatus")
         let meant = Renewal(
-            // A status that we do not know is no word of an end.
+            // An unknown status does not mean that renewal is off.
             willRenew: status != .off,
             renewsTo: renewal.autoRenewProductId.map(ProductID.init(rawValue:)),
             isRetrying: renewal.isInBillingRetryPeriod ?? false,
@@ -82,8 +82,8 @@ package enum Intake {
 }
 
 extension Intake {
-    /// The purchase that a transaction's own has taken the place of; nil where it says of none, or
-    /// of one with the same number.
+    /// The purchase that this transaction's purchase has replaced. Returns nil if it names none, or
+    /// one with the same number.
     package static func succession(
         of transaction: TransactionPayload
     ) -> (from: PurchaseID, to: PurchaseID)? {
@@ -98,7 +98,7 @@ extension Intake {
     }
 }
 
-/// A verified document that lacks what a fact needs. The document is kept all the same.
+/// A verified document lacks a field that a fact needs. The document is stored all the same.
 package struct IntakeFailure: Error, Hashable, Sendable, CustomStringConvertible {
     package var field: String
     package var found: String
@@ -126,8 +126,7 @@ extension Intake {
         }
     }
 
-    /// The years 1 to 9999: what a document names beyond them is no date, and is taken for the
-    /// nearest.
+    /// The years 1 to 9999. A date beyond them is clamped to the nearest of these.
     private static let dates: ClosedRange<Int64> = -62_135_596_800_000...253_402_300_799_999
 
     static func instant(_ date: AppStoreDate) -> Instant {
@@ -144,9 +143,10 @@ extension Intake {
         return ends.first { instant(signedAt) < $0 } ?? ends.last
     }
 
-    /// Whether a fact says all that the store has said with the status beside it, which is signed
-    /// by nobody: not where that is grace, and renewal information names no end of it. By itself
-    /// such a fact says that the store tries to collect, without grace.
+    /// Whether a fact contains everything that the App Store has said together with the status
+    /// beside it, which is not signed. It does not if that status is grace and the renewal info
+    /// names no end of it. By itself such a fact says that the App Store tries to collect, without
+    /// grace.
     package static func isWhole(_ fact: Fact, beside status: SubscriptionStatus) -> Bool {
         guard status == .gracePeriod, case .renewal(let renewal) = fact.statement else {
             return true
@@ -198,7 +198,7 @@ extension Intake {
             price: money(told.commitmentPrice, transaction.currency))
     }
 
-    /// One where the store says nothing, or nothing that makes sense.
+    /// One if the App Store gives no quantity, or one that makes no sense.
     private static func quantity(of transaction: TransactionPayload) -> Int {
         max(1, transaction.quantity.flatMap { Int(exactly: $0) } ?? 1)
     }
@@ -219,8 +219,8 @@ extension Intake {
         }
     }
 
-    /// - Parameter refunds: of a purchase that stays open although money was given back: its price
-    ///   is what is left.
+    /// - Parameter refunds: the refunds of a purchase that stays open although money was refunded;
+    ///   its price is the remainder.
     private static func price(
         of transaction: TransactionPayload, _ refunds: ItemRefunds?
     ) -> Int64? {
@@ -256,7 +256,7 @@ extension Intake {
 }
 
 extension NotificationPayload {
-    /// That access goes on although nothing was paid.
+    /// Whether it reports that access continues although nothing was paid.
     fileprivate var tellsOfGrace: Bool {
         guard notificationType != .gracePeriodExpired else { return false }
         return subtype == .gracePeriod || data?.status == .gracePeriod

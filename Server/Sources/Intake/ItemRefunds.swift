@@ -1,18 +1,18 @@
 import AppStoreFormats
 import Ledger
 
-/// What was given back of the items of an Advanced Commerce transaction. Such a transaction does
-/// not say by itself how much of its price was given back; its items do (Apple:
+/// The refunds of the items of an Advanced Commerce transaction. Such a transaction does not itself
+/// say how much of its price was refunded; its items do (Apple:
 /// `Transaction.AdvancedCommerceInfo.Item.refunds`, `revocationDate`).
 struct ItemRefunds {
-    /// When access to the last of the items was taken away; nil while any of them is left. What a
+    /// When access to the last of the items was revoked; nil while any of them is left. What a
     /// purchase gives follows from its product, not from its items, so it is open until then.
     let revokedAt: AppStoreDate?
-    /// In thousandths of the currency's unit. Nil where there is no refund, or where one does not
-    /// say how much it is.
+    /// In thousandths of the currency's unit. Nil if there is no refund, or if one does not state
+    /// its amount.
     let amount: Int64?
 
-    /// Nil for a transaction without items.
+    /// Returns nil for a transaction without items.
     init?(_ transaction: TransactionPayload) {
         guard let items = transaction.advancedCommerceInfo?.items, !items.isEmpty else {
             return nil
@@ -34,8 +34,8 @@ struct ItemRefunds {
         return sum
     }
 
-    /// The amount as a share of a price, rounded up: ``Percentage/part(_:of:)`` of the price is
-    /// then the amount again. Nil where either is not known.
+    /// The amount as a share of a price, rounded up, so that ``Percentage/part(_:of:)`` of the
+    /// price gives the amount again. Returns nil if either is unknown.
     func percentage(of price: Int64?) -> Int64? {
         guard let amount, let price, price > 0 else { return nil }
         guard amount < price else { return Percentage.whole }
@@ -44,7 +44,7 @@ struct ItemRefunds {
         return rest == 0 ? share : share + 1
     }
 
-    /// What is left of a price, no less than nothing.
+    /// What is left of a price, not less than zero.
     func rest(of price: Int64) -> Int64 {
         guard let amount else { return price }
         return price > amount ? price - amount : 0
@@ -52,7 +52,7 @@ struct ItemRefunds {
 }
 
 extension AdvancedCommerceTransactionItem {
-    /// One for each refund; nil where it does not say how much it is.
+    /// One amount for each refund; nil if the refund does not state it.
     fileprivate var amountsGivenBack: [Int64?] {
         (refunds ?? []).map { refund in
             refund.refundAmount ?? (refund.refundType == "FULL" ? price : nil)

@@ -1,16 +1,16 @@
 import AppStoreFormats
 import Ledger
 
-/// What a receipt, an answer of verifyReceipt or a notification of version 1 attests: facts, and
-/// what rows lacked that make none.
+/// What a receipt, a verifyReceipt response, or a version 1 notification attests: facts, and what
+/// was missing in rows that make none.
 package struct LegacyFacts: Hashable, Sendable {
     package var facts: [Fact]
     package var shortcomings: [IntakeFailure]
 }
 
-/// The older documents: each shows an account, or a part of it, as of one moment.
+/// Legacy documents: each describes an account, or a part of it, as of one moment.
 extension Intake {
-    /// What an app receipt attests. It says nothing about renewals to come.
+    /// The facts that an app receipt attests. It says nothing about future renewals.
     package static func facts(
         of receipt: AppReceipt, in environment: StoreEnvironment, createdAt: AppStoreDate
     ) throws(IntakeFailure) -> LegacyFacts {
@@ -21,7 +21,7 @@ extension Intake {
             })
     }
 
-    /// What the one transaction of a transaction receipt attests.
+    /// The facts that the single transaction of a transaction receipt attests.
     package static func facts(
         of receipt: TransactionReceipt, in environment: StoreEnvironment, signedAt: AppStoreDate
     ) throws(IntakeFailure) -> LegacyFacts {
@@ -29,7 +29,7 @@ extension Intake {
         return place.facts(rows: [(VerifyReceiptRow(receipt), nil)])
     }
 
-    /// Of which kind each product is, as a receipt says it: the rows of answers do not.
+    /// The kind of each product according to a receipt: the rows of responses do not contain it.
     package static func kinds(in receipt: AppReceipt?) -> [String: ProductKind] {
         var kinds: [String: ProductKind] = [:]
         for purchase in receipt?.purchases ?? [] {
@@ -40,8 +40,8 @@ extension Intake {
         return kinds
     }
 
-    /// Newsstand's free subscriptions never end and can be restored: so they are had like what is
-    /// bought to keep.
+    /// Newsstand's free subscriptions never end and can be restored, so they are treated like
+    /// non-consumables.
     private static func kind(of purchase: InAppReceipt) -> ProductKind? {
         purchase[.kind]?.integer.map { number in
             switch ReceiptProductKind(rawValue: number) {
@@ -56,15 +56,15 @@ extension Intake {
 }
 
 extension Intake {
-    /// What an answer of verifyReceipt attests, in either style.
+    /// The facts that a verifyReceipt response attests, in either style.
     ///
-    /// - Parameter kinds: of products, where receipts have told.
+    /// - Parameter kinds: the kinds of products, if known from receipts.
     package static func facts(
         of answer: VerifyReceiptAnswer, in environment: StoreEnvironment,
         answeredAt: AppStoreDate, kinds: [String: ProductKind] = [:]
     ) throws(IntakeFailure) -> LegacyFacts {
         let place = try LegacyPlace(environment, attestedAt: answeredAt)
-        // The account as it stands comes last: it knows of what the receipt cannot.
+        // The latest state of the account comes last: it knows what the receipt cannot.
         let rows = (answer.receipt?.purchases ?? []) + (answer.latestRows ?? [])
         return place.facts(
             rows: rows.map { ($0, kinds[$0.productID ?? ""]) }, renewals: answer.renewals ?? [])
@@ -90,11 +90,11 @@ extension Intake {
             renewals: answer.autoRenewStatus == nil ? [] : [renewal])
     }
 
-    /// What a notification of version 1 attests, of whichever year.
+    /// The facts that a version 1 notification of any year attests.
     ///
     /// - Parameters:
-    ///   - attestedAt: when what it says was so; see ``V1Notification/moment``.
-    ///   - heardAt: when it came. It is told of renewals where the notification names no moment.
+    ///   - attestedAt: when its content was true; see ``V1Notification/moment``.
+    ///   - heardAt: when it arrived. Recorded with renewals if the notification names no moment.
     package static func facts(
         of notification: V1Notification, in environment: StoreEnvironment,
         attestedAt: AppStoreDate, heardAt: AppStoreDate? = nil, kinds: [String: ProductKind] = [:]
@@ -111,11 +111,11 @@ extension Intake {
     }
 }
 
-/// Where and when a document saw an account.
+/// The environment and moment in which a document describes an account.
 private struct LegacyPlace {
     let environment: Environment
     let attestedAt: Instant
-    /// Where it does not say when what it tells of renewals was so: when it came.
+    /// When the document arrived, if it does not say when its renewal info was true.
     var heardAt: Instant?
 
     init(_ environment: StoreEnvironment, attestedAt: AppStoreDate) throws(IntakeFailure) {
@@ -133,7 +133,7 @@ private struct LegacyPlace {
             do throws(IntakeFailure) {
                 let payment = try payment(row, kind, neighbours)
                 let purchase = try purchase(row.originalTransactionID, or: row.transactionID)
-                // Of a transaction that stands there twice the last counts.
+                // If a transaction appears twice, the last one counts.
                 payments[purchase, default: [:]][payment.transaction] = fact(
                     purchase, .payment(payment))
             } catch { result.shortcomings.append(error) }
@@ -185,8 +185,8 @@ private struct LegacyPlace {
             group: row.subscriptionGroupID?.nonEmpty)
     }
 
-    /// A restore has a date of purchase of its own: of what is bought to keep the first counts. Old
-    /// restores of a subscription come after its end, of which then nothing is left.
+    /// A restore has a purchase date of its own; for non-consumables the first date counts. Old
+    /// restores of a subscription are dated after its end, so that nothing of it is left.
     private func begin(
         of row: VerifyReceiptRow, _ kind: ProductKind
     ) throws(IntakeFailure) -> AppStoreDate {
@@ -196,7 +196,7 @@ private struct LegacyPlace {
         return min(purchased, first)
     }
 
-    /// Nil where it does not say whether there will be another period.
+    /// Returns nil if it does not say whether there will be another period.
     private func renewal(_ renewal: VerifyReceiptRenewal) -> Renewal? {
         guard let status = renewal.autoRenewStatus else { return nil }
         let rise = renewal.priceIncreaseStatus ?? renewal.priceConsentStatus
@@ -210,11 +210,11 @@ private struct LegacyPlace {
     }
 }
 
-/// What only the other rows of a document show of a row.
+/// What only the other rows of a document reveal about a row.
 private struct Neighbours {
     private let rows: [String: [VerifyReceiptRow]]
 
-    /// Apple gives an upgraded period back within seconds of the purchase that replaces it.
+    /// Apple refunds an upgraded period within seconds of the purchase that replaces it.
     private static let replacementMax = Duration.seconds(60)
 
     init(_ rows: [VerifyReceiptRow]) {
@@ -225,18 +225,18 @@ private struct Neighbours {
         rows[Self.chain(of: row)] ?? []
     }
 
-    /// A row that names no chain is one of its own.
+    /// A row that names no chain forms its own.
     private static func chain(of row: VerifyReceiptRow) -> String {
         row.originalTransactionID?.nonEmpty ?? row.transactionID ?? ""
     }
 
-    /// Whether it begins where another ends.
+    /// Whether it begins where another row ends.
     func hasPredecessor(of row: VerifyReceiptRow) -> Bool {
         guard row.expires != nil, let purchased = row.purchased else { return false }
         return others(of: row).contains { $0.expires == purchased }
     }
 
-    /// Whether it was given back because another product took its place: older rows do not say so.
+    /// Whether it was refunded because another product replaced it: older rows do not say so.
     func hasReplacement(of row: VerifyReceiptRow) -> Bool {
         guard row.expires != nil, let cancelled = row.cancelled else { return false }
         return others(of: row).contains { other in
@@ -250,7 +250,7 @@ private struct Neighbours {
 }
 
 extension VerifyReceiptRow {
-    /// The transaction of an older receipt, as a row.
+    /// Creates a row from the transaction of a transaction receipt.
     fileprivate init(_ receipt: TransactionReceipt) {
         self.init()
         quantity = receipt.quantity
@@ -268,7 +268,8 @@ extension VerifyReceiptRow {
         appAccountToken = receipt.appAccountToken
     }
 
-    /// What is named is sure; of a free period nobody says whether it is an offer of another kind.
+    /// A named offer is certain; nothing says whether an unnamed free period is an offer of another
+    /// kind.
     fileprivate var terms: (Terms, Offer?) {
         if let id = promotionalOfferID?.nonEmpty { return (.offer, Offer(.promotional, id: id)) }
         if let name = offerCodeReferenceName?.nonEmpty { return (.offer, Offer(.code, id: name)) }
@@ -279,8 +280,8 @@ extension VerifyReceiptRow {
 }
 
 extension V1Notification {
-    /// Every transaction that it shows. What was refunded is named at the top where a subscription
-    /// was.
+    /// Every transaction that it contains. Refunds of subscriptions are named only at the top
+    /// level.
     fileprivate var rows: [VerifyReceiptRow] {
         var rows = [latest, latestExpired].compactMap { $0 }.map { VerifyReceiptRow($0) }
         rows += unifiedReceipt?.latestRows ?? []
@@ -292,8 +293,8 @@ extension V1Notification {
         return rows
     }
 
-    /// Of each subscription what is said of its next period. Before there were lists of them, it
-    /// stood at the top.
+    /// What is said about the next period of each subscription. Before notifications contained
+    /// lists, this was at the top level.
     fileprivate var renewals: [VerifyReceiptRenewal] {
         var listed = unifiedReceipt?.renewals ?? []
         let shown = latest ?? latestExpired

@@ -1,22 +1,23 @@
-/// The answer now: open or shut, until when, and why. A pure function of a timeline and the time.
+/// Whether a purchase gives access now, until when, and why. A pure function of a timeline and the
+/// time.
 package struct Access: Hashable, Sendable {
     package var purchase: PurchaseID
     package var product: ProductID
     package var state: State
-    /// Open: where it ends if nothing else happens, nil for never. Shut: since when.
+    /// If open: the end if nothing else happens, nil for never. If shut: since when.
     package var until: Instant?
     package var reason: Reason
-    /// Nil where the store has not told us.
+    /// Nil if the App Store has not reported it.
     package var willRenew: Bool?
-    /// The product that has perhaps taken ``product``'s place: chosen by the customer, and not
-    /// heard of. As long as that is not known, both are open.
+    /// The product that may have replaced ``product``: the customer chose it, but no payment for it
+    /// is known. Until that is resolved, both products are open.
     package var alternative: ProductID?
 
     package enum State: String, Hashable, Sendable, CaseIterable {
         case paid, trial, offer, grace, unconfirmed, granted, owned
         case retry, expired, refunded, revoked
 
-        /// The one definition of "active".
+        /// The only definition of "active".
         package var isOpen: Bool {
             switch self {
             case .paid, .trial, .offer, .grace, .unconfirmed, .granted, .owned: true
@@ -28,9 +29,9 @@ package struct Access: Hashable, Sendable {
     package var isOpen: Bool { state.isOpen }
 }
 
-/// What is decided by us and not by the store.
+/// Rules of access that the operator decides, not the App Store.
 package struct AccessRules: Hashable, Sendable {
-    /// How long access stays open past a period's end while it is not known whether the store
+    /// How long access stays open after a period's end while it is unknown whether the App Store
     /// renewed it.
     package var unconfirmedHold: Duration
     package static let unconfirmedHoldDefault = Duration.hours(24)
@@ -41,22 +42,22 @@ package struct AccessRules: Hashable, Sendable {
 }
 
 extension Timeline {
-    /// How long the store goes on trying to collect.
+    /// How long the App Store keeps trying to collect.
     package static let retryMax = Duration.days(60)
-    /// The same of months that the customer has promised to pay.
+    /// How long the App Store keeps trying to collect the months of a commitment.
     package static let committedRetryMax = Duration.days(90)
-    /// How far the store's clock may be ahead of ours without a payer being shut out.
+    /// How far the App Store's clock may be ahead of ours without shutting out a paying customer.
     package static let clockSkewMax = Duration.seconds(300)
 
-    /// What this purchase gives at a moment; nil where it gives nothing by time or ownership
-    /// (consumables, and terms whose length the store does not know), or nothing is known yet.
+    /// The access that this purchase gives at a moment. Returns nil if it gives none by time or
+    /// ownership (consumables, and terms whose length the App Store does not know), or if nothing
+    /// is known yet.
     ///
-    /// A period that covers the moment opens it. Where none does, the period that began last
-    /// decides, with what the store said of its renewal: taken back, grace, retry, ended, or not
-    /// known.
+    /// A period that covers the moment is open. If none does, the period that began last decides,
+    /// together with the latest renewal info: revoked, grace, retry, ended, or unconfirmed.
     ///
-    /// - Parameter products: those that give the same right. What is paid ahead for one of them
-    ///   counts like a renewal of the present product.
+    /// - Parameter products: products that give the same entitlement. A period paid ahead for one
+    ///   of them counts like a renewal of the current product.
     package func access(
         at now: Instant, rules: AccessRules = AccessRules(), through products: Set<ProductID> = []
     ) -> Access? {
@@ -65,15 +66,15 @@ extension Timeline {
         return lapsed(period, at: now, rules: rules)
     }
 
-    /// The period that decides at a moment: the one that covers it, else the one that began last.
-    /// Nil where none has begun that gives access.
+    /// The period that decides at a moment: the one that covers it, otherwise the one that began
+    /// last. Returns nil if no period that gives access has begun.
     package func period(at now: Instant) -> Period? {
         last { $0.covers(now) }
             ?? last { $0.covers(now + Self.clockSkewMax) && $0.from > now }
             ?? last { $0.from <= now }
     }
 
-    /// The last of the periods that give access and are as asked for.
+    /// The last period that gives access and satisfies the condition.
     private func last(where isWanted: (Period) -> Bool) -> Period? {
         let index = periods.indices.last {
             periods[$0].payment.opensByItself && !periods[$0].isVoid && isWanted(periods[$0])
@@ -90,14 +91,14 @@ extension Timeline {
             willRenew: isSubscription ? willRenew(after: period) : false)
     }
 
-    /// Nil where the store has not said it. That renewal was off before the period began says
-    /// nothing: somebody has come back, or bought something else.
+    /// Nil if the App Store has not reported it. Info from before the period began that renewal was
+    /// off says nothing, because the customer has returned or bought something else.
     private func willRenew(after period: Period) -> Bool? {
         if let news = news(about: period) { return news.value.willRenew }
         return renewal?.value.willRenew == true ? true : nil
     }
 
-    /// What is over for good: nothing follows, whatever the store's switch says.
+    /// The access after a final end: nothing follows, whatever the renewal switch says.
     private func ended(
         _ period: Period, at end: Instant, _ ending: Renewal.Ending?, of due: Instant? = nil
     ) -> Access {
@@ -114,10 +115,12 @@ extension Timeline {
         return access
     }
 
-    /// What the store last said of renewal, where that is about the end of a period: said since it
-    /// began, or, of a period charged ahead, naming its end. That it tries to collect it says of
-    /// the renewal before, unless the period's own end is near, or grace lasts beyond it: what
-    /// recovers in grace begins where the period before has ended.
+    /// The latest renewal info that applies to this period's end. Info signed before the period
+    /// began applies only if it names the period's end, which happens for periods charged ahead.
+    ///
+    /// Info that the App Store is trying to collect is about the renewal before, unless the
+    /// period's own end is near or grace lasts beyond it: a payment recovered in grace begins where
+    /// the period before ended.
     package func news(about period: Period) -> Attested<Renewal>? {
         guard let renewal else { return nil }
         if let end = period.payment.until, renewal.value.renewsAt == end { return renewal }
@@ -129,7 +132,7 @@ extension Timeline {
             ? renewal : nil
     }
 
-    /// So long before a period ends the store begins to charge the next one.
+    /// How long before a period's end the App Store begins to charge the next one.
     private static let chargedAheadMax = Duration.days(1)
 
     private func open(_ period: Period, _ products: Set<ProductID>) -> Access {
@@ -149,8 +152,8 @@ extension Timeline {
         }
     }
 
-    /// Where access ends that is paid for: periods that follow without a gap count, since a renewal
-    /// can be charged early, also one that changes to another of the products that are asked about.
+    /// The end of paid access. Periods that follow without a gap count, because a renewal can be
+    /// charged early, including one that changes to another of the given products.
     private func paidUntil(_ period: Period, _ products: Set<ProductID>) -> Instant? {
         guard var until = period.openUntil else { return nil }
         let products = products.union([period.product])
@@ -167,7 +170,7 @@ extension Timeline {
         if let revocation = period.payment.revocation, revocation.at <= now,
             !period.payment.isTakenByUpgrade
         {
-            // Given back, and yet to be charged again when its time was over.
+            // Refunded, and still due for a new charge when its time was over.
             if revocation.kind == .refund, let due = period.payment.until, due <= now,
                 let news = news(about: period),
                 news.at >= due, news.value.wasTried(at: due, after: revocation, told: news.at)
@@ -200,8 +203,8 @@ extension Timeline {
         }
         if renewal.isRetrying { return retrying(period, since: end, at: now) }
         if renewal.ending != nil { return ended(period, at: end, renewal.ending) }
-        // The store has put the end off, or has renewed, and the payment is not heard of: then the
-        // date that it names is the end, whatever follows there.
+        // The App Store has extended the period, or has renewed it and the payment is not known
+        // yet. Either way the date it names is the end, whatever follows.
         let due = max(end, renewal.renewsAt ?? end)
         if now < due {
             return unconfirmed(period, until: due, .unconfirmed(since: end, until: due))
@@ -211,7 +214,7 @@ extension Timeline {
     }
 
     private func retrying(_ period: Period, since: Instant, at now: Instant) -> Access {
-        // It is due when the period ends that was paid, also where that was given back.
+        // The renewal is due at the end of the paid period, even if that period was refunded.
         let due = period.payment.revocation == nil ? period.openUntil : period.payment.until
         guard let due, now < due + period.retryMax else {
             return ended(period, at: since, .billing, of: due)
@@ -219,8 +222,8 @@ extension Timeline {
         return answer(period, .retry, until: since, .retrying(due: due))
     }
 
-    /// Nothing was heard since the end. Missing news takes nothing away at once: it is held open
-    /// for a while.
+    /// No information since the end. Missing information does not remove access at once: it is held
+    /// open for a while.
     private func silent(
         _ period: Period, since end: Instant, at now: Instant, rules: AccessRules
     ) -> Access {
@@ -229,16 +232,16 @@ extension Timeline {
             return unconfirmed(period, until: held, .unconfirmed(since: end, until: held))
         }
         var access = answer(period, .expired, until: end, .neverConfirmed(end: end, held: held))
-        // What was said before the end is no longer worth telling.
+        // Renewal info from before the end is outdated.
         access.willRenew = nil
         return access
     }
 }
 
 extension Renewal {
-    /// Whether the store has charged when it was due, or tried to, although the period before was
-    /// given back. A grace that was over by then is one of an earlier failure; and once renewal is
-    /// off, a grace still named means nothing.
+    /// Whether the App Store charged, or tried to charge, at the due date although the period
+    /// before was refunded. A grace period that was over by then belongs to an earlier failure; and
+    /// once renewal is off, a grace period has no meaning even if it is still named.
     fileprivate func wasTried(
         at due: Instant, after refund: Revocation, told: Instant
     ) -> Bool {
@@ -246,16 +249,17 @@ extension Renewal {
         return isRetrying || willRenew && graceUntil.map({ $0 > due }) == true || ending == .billing
     }
 
-    /// Whether it says that the store tries to collect what was due at a moment or after it.
+    /// Whether it says that the App Store tries to collect what was due at the given moment or
+    /// later.
     fileprivate func isCollecting(since due: Instant) -> Bool {
         isRetrying || ending == .billing || graceUntil.map { $0 > due } == true
     }
 }
 
 extension Timeline.Period {
-    /// The end that counts for access: earlier where the payment was taken back. Nil: none.
+    /// The end that counts for access: earlier if the payment was revoked. Nil if there is none.
     package var openUntil: Instant? {
-        // An upgrade gives money back too, and takes nothing away: the next period begins there.
+        // An upgrade also refunds money, but removes no access: the next period begins there.
         guard let revocation = payment.revocation, !payment.isTakenByUpgrade else { return end }
         return max(payment.from, min(revocation.at, end ?? revocation.at))
     }
@@ -264,27 +268,27 @@ extension Timeline.Period {
         from <= now && (openUntil.map { now < $0 } ?? true)
     }
 
-    /// A higher product has taken its place, and the store has not named it yet.
+    /// A higher product has replaced it, and the App Store has not named that product yet.
     package var isUpgradedToUnknown: Bool { payment.isTakenByUpgrade && !isReplaced }
 
-    /// How long the store tries to collect what is due at its end.
+    /// How long the App Store tries to collect what is due at this period's end.
     var retryMax: Duration {
         payment.commitment == nil ? Timeline.retryMax : Timeline.committedRetryMax
     }
 }
 
 extension Payment {
-    /// What the family shared is gone also where its buyer went on to a higher product: that one is
-    /// not shared, or is told by a payment of its own.
+    /// A family-shared purchase ends even if its buyer upgraded: the higher product is not shared,
+    /// or is reported by a payment of its own.
     fileprivate var isTakenByUpgrade: Bool {
         isUpgraded && revocation?.kind != .sharingEnded
     }
 }
 
 extension Payment {
-    /// Subscriptions give access by their periods, and so does what we do not know but has an end;
-    /// non-consumables for ever. Consumables fill wallets, and the length of non-renewing terms is
-    /// the app's, not the store's: neither opens anything by itself.
+    /// Subscriptions give access during their periods, and so do unknown kinds that have an end;
+    /// non-consumables give access for ever. Consumables credit wallets, and the length of
+    /// non-renewing terms is set by the app, not by the App Store: neither gives access by itself.
     var opensByItself: Bool {
         switch kind {
         case .autoRenewable, .unknown: until != nil

@@ -1,4 +1,4 @@
-/// A value of many parts, held once however often it is copied.
+/// Stores a value with many fields once, however often it is copied.
 struct Boxed<Value: Hashable & Sendable>: Hashable, Sendable {
     private final class Box: Sendable {
         let value: Value

@@ -1,63 +1,66 @@
-/// One thing that happened to a purchase, as it is told: an event before it has a place in the log.
+/// One thing that happened to a purchase: the content of an event before it has a position in the
+/// log.
 package struct Change: Hashable, Sendable {
     package var kind: Kind
-    /// When it happened, by the store's word; of what time alone did, the moment.
+    /// When it happened, according to the App Store. For changes caused by time alone, the moment
+    /// of the transition.
     package var at: Instant
-    /// What was told last. Nil: nothing was known of the purchase.
+    /// The status reported last. Nil if nothing was known of the purchase.
     package var before: Condition?
-    /// What is told now. The next change of the purchase begins with it.
+    /// The status reported by this change. The next change of the purchase begins with it.
     package var after: Condition?
-    /// What the seller has more than before; less where negative. The sum over all changes of a
-    /// purchase is the money of its timeline. Nil: no money moved, or the store does not say.
+    /// How much more the seller has than before; negative if less. The sum over all changes of a
+    /// purchase equals the money of its timeline. Nil if no money moved, or if the App Store does
+    /// not say.
     package var money: Money?
-    /// The product that it is about.
+    /// The product that the change is about.
     package var product: ProductID?
     package var transaction: TransactionID?
     package var ownership: Ownership?
-    /// The offer of what was bought, or of the next period.
+    /// The offer of the purchase, or of the next period.
     package var offer: Offer?
-    /// The product, or the price, of the next period, where that is what changed.
+    /// The product or price of the next period, if that is what changed.
     package var nextProduct: ProductID?
     package var nextPrice: Money?
-    /// Why nothing follows; for ``Kind/expired`` only.
+    /// Why nothing follows. Only for ``Kind/expired``.
     package var why: Why?
-    /// What was given by hand; it is about no purchase then.
+    /// The manual grant. The change is then about no purchase.
     package var grant: Grant?
-    /// Where it was given by hand.
+    /// The environment of the manual grant.
     package var grantEnvironment: Environment?
-    /// What will be over soon; for ``Kind/termEnding`` only.
+    /// The term that will end soon. Only for ``Kind/termEnding``.
     package var ending: TermEnding?
-    /// What went into a wallet or out of it.
+    /// What was credited to a wallet or debited from it.
     package var wallet: WalletChange?
 
     package enum Kind: String, Hashable, Sendable, CaseIterable {
-        // A payment, or what is had without one.
+        // A payment, or access obtained without one.
         case purchased
         case trialStarted = "trial_started"
         case trialConverted = "trial_converted"
         case renewed
         case billingRecovered = "billing_recovered"
         case resubscribed
-        /// Another product took the place of the present one at once.
+        /// Another product replaced the current one at once.
         case upgraded
-        /// The renewal is of another product, as was chosen before.
+        /// The renewal is for another product, as chosen before.
         case productChanged = "product_changed"
         case familyShared = "family_shared"
 
-        // What becomes of a payment.
+        // What happens to a payment.
         case refunded
         case refundReversed = "refund_reversed"
         /// Sharing ended.
         case revoked
         case extended
-        /// What was left of a period, or all of it, was given back because of an upgrade.
+        /// The remainder of a period, or all of it, was refunded because of an upgrade.
         case credited
         case priceCorrected = "price_corrected"
 
-        // What is to come.
+        // The next period.
         case renewalTurnedOff = "renewal_turned_off"
         case renewalTurnedOn = "renewal_turned_on"
-        /// The store has said for the first time that the period will be renewed.
+        /// The App Store has said for the first time that the period will renew.
         case renewalKnown = "renewal_known"
         case commitmentRenewalTurnedOff = "commitment_renewal_turned_off"
         case commitmentRenewalTurnedOn = "commitment_renewal_turned_on"
@@ -67,63 +70,64 @@ package struct Change: Hashable, Sendable {
         case priceIncreaseAnnounced = "price_increase_announced"
         case priceIncreaseAgreed = "price_increase_agreed"
 
-        // A period's end.
+        // The end of a period.
         case billingFailed = "billing_failed"
         case graceBegan = "grace_began"
         case graceEnded = "grace_ended"
         case retryBegan = "retry_began"
         case accessUnconfirmed = "access_unconfirmed"
         case expired
-        /// A period that was paid ahead.
+        /// A period that was paid ahead has begun.
         case periodBegan = "period_began"
-        /// Whatever else changed what was told.
+        /// Any other change of the reported status.
         case accessChanged = "access_changed"
 
-        // Whose it is.
+        // Ownership.
         case linked
         case moved
         case customerMerged = "customer_merged"
         case aliasAdded = "alias_added"
-        /// An id that was added means nobody any more.
+        /// An id that was added no longer identifies the customer.
         case aliasParted = "alias_parted"
-        /// It has gone to another.
+        /// The purchase has moved to another customer.
         case movedAway = "moved_away"
-        /// It is nobody's from now on.
+        /// The purchase belongs to nobody from now on.
         case unlinked
-        /// A customer has it beside its owner.
+        /// A customer has access to it beside its owner.
         case shared
         case shareEnded = "share_ended"
-        /// Nobody may take it from its owner.
+        /// Nobody may claim it from its owner.
         case blocked
         case unblocked
         /// Names in earlier events were replaced.
         case customerErased = "customer_erased"
 
-        // What is given by hand.
+        // Manual grants.
         case granted
-        /// By hand, or because its time was over.
+        /// Withdrawn manually, or because its time was over.
         case grantEnded = "grant_ended"
 
-        // What does not renew.
-        /// The end of a term is so many days ahead.
+        // Terms, which do not renew.
+        /// A term ends in the given number of days.
         case termEnding = "term_ending"
 
-        // A customer wishes to have the money back.
-        /// The store asks how a purchase was used.
+        // A customer has requested a refund.
+        /// The App Store asks how a purchase was used.
         case consumptionAsked = "consumption_asked"
         case consumptionAnswered = "consumption_answered"
-        /// It was told nothing, by policy, for want of consent, or because it could not be reached.
+        /// No response was sent: by policy, because consent is missing, or because the App Store
+        /// could not be reached.
         case consumptionUnanswered = "consumption_unanswered"
 
-        // What is used up.
-        /// A purchase was put into a wallet.
+        // Wallets.
+        /// A purchase was credited to a wallet.
         case walletCredited = "wallet_credited"
         case walletDebited = "wallet_debited"
-        /// A refund took something out.
+        /// A refund was deducted.
         case walletClawedBack = "wallet_clawed_back"
-        /// A refund was reversed, or turned out to be of less.
+        /// A refund was reversed, or turned out to be smaller.
         case walletRestored = "wallet_restored"
-        /// Whatever else changed a balance.
+        /// Any other change of a balance.
         case walletAdjusted = "wallet_adjusted"
     }
 
@@ -133,7 +137,8 @@ package struct Change: Hashable, Sendable {
         case priceNotAgreed = "price_not_agreed"
         case productUnavailable = "product_unavailable"
         case other
-        /// The store never said, and the time in which it was held open is over.
+        /// The App Store never confirmed a renewal, and the time in which access was held open is
+        /// over.
         case neverConfirmed = "never_confirmed"
     }
 
@@ -152,7 +157,7 @@ package struct Change: Hashable, Sendable {
 }
 
 extension Change {
-    /// About a period.
+    /// Creates a change about a period.
     init(_ kind: Kind, at: Instant, of period: Timeline.Period, money: Money? = nil) {
         let payment = period.payment
         self.init(

@@ -1,13 +1,14 @@
-/// What is known of our asking the store about one purchase. When to ask next follows from this and
-/// from the purchase's timeline, and from nothing else.
+/// What is known about our checks of one purchase with the App Store. When to check next follows
+/// from this and from the purchase's timeline, and from nothing else.
 package struct CheckHistory: Hashable, Sendable {
-    /// When we first heard of the purchase.
+    /// When we first learned of the purchase.
     package var knownAt: Instant
-    /// When the store last answered. Nil: never, so that its past is not known either.
+    /// When the App Store last responded. Nil if it never did, so that the purchase's history is
+    /// not known either.
     package var askedAt: Instant?
-    /// When it last failed to answer, since it last did.
+    /// When the last check failed, since the last success.
     package var failedAt: Instant?
-    /// How often it has failed to answer, since it last did.
+    /// How many checks failed since the last success.
     package var failures: Int
 
     package init(
@@ -19,28 +20,28 @@ package struct CheckHistory: Hashable, Sendable {
         self.failures = failures
     }
 
-    /// The history after an answer.
+    /// The history after a successful check.
     package func answered(at now: Instant) -> CheckHistory {
         CheckHistory(knownAt: knownAt, askedAt: max(askedAt ?? now, now))
     }
 
-    /// Whether a question now is the first in its stretch of time, where stretches begin when we
-    /// first heard of the purchase.
+    /// Whether a check now is the first in its interval. Intervals are counted from when we first
+    /// learned of the purchase.
     package func isFirst(at now: Instant, inEach stretch: Duration) -> Bool {
         guard let askedAt else { return true }
         return Int64((now - knownAt) / stretch) != Int64((askedAt - knownAt) / stretch)
     }
 
-    /// The history after no answer.
+    /// The history after a failed check.
     package func failed(at now: Instant) -> CheckHistory {
         CheckHistory(knownAt: knownAt, askedAt: askedAt, failedAt: now, failures: failures + 1)
     }
 }
 
-/// How eagerly the store is asked where nothing is in doubt.
+/// How often to check when nothing is in doubt.
 package struct CheckRules: Hashable, Sendable {
-    /// A living purchase is asked about after so long, or after one of its periods where that is
-    /// longer; what has ended, three times as rarely, and more and more so.
+    /// A live purchase is checked after this time, or after the length of one of its periods if
+    /// that is longer. Ended purchases are checked a third as often, and less and less.
     package var sweep: Duration
     package static let sweepDefault = Duration.days(30)
 
@@ -48,14 +49,14 @@ package struct CheckRules: Hashable, Sendable {
 }
 
 extension CheckHistory {
-    /// As long as failures are patient: who waits for an answer waits no longer than the longest of
-    /// these for the next attempt.
+    /// Used while failures are treated as temporary: the next attempt comes after at most the
+    /// longest of these delays.
     private static let retryPauses = DoublingPauses(first: .seconds(60), longest: .seconds(1800))
-    /// About a day of failures. What then still fails does so for a reason of its own.
+    /// About a day of failures. What still fails then has a persistent cause.
     private static let patientFailuresMax = 48
     private static let hopelessPause = Duration.hours(6)
 
-    /// Before then a purchase that failed is not asked about again.
+    /// A purchase whose check failed is not checked again before then.
     var retryAt: Instant? {
         guard let failedAt, failures > 0 else { return nil }
         guard failures <= Self.patientFailuresMax else { return failedAt + Self.hopelessPause }
@@ -63,35 +64,34 @@ extension CheckHistory {
     }
 }
 
-/// When to ask the store about a purchase.
+/// When to check a purchase with the App Store.
 ///
-/// Where notifications arrive, nothing but the slow sweep is left: whatever was heard of a moment
-/// makes the question about it needless. Questions come of silence:
+/// If notifications arrive, only the slow sweep remains: information about a moment makes a check
+/// about it unnecessary. Checks follow from missing information:
 ///
-/// - at once, of a purchase never asked about: its past is not known;
-/// - before a period's end, where nothing is known of its renewal;
-/// - after a period's end, until the store says what became of it;
-/// - through grace and retry, ever more rarely, and at the end of either;
+/// - at once, for a purchase never checked: its history is not known;
+/// - before a period's end, if nothing is known of its renewal;
+/// - after a period's end, until the App Store reports the outcome;
+/// - during grace and retry, less and less often, and at the end of either;
 /// - after an upgrade to a product not named yet;
-/// - after news that do not say of when they are.
+/// - after information that does not say when it was true.
 ///
-/// Pauses grow with the time that has passed, so that the number of questions about one purchase is
-/// bounded by the logarithm of its age, beside the sweep.
+/// Delays grow with the time passed, so that the number of checks of one purchase, besides the
+/// sweep, is bounded by the logarithm of its age.
 extension Timeline {
-    /// After a period's end, so long is waited for the notification.
+    /// How long to wait for the notification after a period's end.
     static let patienceMax = Duration.seconds(60)
     static let patienceMin = Duration.seconds(5)
-    /// Between two questions while the store collects.
+    /// The longest time between two checks while the App Store tries to collect.
     private static let collectingPauseMax = Duration.days(3)
     private static let hour = Duration.hours(1)
 
-    /// The next moment at which the store is to be asked. In the past where it was to be asked
-    /// already.
+    /// The next moment to check with the App Store. In the past if the check is overdue.
     package func nextCheck(_ history: CheckHistory, rules: CheckRules = CheckRules()) -> Instant {
         let wanted: Instant
         if let asked = history.askedAt {
             let sweep = nextSweep(after: asked, rules)
-            // A question that comes a little later will do for the sweep.
+            // A check a little later than the sweep replaces the sweep.
             let question = [
                 nextQuestion(after: asked), questionAboutLaterEnd(after: asked),
                 unreadUpgrade(after: asked).map { $0 + Self.upgradePatience },
@@ -104,8 +104,8 @@ extension Timeline {
         return max(wanted, history.retryAt ?? wanted)
     }
 
-    /// The subscription period that ends last, and may be followed by another: also one that was
-    /// given back, where the store goes on charging; but none that never began.
+    /// The subscription period that ends last and may be followed by another. It may be a refunded
+    /// one, if the App Store continues to charge; but not one that never began.
     private var lastPeriod: (period: Period, end: Instant)? {
         let last = periods.last {
             $0.payment.kind == .autoRenewable && $0.payment.until != nil && !$0.isVoid
@@ -122,7 +122,7 @@ extension Timeline {
         if period.isUpgradedToUnknown {
             return questionAboutUpgrade(of: period, after: asked)
         }
-        // A renewal that was charged early was told of before it began.
+        // Info about a renewal that was charged early comes before that renewal begins.
         guard let news = renewal, news.at >= min(period.from, period.attestedAt) else {
             let before = end - min(Self.hour, period.length / 4)
             if asked < before { return before }
@@ -132,8 +132,9 @@ extension Timeline {
         return nextQuestion(of: news, about: period, end: end, after: asked)
     }
 
-    /// To what it was upgraded was not said: by news since the last question, or by the answer. An
-    /// answer is dated anew each time, so it does not tell since when that is so.
+    /// The product of an upgrade was not named: by information since the last check, or by the
+    /// response to it. A response is dated anew each time, so it does not say since when that is
+    /// so.
     private func questionAboutUpgrade(of period: Period, after asked: Instant) -> Instant? {
         let told = period.attestedAt
         if asked + Self.clockSkewMax < told { return told + period.patience }
@@ -147,8 +148,8 @@ extension Timeline {
         return pause(since: end, of: period, after: asked)
     }
 
-    /// Where the store has named a later end than that of the last payment that is known, it is
-    /// asked after that one, too.
+    /// If the App Store has named a later end than that of the last known payment, check after that
+    /// end, too.
     private func questionAboutLaterEnd(after asked: Instant) -> Instant? {
         guard let (period, end) = lastPeriod, let told = news(about: period)?.value,
             told.ending == nil, let later = told.renewsAt, later > end
@@ -156,9 +157,9 @@ extension Timeline {
         return afterEnd(of: period, later, after: asked)
     }
 
-    /// The store has said since a period's end that it goes on until a later date, and names no
-    /// payment for it: nothing is due before then, and access is open. So it is asked ever more
-    /// rarely, in case that date is of a payment that is told late.
+    /// The App Store has said after a period's end that the period continues until a later date,
+    /// and names no payment for it. Nothing is due before then, and access is open. So checks
+    /// become less and less frequent, in case that date belongs to a payment reported late.
     private func questionBeforeLaterEnd(
         of period: Period, end: Instant, after asked: Instant
     ) -> Instant {
@@ -166,7 +167,7 @@ extension Timeline {
         return max(asked, end) + max(least, asked - end)
     }
 
-    /// What the store said at the end, or after it, may be its last word, or leave something open.
+    /// What the App Store said at the end, or after it, may be final or may leave something open.
     private func nextQuestion(
         of news: Attested<Renewal>, about period: Period, end: Instant, after asked: Instant
     ) -> Instant? {
@@ -187,8 +188,8 @@ extension Timeline {
         return pause(since: end, of: period, after: asked)
     }
 
-    /// As long again as it has lasted, an hour at least (less where periods are short), three days
-    /// at most.
+    /// Waits as long again as collecting has lasted, at least an hour (less if periods are short),
+    /// at most three days.
     private func collecting(
         since end: Instant, after last: Instant, _ patience: Duration
     ) -> Instant {
@@ -196,8 +197,9 @@ extension Timeline {
         return last + max(least, min(last - end, Self.collectingPauseMax))
     }
 
-    /// As long again as it has lasted; after an hour, hourly; after eight hours, an eighth of what
-    /// has passed. Nil after the time in which the store collects: then only the sweep is left.
+    /// Waits as long again as the silence has lasted; hourly after one hour; after eight hours, an
+    /// eighth of the time passed. Returns nil after the time in which the App Store collects: then
+    /// only the sweep remains.
     private func pause(
         since start: Instant, of period: Period, after asked: Instant
     ) -> Instant? {
@@ -210,11 +212,12 @@ extension Timeline {
 
     // MARK: - Upgrades
 
-    /// After an upgrade, so long is waited before its list is read.
+    /// How long to wait after an upgrade before reading its list of transactions.
     private static let upgradePatience = Duration.hours(1)
 
-    /// When another product took the place of a paid period, where the store's list of transactions
-    /// was not read since: it alone says what that gave back. Nil where there is nothing to read.
+    /// When another product replaced a paid period, if the App Store's list of transactions was not
+    /// read since: only that list says how much the upgrade refunded. Returns nil if there is
+    /// nothing to read.
     package func unreadUpgrade(after asked: Instant) -> Instant? {
         let replaced = periods.last {
             $0.isReplaced && (!$0.payment.isUpgraded || $0.payment.isShareUntold)
@@ -224,15 +227,16 @@ extension Timeline {
         return asked < end + Self.clockSkewMax ? end : nil
     }
 
-    // MARK: - News without a moment
+    // MARK: - Information without a date
 
-    /// When to ask because of news that do not say when they were so, and may come late: the store
-    /// knows what is so now. Not where it has been asked since, or has said something of later.
+    /// When to check because of information that does not say when it was true and may be late: the
+    /// App Store knows the current state. Nil if there was a check since, or if the App Store has
+    /// reported something later.
     private func undatedNews(after asked: Instant) -> Instant? {
         guard let heard = sourcedRenewal?.heardAt, let renewal, renewal.at < heard else {
             return nil
         }
-        // A moment later, so that whoever is asked has heard of it as well.
+        // A moment later, so that the service that responds has received it as well.
         let question = heard + (periods.last?.patience ?? Self.patienceMax)
         return asked < question ? question : nil
     }
@@ -251,7 +255,7 @@ extension Timeline {
 extension Timeline.Period {
     fileprivate var length: Duration { (end ?? from) - from }
 
-    /// A minute; in the sandbox, where a month may last five minutes, less.
+    /// A minute; less in the sandbox, where a month may last five minutes.
     var patience: Duration {
         max(Timeline.patienceMin, min(Timeline.patienceMax, length / 300))
     }

@@ -1,7 +1,7 @@
-/// A date of the Gregorian calendar, of no place in particular.
+/// A date of the Gregorian calendar, independent of a place.
 ///
-/// AppStoreFormats, and PerennialContract's `Timestamp`, have the same walk for themselves: neither
-/// they nor this module may import another, and Foundation's calendar is not for here.
+/// AppStoreFormats, and PerennialContract's `Timestamp`, contain the same algorithm: neither they
+/// nor this module may import another, and this module does not use Foundation's calendar.
 struct CivilDate: Hashable, Sendable {
     var year: Int64
     /// From 1.
@@ -18,7 +18,7 @@ struct CivilDate: Hashable, Sendable {
     }
 
     /// The date of a day counted from 1970-01-01. Years begin in March here, so that the leap day
-    /// is the last; eras of 400 years repeat exactly.
+    /// comes last; eras of 400 years repeat exactly.
     init(dayNumber: Int64) {
         let (era, dayOfEra) = Self.floorDivide(dayNumber + 719_468, by: 146_097)
         let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
@@ -29,7 +29,7 @@ struct CivilDate: Hashable, Sendable {
         day = dayOfYear - (153 * marchMonth + 2) / 5 + 1
     }
 
-    /// Days since 1970-01-01: the same walk backwards.
+    /// Days since 1970-01-01: the inverse calculation.
     var dayNumber: Int64 {
         let (era, yearOfEra) = Self.floorDivide(month <= 2 ? year - 1 : year, by: 400)
         let marchMonth = month > 2 ? month - 3 : month + 9
@@ -38,7 +38,7 @@ struct CivilDate: Hashable, Sendable {
         return era * 146_097 + dayOfEra - 719_468
     }
 
-    /// The same day so many months later, or the last day of that month where it has no such day.
+    /// The same day a number of months later, or the last day of that month if it has no such day.
     func adding(months: Int) -> CivilDate {
         let (years, monthIndex) = Self.floorDivide(year * 12 + month - 1 + Int64(months), by: 12)
         let first = CivilDate(year: years, month: monthIndex + 1, day: 1)
@@ -48,7 +48,8 @@ struct CivilDate: Hashable, Sendable {
         return CivilDate(year: first.year, month: first.month, day: min(day, length))
     }
 
-    /// The day of a moment counted in milliseconds since 1970-01-01, and how far it is in that day.
+    /// The day of a moment counted in milliseconds since 1970-01-01, and the milliseconds into that
+    /// day.
     static func dayAndRest(of milliseconds: Int64) -> (day: Int64, rest: Int64) {
         floorDivide(milliseconds, by: dayMilliseconds)
     }

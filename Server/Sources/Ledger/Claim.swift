@@ -1,36 +1,38 @@
-/// Somebody's device shows a purchase: whose it is now, and all else that decides what comes of it.
+/// A claim to a purchase that a device presents: whose it is now, and everything else that decides
+/// the result.
 ///
-/// What a person has decided weighs most, then the account that the app named at the purchase, then
-/// which device showed it first. A purchase that names somebody goes to nobody else, whether or not
-/// anything is known of them yet. Otherwise it moves only by the app's own policy. What is used up
-/// never moves once some of it was spent: it would be spent by one and had by another.
+/// A decision by support weighs most, then the account that the app named at the purchase, then
+/// which device presented it first. A purchase that names a customer goes to nobody else, even if
+/// that customer is not known yet. Otherwise it moves only if the app's restore policy allows it.
+/// Consumables never move once part of them was spent: one customer would spend what another has
+/// bought.
 package struct Claim: Hashable, Sendable {
-    /// Nil while it is nobody's.
+    /// Nil while it belongs to nobody.
     package var owner: Owner?
-    /// Whom the purchase itself names: a customer, or an id by which nobody is known yet. Nil where
-    /// it names nobody.
+    /// The customer whom the purchase itself names, or a token that is no known customer's id. Nil
+    /// if it names nobody.
     package var named: CustomerID?
-    /// Nil for an id never heard of, which the purchase does not name either.
+    /// Nil if the id is unknown and is not the one that the purchase names.
     package var claimant: CustomerID?
-    /// The claimant has a share in it already.
+    /// Whether the claimant already has a share in it.
     package var isShared: Bool
-    /// A person has taken a share of the claimant's in it back.
+    /// Whether support has removed a share of the claimant's in it.
     package var isShareUndone: Bool
-    /// It gives its owner something now.
+    /// Whether it gives its owner access now.
     package var isInUse: Bool
-    /// Something that is used up is among what was bought.
+    /// Whether it contains a consumable.
     package var isUsedUp: Bool
-    /// Nothing was spent of what is used up, as far as the owner's wallets tell.
+    /// Whether none of its consumables was spent, according to the owner's wallets.
     package var isUnspent: Bool
     /// How many customers have a share in it.
     package var sharers: Int
-    /// For how long what the device shows has been signed. Nil where it shows nothing of it.
+    /// How long ago the document that the device presents was signed. Nil if it presents none.
     package var documentAge: Duration?
 
     package struct Owner: Hashable, Sendable {
         package var customer: CustomerID
         package var evidence: Evidence
-        /// Nobody else may take it.
+        /// Whether nobody else may claim it.
         package var isBlocked: Bool
 
         package init(_ customer: CustomerID, by evidence: Evidence, isBlocked: Bool = false) {
@@ -57,36 +59,36 @@ package struct Claim: Hashable, Sendable {
         self.documentAge = documentAge
     }
 
-    /// Why a purchase is a customer's.
+    /// Why a purchase belongs to a customer.
     package enum Evidence: String, Hashable, Sendable {
-        /// A device of theirs posted it.
+        /// One of their devices posted it.
         case device
-        /// It carries an account token that is an id of theirs.
+        /// It carries an account token that is one of their ids.
         case token
-        /// A person said so.
+        /// Support decided it.
         case support
     }
 
-    /// What becomes of a purchase that is another customer's.
+    /// What happens to a purchase that belongs to another customer.
     package enum Policy: String, Hashable, Sendable, CaseIterable {
-        /// It stays with whom it was first.
+        /// It stays with its first owner.
         case keep
-        /// It goes to whoever showed it last.
+        /// It moves to the customer who presented it last.
         case transfer
-        /// It goes to whoever shows it when it gives nothing any more.
+        /// It moves to the customer who presents it, if it gives its owner no access any more.
         case transferIfInactive = "transfer_if_inactive"
         /// Both have it.
         case share
     }
 
-    /// To whom the policy ``Policy/share`` gives a share.
+    /// Who gets a share under the policy ``RestorePolicy/share``.
     package struct ShareRules: Hashable, Sendable {
-        /// Customers who have a share in one purchase, beside its owner.
+        /// The maximum number of customers who share one purchase, besides its owner.
         package var most: Int
 
         package static let mostDefault = 5
-        /// For how many days after it was signed a document gives a share: whoever holds an old
-        /// copy of one has no device that could get a new one.
+        /// For how many days after its signature a document gives a share. Someone with only an old
+        /// copy has no device that could get a new one.
         package static let documentDaysMax = 30
 
         package init(most: Int = mostDefault) { self.most = most }
@@ -97,11 +99,11 @@ package struct Claim: Hashable, Sendable {
     }
 
     package enum Verdict: Hashable, Sendable {
-        /// It is the claimant's already, or they have their share.
+        /// It is already the claimant's, or they already have a share.
         case theirs
-        /// It was nobody's, and becomes theirs.
+        /// It belonged to nobody, and becomes the claimant's.
         case link(by: Evidence)
-        /// It becomes theirs, and is the owner's no more.
+        /// It becomes the claimant's, and is taken from the owner.
         case move(by: Evidence)
         case share
         case refuse(Refusal)
@@ -110,16 +112,16 @@ package struct Claim: Hashable, Sendable {
     package enum Refusal: String, Hashable, Sendable, CaseIterable {
         /// The policy leaves it with its owner.
         case kept
-        /// It names another customer, or an id that is none of the claimant's.
+        /// It names another customer, or an id that is not one of the claimant's.
         case namesAnother = "names_another"
         case inUse = "in_use"
         case blocked
         case decidedBySupport = "decided_by_support"
-        /// What is used up stays where it was credited.
+        /// Consumables stay where they were credited.
         case usedUp = "used_up"
-        /// As many customers have a share in it as may.
+        /// The maximum number of customers already has a share in it.
         case sharedWithMost = "shared_with_most"
-        /// What the device shows was signed too long ago to give a share.
+        /// The presented document was signed too long ago to give a share.
         case documentTooOld = "document_too_old"
     }
 

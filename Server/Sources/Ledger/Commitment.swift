@@ -1,11 +1,11 @@
-/// Where a month stands within months that the customer has promised to pay.
+/// The position of a month within the months that the customer has committed to pay.
 package struct Commitment: Hashable, Sendable {
-    /// From 1.
+    /// Counted from 1.
     package var month: Int
     package var months: Int
-    /// When the promise ends.
+    /// When the commitment ends.
     package var until: Instant?
-    /// Of all months together.
+    /// The price of all months together.
     package var price: Money?
 
     package init(month: Int, months: Int, until: Instant? = nil, price: Money? = nil) {

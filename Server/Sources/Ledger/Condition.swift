@@ -1,11 +1,12 @@
-/// What is told of a purchase before and after a change: what it gives, and whether it goes on.
+/// The status of a purchase, as reported before and after a change: what it gives, and whether it
+/// continues.
 package struct Condition: Hashable, Sendable {
     package var product: ProductID
-    /// Nil for what gives nothing by time or ownership, such as a consumable, or not yet.
+    /// Nil if it gives nothing by time or ownership, such as a consumable, or nothing yet.
     package var state: Access.State?
-    /// Open: where it ends if nothing else happens. Nil: never by itself, or it is shut.
+    /// If open: the end if nothing else happens. Nil if it never ends by itself, or is shut.
     package var until: Instant?
-    /// Nil where the store has not told us.
+    /// Nil if the App Store has not reported it.
     package var willRenew: Bool?
 
     package init(
@@ -22,28 +23,30 @@ package struct Condition: Hashable, Sendable {
 }
 
 extension Timeline {
-    /// The condition of this purchase at a moment; nil where nothing was bought that we know of.
+    /// The status of this purchase at a moment. Returns nil if no payment is known.
     ///
-    /// It is what ``access(at:rules:)`` says, with one exception: after a period's end the news is
-    /// on its way as a rule. As long as it may be, the period counts as the last that was told.
+    /// It follows from ``access(at:rules:)``, with one exception: just after a period's end the
+    /// notification is usually on its way. While that is likely, the status stays the one before
+    /// the end.
     package func condition(at now: Instant, rules: AccessRules = AccessRules()) -> Condition? {
         condition(from: patientAccess(at: now, rules: rules))
     }
 
-    /// The condition that an access makes. Nil where nothing gives access: then it tells
-    /// the last product alone.
+    /// The status that follows from an access. If there is none, it has only the last product, and
+    /// it is nil if there is no period.
     func condition(from access: Access?) -> Condition? {
         guard let access else { return periods.last.map { Condition(product: $0.product) } }
         return Condition(access)
     }
 
-    /// The access that ``condition(at:rules:)`` is made of.
+    /// The access that ``status(at:rules:)`` is based on.
     func patientAccess(at now: Instant, rules: AccessRules) -> Access? {
         let access = access(at: now, rules: rules)
         guard case .unconfirmed(let since, _)? = access?.reason, let period = period(at: now),
             now < since + period.patience, period.from < since
         else { return access }
-        // Patience may have held then as well: the store can put an end off by less than that.
+        // An earlier wait may have applied at that time as well: the App Store can extend an end by
+        // less than the wait.
         return patientAccess(at: since - .milliseconds(1), rules: rules)
     }
 }

@@ -1,4 +1,4 @@
-/// Whether what was bought has come.
+/// Whether the purchase was delivered.
 package enum Delivery: String, Hashable, Sendable, CaseIterable {
     case delivered
     case qualityIssue = "quality_issue"
@@ -7,20 +7,20 @@ package enum Delivery: String, Hashable, Sendable, CaseIterable {
     case other
 }
 
-/// What the app would like to become of a customer's wish to have the money back.
+/// Which decision the app prefers for a customer's refund request.
 package enum RefundPreference: String, Hashable, Sendable, CaseIterable {
     case decline
     case grantFull = "grant_full"
-    /// What was not used is given back.
+    /// The unused part is refunded.
     case grantProrated = "grant_prorated"
 }
 
-/// What the store is told of a purchase whose refund is asked for.
+/// What the App Store is told about a purchase when its refund is requested.
 package struct ConsumptionAnswer: Hashable, Sendable {
     package var delivery: Delivery
-    /// In thousandths of a percent; nil where nothing tells, and of subscriptions.
+    /// In thousandths of a percent. Nil if unknown, and for subscriptions.
     package var used: Int64?
-    /// Whether the customer could try before buying.
+    /// Whether the customer could try the content before buying.
     package var hadSample: Bool
     package var preference: RefundPreference?
 
@@ -34,11 +34,11 @@ package struct ConsumptionAnswer: Hashable, Sendable {
     }
 }
 
-/// What the app's own server says of the use of one purchase.
+/// What the app's own server reports about the use of one purchase.
 package struct PurchaseUse: Hashable, Sendable {
     package var transaction: TransactionID
     package var delivery: Delivery
-    /// In thousandths of a percent; nil: as we know it.
+    /// In thousandths of a percent. Nil to use our own figure.
     package var used: Int64?
 
     package init(transaction: TransactionID, delivery: Delivery, used: Int64?) {
@@ -48,12 +48,12 @@ package struct PurchaseUse: Hashable, Sendable {
     }
 }
 
-/// Whether the store is answered, and with what.
+/// Whether to respond to the App Store's inquiries, and with what.
 package struct ConsumptionRules: Hashable, Sendable {
     package enum Policy: String, Hashable, Sendable, CaseIterable {
-        /// Nothing is ever told, and no question is kept.
+        /// Nothing is ever sent, and no inquiry is recorded.
         case never
-        /// Only of customers who agreed to it.
+        /// Only for customers who have given consent.
         case withConsent = "with_consent"
     }
 
@@ -70,10 +70,10 @@ package struct ConsumptionRules: Hashable, Sendable {
     }
 
     /// - Parameters:
-    ///   - payment: whose refund is asked for.
-    ///   - used: how much of it is used up, by what we know.
-    ///   - told: what the app's server says, which goes before what we know.
-    ///   - hadSample: the same; nil: as the rules say.
+    ///   - payment: the payment whose refund is requested.
+    ///   - used: how much of it is used up, according to our data.
+    ///   - told: what the app's server reports, which takes precedence over our data.
+    ///   - hadSample: what the app's server reports about samples; nil to use these rules.
     package func answer(
         about payment: Payment, used: Int64?, told: PurchaseUse?, hadSample: Bool?
     ) -> ConsumptionAnswer {
@@ -84,7 +84,7 @@ package struct ConsumptionRules: Hashable, Sendable {
         guard payment.kind != .autoRenewable else { return answer }
         answer.used = delivery == .delivered ? told?.used ?? used : 0
         guard preference == .grantProrated else { return answer }
-        // A part can be given back only where there is one.
+        // A partial refund is possible only if a part remains.
         switch answer.used {
         case nil: answer.preference = nil
         case .some(...0): answer.preference = .grantFull
@@ -97,12 +97,12 @@ package struct ConsumptionRules: Hashable, Sendable {
 
 // MARK: - Numbers
 
-/// A payment whose refund is asked for, as its timeline has it, and every number that it was told
-/// under.
+/// A payment whose refund is requested, as in its timeline, and every transaction number that it
+/// was reported under.
 package struct AskedPayment: Hashable, Sendable {
     package var payment: Payment
-    /// First the one that it is asked about by, then the timeline's, then the others, the smallest
-    /// first. None stands here twice.
+    /// First the number that the inquiry names, then the timeline's, then the others in ascending
+    /// order. Without duplicates.
     package var numbers: [TransactionID]
 
     package init(payment: Payment, numbers: [TransactionID]) {
@@ -110,7 +110,8 @@ package struct AskedPayment: Hashable, Sendable {
         self.numbers = numbers
     }
 
-    /// What the app's server has said of it, under whichever number: of several the first.
+    /// What the app's server has reported about the payment under any of its numbers: the first
+    /// match.
     package func told(among uses: [PurchaseUse]) -> PurchaseUse? {
         for number in numbers {
             if let use = uses.first(where: { $0.transaction == number }) { return use }
@@ -120,10 +121,10 @@ package struct AskedPayment: Hashable, Sendable {
 }
 
 extension Timeline {
-    /// The payment that was told under a number; nil where no fact names it. A payment may be told
-    /// under several numbers, of which its period keeps one.
+    /// The payment that was reported under a number. Returns nil if no fact names it. A payment may
+    /// be reported under several numbers, of which its period retains one.
     ///
-    /// - Parameter facts: those that this timeline is made of.
+    /// - Parameter facts: the facts that this timeline is made of.
     package func payment(
         askedAboutBy number: TransactionID, among facts: [Fact]
     ) -> AskedPayment? {
@@ -135,7 +136,7 @@ extension Timeline {
             told.append((payment.transaction, period))
         }
         let own = told.filter { $0.number == number }.map(\.period)
-        // One that never counts tells least of it.
+        // A void period says least about it.
         guard let period = own.last(where: { !$0.isVoid }) ?? own.last else { return nil }
         let kept = period.payment.transaction
         let others = Set(told.filter { $0.period.id == period.id }.map(\.number))
@@ -148,14 +149,14 @@ extension Timeline {
 // MARK: - Use
 
 extension Wallet {
-    /// How much of what a transaction has put in is spent, in thousandths of a percent: what came
-    /// first is spent first. Nil where it has put in nothing.
+    /// How much of what a transaction credited is spent, in thousandths of a percent: what was
+    /// credited first is spent first. Returns nil if it credited nothing.
     package func used(of transaction: TransactionID) -> Int64? {
         spent(of: transaction).map { Self.share($0.amount, of: $0.credited) }
     }
 
-    /// How much of what a transaction has put in is spent, and how much that was. Nil where it has
-    /// put in nothing.
+    /// How much of what a transaction credited is spent, and how much it credited. Returns nil if
+    /// it credited nothing.
     package func spent(of transaction: TransactionID) -> (amount: Int64, credited: Int64)? {
         var kept: [(transaction: TransactionID, amount: Int64)] = []
         var credited: Int64?
@@ -166,7 +167,7 @@ extension Wallet {
                 kept.append((id, entry.amount))
                 if id == transaction { credited = entry.amount }
             case .refund(let id, _):
-                // What was spent of it before stays spent.
+                // What was spent of it before the refund stays spent.
                 if let index = kept.firstIndex(where: { $0.transaction == id }) {
                     kept[index].amount += entry.amount
                 }
@@ -188,8 +189,8 @@ extension Wallet {
 }
 
 extension TermRules {
-    /// How much of the time that a transaction has bought is over, in thousandths of a percent. Nil
-    /// where it has bought none.
+    /// How much of the time that a transaction bought has passed, in thousandths of a percent.
+    /// Returns nil if it bought none.
     package func used(
         of transaction: TransactionID, among timelines: [Timeline], at now: Instant
     ) -> Int64? {

@@ -1,4 +1,4 @@
-/// Pauses before trying again what has failed: the first, then each twice the one before, up to the
+/// Delays before retrying after failures: the first one, then each twice the one before, up to the
 /// longest.
 package struct DoublingPauses: Hashable, Sendable {
     package var first: Duration
@@ -9,7 +9,7 @@ package struct DoublingPauses: Hashable, Sendable {
         self.longest = longest
     }
 
-    /// - Parameter failures: in a row. None, or fewer: no pause.
+    /// - Parameter failures: the number of failures in a row. No delay for 0 or less.
     package func pause(after failures: Int) -> Duration {
         guard failures > 0 else { return .zero }
         var (pause, doublingsLeft) = (first, failures - 1)

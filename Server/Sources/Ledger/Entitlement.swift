@@ -1,10 +1,10 @@
-/// Which access answers for an entitlement, out of all that a customer has.
+/// Chooses the access that decides an entitlement, from everything a customer has.
 package enum Entitlement {
-    /// What the products of an entitlement give a customer at a moment, by their purchases and the
-    /// terms that these make; nil where they never had any of them.
+    /// What the products of an entitlement give a customer at a moment, through purchases and the
+    /// terms that follow from them. Returns nil if the customer never had any of them.
     ///
-    /// Open beats shut. Of several that are open the one that stays open longest answers, of
-    /// several shut the one shut last.
+    /// Open beats shut. Among open ones the one that stays open longest wins; among shut ones, the
+    /// one that was shut last.
     package static func access(
         through products: Set<ProductID>, of timelines: [Timeline],
         _ terms: [Term] = [], at now: Instant, rules: AccessRules
@@ -18,8 +18,8 @@ package enum Entitlement {
 
 extension Timeline {
     /// What this purchase gives through some products, until the end of what is paid for any of
-    /// them without a gap. A chain that has moved on to another product no longer gives through the
-    /// one it left.
+    /// them without a gap. A chain that has moved on to another product gives nothing through the
+    /// product it left.
     func access(
         through products: Set<ProductID>, at now: Instant, rules: AccessRules
     ) -> Access? {
@@ -43,8 +43,8 @@ extension Timeline {
 }
 
 extension Access {
-    /// Answers before another. The last two rules only keep the answer from depending on an order
-    /// of rows.
+    /// Whether this access wins over another. The last two rules only make the result independent
+    /// of the order of rows.
     fileprivate func outranks(_ other: Access) -> Bool {
         if isOpen != other.isOpen { return isOpen }
         if until != other.until {

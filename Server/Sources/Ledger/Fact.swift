@@ -1,7 +1,7 @@
 /// What a document attests about one purchase, as of the moment its signer wrote it.
 ///
-/// A fact is a snapshot: of two about the same thing the later attested holds, whichever arrived
-/// first.
+/// A fact is a snapshot: of two facts about the same thing, the one attested later wins, whichever
+/// arrived first.
 package struct Fact: Hashable, Sendable {
     package var purchase: PurchaseID
     package var attestedAt: Instant
@@ -26,34 +26,34 @@ package struct Fact: Hashable, Sendable {
 
 /// How well a fact is attested.
 package enum Grade: String, Hashable, Sendable, CaseIterable {
-    /// By a document that is signed and dated for this alone, and says everything.
+    /// By a document that is signed and dated for this statement alone and has all fields.
     case signed
-    /// By a receipt, or an answer or notification of before: dated as a whole or not at all, and
-    /// short of prices and more.
+    /// By a receipt, or by a legacy response or notification. Such a document is dated as a whole
+    /// or not at all, and lacks prices and other fields.
     case legacy
 }
 
-/// One transaction: what was bought, for which stretch of time, and whether it was taken back.
+/// One transaction: what was bought, for which stretch of time, and whether it was revoked.
 package struct Payment: Hashable, Sendable {
     package var transaction: TransactionID
-    /// The store's name for the period itself (Apple: `webOrderLineItemId`). One renewal can be
-    /// reported under several transaction numbers; this stays the same.
+    /// The App Store's identifier of the period itself (Apple: `webOrderLineItemId`). One renewal
+    /// can be reported under several transaction numbers; this identifier stays the same.
     package var line: String?
     package var product: ProductID
     package var kind: ProductKind
     package var from: Instant
-    /// Nil for what does not end by itself.
+    /// Nil if it does not end by itself.
     package var until: Instant?
     package var terms: Terms
     package var offer: Offer?
-    /// Where the customer pays month by month what was promised for longer.
+    /// Set if the customer pays monthly for a longer commitment.
     package var commitment: Commitment?
-    /// How many were bought at once; more than one only of consumables.
+    /// The number of units bought at once. More than one only for consumables.
     package var quantity: Int
     package var price: Money?
     package var ownership: Ownership
     package var isRenewal: Bool
-    /// A later payment of the same chain, for a higher product, has taken this one's place.
+    /// A later payment of the same chain, for a higher product, has replaced this one.
     package var isUpgraded: Bool
     package var revocation: Revocation?
     /// The account that the app named at the purchase (Apple: `appAccountToken`), in lower case.
@@ -95,12 +95,12 @@ package enum ProductKind: String, Hashable, Sendable, CaseIterable {
     case nonRenewing
     case nonConsumable
     case consumable
-    /// A kind that the store has and we do not know yet. It is kept, and opens by its period
-    /// where it has an end.
+    /// A kind of the App Store's that we do not know yet. It is recorded, and gives access during
+    /// its period if it has an end.
     case unknown
 }
 
-/// On which terms a period was had.
+/// The terms on which a period was obtained.
 package enum Terms: String, Hashable, Sendable, CaseIterable {
     case full
     case trial
@@ -118,13 +118,13 @@ package enum Ownership: String, Hashable, Sendable, CaseIterable {
 package struct Revocation: Hashable, Sendable {
     package var at: Instant
     package var kind: Kind
-    /// How much of the price was given back, in thousandths of a percent; nil where the store does
+    /// How much of the price was refunded, in thousandths of a percent. Nil if the App Store does
     /// not say.
     package var percentage: Int64?
 
     package enum Kind: String, Hashable, Sendable, CaseIterable {
         case refund
-        /// Not money given back, but sharing that ended.
+        /// Sharing ended; no money was refunded.
         case sharingEnded
     }
 
@@ -135,30 +135,30 @@ package struct Revocation: Hashable, Sendable {
     }
 }
 
-/// What the store means to do at the end of the current period.
+/// What the App Store intends to do at the end of the current period.
 package struct Renewal: Hashable, Sendable {
     package var willRenew: Bool
     /// The product of the next period.
     package var renewsTo: ProductID?
-    /// The store could not collect, and goes on trying.
+    /// The App Store could not collect the payment and keeps trying.
     package var isRetrying: Bool
-    /// Access goes on until then although nothing was paid.
+    /// Access continues until then although nothing was paid.
     package var graceUntil: Instant?
     package var ending: Ending?
     package var renewsAt: Instant?
     package var price: Money?
-    /// Of the next period.
+    /// The offer of the next period.
     package var offer: Offer?
-    /// Whether another promise follows the months that are promised now; nil without a promise.
+    /// Whether another commitment follows the current one. Nil without a commitment.
     package var commitmentRenews: Bool?
-    /// Where the customer was told of a higher price.
+    /// Set if the customer was told about a price increase.
     package var priceRise: PriceRise?
-    /// Where an older document does not say when this was so: when it came. It was so at the
-    /// earliest when it is attested, and by then at the latest.
+    /// When a legacy document arrived that does not say when its content was true. The content
+    /// became true at the attestation at the earliest, and at this moment at the latest.
     package var heardAt: Instant?
 
     package enum PriceRise: String, Hashable, Sendable, CaseIterable {
-        /// The customer has to agree, and has not yet.
+        /// The customer must agree, and has not done so yet.
         case waiting
         case agreed
     }

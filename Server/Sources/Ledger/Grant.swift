@@ -1,13 +1,13 @@
-/// A right that was given by hand.
+/// An entitlement that was granted manually.
 package struct Grant: Hashable, Sendable {
     package var id: GrantID
     package var entitlement: EntitlementID
     package var from: Instant
-    /// Nil: until it is taken back.
+    /// Nil if it lasts until it is withdrawn.
     package var until: Instant?
-    /// For those who look later; never told to the customer.
+    /// For those who review the grant later; never shown to the customer.
     package var reason: String
-    /// When it was taken back by hand.
+    /// When it was withdrawn manually.
     package var withdrawnAt: Instant?
 
     package init(
@@ -22,7 +22,7 @@ package struct Grant: Hashable, Sendable {
         self.withdrawnAt = withdrawnAt
     }
 
-    /// Where it ends, or ended.
+    /// When it ends, or ended.
     package var end: Instant? {
         guard let withdrawnAt else { return until }
         return until.map { min($0, withdrawnAt) } ?? withdrawnAt
@@ -36,13 +36,13 @@ package struct GrantID: TextIdentifier {
     package init(rawValue: String) { self.rawValue = rawValue }
 }
 
-/// What answers for an entitlement: a purchase, or what was given by hand.
+/// What decides an entitlement: a purchase, or a manual grant.
 package struct Right: Hashable, Sendable {
     package var state: Access.State
-    /// Open: where it ends if nothing else happens, nil for never. Shut: since when.
+    /// If open: the end if nothing else happens, nil for never. If shut: since when.
     package var until: Instant?
     package var reason: Reason
-    /// Nil where the store has not told us.
+    /// Nil if the App Store has not reported it.
     package var willRenew: Bool?
     package var source: Source
 
@@ -86,8 +86,8 @@ package struct Right: Hashable, Sendable {
         if case .grant(let id) = source { id } else { nil }
     }
 
-    /// What a purchase and grants give together. As of purchases, open beats shut, and what stays
-    /// open longest answers; where nothing else tells them apart the purchase does.
+    /// The status that a purchase and grants give together. Open beats shut, and among open ones
+    /// the one that stays open longest wins. If nothing else distinguishes them, the purchase wins.
     package static func answer(
         _ access: Access?, _ grants: [Grant], at now: Instant
     ) -> Right? {

@@ -1,6 +1,6 @@
-/// An identifier that is text: one type for each kind, so that none is taken for another. Two are
-/// the same where their bytes are, as in a database: Swift's own comparison takes `é` in one code
-/// point for `é` in two.
+/// An identifier that is text. Each kind has a type of its own, so that they cannot be confused.
+/// Two identifiers are equal if their bytes are equal, as in a database: Swift's own comparison
+/// treats a precomposed `é` and `e` with a combining accent as equal.
 package protocol TextIdentifier: RawRepresentable<String>, Hashable, Comparable, Sendable,
     CustomStringConvertible, ExpressibleByStringLiteral
 {
@@ -28,49 +28,50 @@ extension TextIdentifier {
     }
 }
 
-/// An app, by the name it has in the configuration.
+/// An app, by its name in the configuration.
 package struct AppID: TextIdentifier {
     package let rawValue: String
     package init(rawValue: String) { self.rawValue = rawValue }
 }
 
-/// What can be bought, by the store's name for it.
+/// A product, by the App Store's name for it.
 package struct ProductID: TextIdentifier {
     package let rawValue: String
     package init(rawValue: String) { self.rawValue = rawValue }
 }
 
-/// A right that products give, such as `pro`.
+/// An entitlement that products give, such as `pro`.
 package struct EntitlementID: TextIdentifier {
     package let rawValue: String
     package init(rawValue: String) { self.rawValue = rawValue }
 }
 
-/// One payment, by the store's number.
+/// One payment, by the App Store's number.
 package struct TransactionID: TextIdentifier {
     package let rawValue: String
     package init(rawValue: String) { self.rawValue = rawValue }
 }
 
-/// Somebody, by a name of the app's choosing. Several may mean the same customer.
+/// A customer, by a name that the app chooses. Several names may identify the same customer.
 package struct CustomerID: TextIdentifier {
     package let rawValue: String
     package init(rawValue: String) { self.rawValue = rawValue }
 }
 
-/// A document, by the SHA-256 of its bytes in hexadecimal.
+/// A document, by the hexadecimal SHA-256 of its bytes.
 package struct DocumentID: TextIdentifier {
     package let rawValue: String
     package init(rawValue: String) { self.rawValue = rawValue }
 }
 
-/// Where a purchase was made. Sandbox purchases cost nothing and never open production access.
+/// Where a purchase was made. Sandbox purchases cost nothing and never give production access.
 package enum Environment: String, Hashable, Sendable, CaseIterable {
     case production
     case sandbox
 }
 
-/// One product bought once, or one chain of renewals: the first transaction's number, and where.
+/// One product bought once, or one chain of renewals: the number of the first transaction, and the
+/// environment.
 package struct PurchaseID: Hashable, Comparable, Sendable, CustomStringConvertible {
     package var environment: Environment
     package var original: TransactionID
@@ -87,7 +88,7 @@ package struct PurchaseID: Hashable, Comparable, Sendable, CustomStringConvertib
     }
 }
 
-/// An amount in thousandths of its currency's unit. Amounts of different currencies are never
+/// An amount in thousandths of its currency's unit. Amounts in different currencies are never
 /// added.
 package struct Money: Hashable, Sendable {
     package var milliunits: Int64

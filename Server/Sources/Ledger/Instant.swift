@@ -1,4 +1,4 @@
-/// A moment: milliseconds since 1970-01-01 UTC, as Apple's documents count.
+/// A moment: milliseconds since 1970-01-01 UTC, as in Apple's documents.
 package struct Instant: Hashable, Comparable, Sendable {
     package var milliseconds: Int64
 
@@ -9,7 +9,7 @@ package struct Instant: Hashable, Comparable, Sendable {
 
     package static func < (one: Self, other: Self) -> Bool { one.milliseconds < other.milliseconds }
 
-    /// The moment so much later, whole milliseconds counted; at most the last there is.
+    /// The moment later by a duration, in whole milliseconds, clamped to the representable range.
     package static func + (instant: Self, duration: Duration) -> Self {
         let (sum, isBeyond) = instant.milliseconds.addingReportingOverflow(
             duration.wholeMilliseconds)
@@ -28,8 +28,8 @@ package struct Instant: Hashable, Comparable, Sendable {
 }
 
 extension Duration {
-    /// Whole milliseconds; what is left over is dropped. Not of `components`, which takes longer
-    /// than all else that is asked of a timeline.
+    /// Whole milliseconds, rounded towards zero. Does not use `components`, which would take longer
+    /// than everything else that a timeline computes.
     package var wholeMilliseconds: Int64 {
         Int64(clamping: attoseconds / 1_000_000_000_000_000)
     }
@@ -73,9 +73,9 @@ extension Instant: CustomStringConvertible {
     }
 }
 
-/// Text written where it will stay: an answer has a dozen times in it.
+/// Text written directly into the string's storage, because a response contains a dozen times.
 private struct Digits {
-    /// A year of any 64 bits of milliseconds has at most nine digits and a sign.
+    /// A year of any 64-bit count of milliseconds has at most nine digits and a sign.
     private static let bytesMax = 40
 
     private let bytes: UnsafeMutableBufferPointer<UInt8>
@@ -107,7 +107,7 @@ private struct Digits {
         add(number, width)
     }
 
-    /// A number with zeros before it up to a width.
+    /// Adds a number, padded with zeros to a width.
     mutating func add(_ number: Int64, _ width: Int) {
         if number < 0 { add("-") }
         var length = width

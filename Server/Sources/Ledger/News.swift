@@ -1,9 +1,9 @@
-/// What happened, by the difference between two timelines of one purchase. In no order, and
-/// without conditions.
+/// What happened, derived from the difference between two timelines of one purchase. The changes
+/// have no order and no status yet.
 struct News {
     let before: Timeline
     let after: Timeline
-    /// What was told last.
+    /// The status reported last.
     let told: Condition?
     let now: Instant
     let rules: AccessRules
@@ -19,7 +19,7 @@ struct News {
         self.rules = rules
     }
 
-    /// All of it; where the condition has changed there is at least one that says so.
+    /// All changes. If the status has changed, at least one of them says so.
     mutating func changes(endingWith final: Condition?) -> [Change] {
         for period in gonePeriods {
             found += Self.difference(period.amount, nil).map {
@@ -39,8 +39,8 @@ struct News {
 
     // MARK: - Periods
 
-    /// Periods that are new, or not as they were, by their place in the later timeline. A period
-    /// that was there stays, as a rule in its place.
+    /// Periods that are new or have changed, by their index in the later timeline. An existing
+    /// period usually stays at its index.
     private var changedPeriods: [(old: Timeline.Period?, index: Int)] {
         var known = before.periods[...]
         var changed: [(Timeline.Period?, Int)] = []
@@ -60,7 +60,7 @@ struct News {
         }
     }
 
-    /// Periods that no document speaks of any more: only a rebuild takes any away.
+    /// Periods that no document describes any more: only a rebuild removes any.
     private var gonePeriods: [Timeline.Period] {
         if before.periods.count <= after.periods.count,
             zip(before.periods, after.periods).allSatisfy({ $0.id == $1.id })
@@ -87,7 +87,7 @@ struct News {
         if payment.isRenewal || previous?.payment.until == period.from {
             return previous.map { renewal(period, after: $0) } ?? .renewed
         }
-        // Older documents do not say of a payment after a gap that it is a renewal.
+        // Legacy documents do not say that a payment after a gap is a renewal.
         if let previous, period.sources == .legacy, previous.product == period.product,
             wasOutstanding(period, after: previous)
         {
@@ -103,7 +103,7 @@ struct News {
         return previous.product == period.product ? .renewed : .upgraded
     }
 
-    /// Sharing begins, begins again, or goes on, whatever the buyer's payment was.
+    /// Sharing begins, begins again, or continues, whatever the buyer's payment was.
     private func shared(
         _ period: Timeline.Period, after previous: Timeline.Period?
     ) -> Change.Kind {
@@ -127,8 +127,8 @@ struct News {
         return wasTrial && period.payment.terms != .trial ? .trialConverted : .renewed
     }
 
-    /// Whether it was paid after a payment had failed, or after a gap. A renewal that the store
-    /// itself has put off leaves none.
+    /// Whether it was paid after a failed payment or after a gap. If the App Store itself has
+    /// postponed the renewal, there is no gap.
     private func isRecovered(
         _ period: Timeline.Period, after previous: Timeline.Period
     ) -> Bool {
@@ -137,9 +137,9 @@ struct News {
         return hasGap && before.renewal?.value.renewsAt != period.from
     }
 
-    /// Whether it is what the store tried to collect: the payment behind the last period that was
-    /// known, and none of a past that is heard of late. The document that tells of the recovery may
-    /// be the first to name the line of that last period, which then has another id.
+    /// Whether this is what the App Store tried to collect: the payment after the last known
+    /// period, and not one of a past that is learned late. The document that reports the recovery
+    /// may be the first to name the line item of that last period, which then has another id.
     private func wasOutstanding(
         _ period: Timeline.Period, after previous: Timeline.Period
     ) -> Bool {
@@ -149,7 +149,7 @@ struct News {
         return lastNow?.id == previous.id && now >= period.from
     }
 
-    /// What became of a period since it was last told.
+    /// Adds what happened to a period since it was last reported.
     private mutating func compare(_ old: Timeline.Period, _ new: Timeline.Period) {
         var money = Self.difference(old.amount, new.amount)
         if let (kind, at) = Self.fate(from: old, to: new, isMoneyMoved: !money.isEmpty) {
@@ -164,7 +164,7 @@ struct News {
         found += money.map { Change(kind, at: new.attestedAt, of: new, money: $0) }
     }
 
-    /// Taken back, or given again.
+    /// Revoked, or restored.
     private static func fate(
         from old: Timeline.Period, to new: Timeline.Period, isMoneyMoved: Bool
     ) -> (Change.Kind, Instant)? {
@@ -191,7 +191,8 @@ struct News {
         }
     }
 
-    /// What has to be added to the one to make it the other; of two currencies, in each.
+    /// The amount that turns the old value into the new one; if the currencies differ, one amount
+    /// for each.
     private static func difference(_ old: Money?, _ new: Money?) -> [Money] {
         guard let old, let new, old.currency == new.currency else {
             let gone = old.map { Money(milliunits: -$0.milliunits, currency: $0.currency) }
@@ -201,9 +202,9 @@ struct News {
         return more == 0 ? [] : [Money(milliunits: more, currency: new.currency)]
     }
 
-    // MARK: - Condition
+    // MARK: - Status
 
-    /// Sees to it that something says why the condition is another.
+    /// Makes sure that a change explains why the status is different.
     private mutating func explain(_ final: Condition?) {
         let access = after.patientAccess(at: now, rules: rules)
         var kind: Change.Kind?
@@ -223,8 +224,8 @@ struct News {
         found.append(change)
     }
 
-    /// What says of itself that the state is another; nil where something else has said it, or
-    /// nothing can.
+    /// The kind of change that states the new state by itself. Returns nil if another change has
+    /// stated it, or if no kind does.
     private func turn(to state: Access.State) -> Change.Kind? {
         switch state {
         case .expired: told?.isOpen == true || told?.state == .retry ? .expired : nil
@@ -236,7 +237,8 @@ struct News {
         }
     }
 
-    /// Shut, access says since when. What was open beyond that was shut by what was said.
+    /// If access is shut, it says since when. If it was open beyond that, the new information shut
+    /// it.
     private func moment(of kind: Change.Kind, _ access: Access?) -> Instant {
         if kind == .expired, told?.state == .grace || told?.state == .retry {
             return after.renewal?.at ?? now
@@ -249,14 +251,14 @@ struct News {
 }
 
 extension Timeline.Period {
-    /// Whether it was over by a refund, or shared no more, when another began. What an upgrade
-    /// gives back is no refund.
+    /// Whether the period had been ended by a refund, or by the end of sharing, when another began.
+    /// A refund caused by an upgrade does not count.
     fileprivate func wasTakenBack(before next: Instant) -> Bool {
         guard let revocation = payment.revocation, !payment.isUpgraded else { return false }
         return revocation.at < next
     }
 
-    /// As it was when it was charged.
+    /// The period as it was when it was charged.
     fileprivate var asCharged: Self {
         var charged = self
         charged.payment.revocation = nil

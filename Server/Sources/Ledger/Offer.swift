@@ -1,7 +1,7 @@
-/// A reduced or free period, and how the customer came by it.
+/// A reduced or free period, and how the customer obtained it.
 package struct Offer: Hashable, Sendable {
     package var kind: Kind
-    /// The app's name for it; an introductory offer has none.
+    /// The app's name of the offer; nil for an introductory offer.
     package var id: String?
 
     package enum Kind: String, Hashable, Sendable, CaseIterable {
@@ -10,10 +10,10 @@ package struct Offer: Hashable, Sendable {
         case code
         case winBack
         case retention
-        /// A kind that the store has and we do not know yet.
+        /// A kind of the App Store's that we do not know yet.
         case unknown
 
-        /// As people and other programs read it.
+        /// The name used in the HTTP API and in files.
         package var word: String {
             switch self {
             case .introductory: "introductory"

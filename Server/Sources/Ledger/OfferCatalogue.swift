@@ -1,9 +1,9 @@
-/// What an app offers for less, by product.
+/// The offers of an app, by product.
 package struct OfferCatalogue: Hashable, Sendable {
     package var products: [ProductID: Product]
 
     package struct Product: Hashable, Sendable {
-        /// The store's name of the subscription group.
+        /// The App Store's name of the subscription group.
         package var group: String
         package var hasIntroductory: Bool
         package var promotional: [String]
@@ -33,12 +33,12 @@ package struct OfferCatalogue: Hashable, Sendable {
         }
     }
 
-    /// Where somebody stands with a subscription group.
+    /// A customer's relation to a subscription group.
     package enum Standing: String, Hashable, Sendable, CaseIterable {
         /// Never subscribed.
         case new
         case subscribed
-        /// It ended.
+        /// The subscription ended.
         case lapsed
     }
 
@@ -47,23 +47,23 @@ package struct OfferCatalogue: Hashable, Sendable {
     package init(products: [ProductID: Product]) { self.products = products }
 }
 
-/// Whether a customer may take an offer, and why or why not.
+/// Whether a customer is eligible for an offer, and why.
 package struct OfferAnswer: Hashable, Sendable {
     package var product: ProductID
     package var kind: Offer.Kind
-    /// The app's name for it; an introductory offer has none.
+    /// The app's name of the offer; nil for an introductory offer.
     package var id: String?
     package var why: Why
 
     package enum Why: String, Hashable, Sendable, CaseIterable {
-        // They may.
+        // Eligible.
         case neverSubscribed = "never_subscribed"
         case neverIntroduced = "never_introduced"
         case isOrWasSubscribed = "is_or_was_subscribed"
         case subscriptionEnded = "subscription_ended"
         case codeIsForThem = "code_is_for_them"
 
-        // They may not.
+        // Not eligible.
         case isSubscribed = "is_subscribed"
         case hadIntroductory = "had_introductory"
         case wasNeverSubscribed = "was_never_subscribed"
@@ -102,9 +102,9 @@ package struct OfferAnswer: Hashable, Sendable {
 }
 
 extension OfferCatalogue {
-    /// What a customer may take, by what they bought: of each product its offers, in the order of
-    /// names. The store judges by the store account, which may have bought more than we know; so it
-    /// is asked again when they buy.
+    /// Whether a customer is eligible for each offer, judged by what they bought: product by
+    /// product, sorted by name. The App Store judges by the store account, which may have bought
+    /// more than we know, so it decides again at the purchase.
     package func answers(
         for timelines: [Timeline], at now: Instant, rules: AccessRules
     ) -> [OfferAnswer] {
@@ -117,8 +117,8 @@ extension OfferCatalogue {
         }
     }
 
-    /// Our names of groups by the store's, which are others where the file was never synced: Xcode
-    /// makes up its own.
+    /// Our group names by the App Store's group ids. They differ if the StoreKit file was never
+    /// synced: Xcode makes up its own.
     private func groupNames(in payments: [Payment]) -> [String: String] {
         var names: [String: String] = [:]
         for payment in payments {
@@ -130,7 +130,7 @@ extension OfferCatalogue {
         return names
     }
 
-    /// By the product where it is listed; else by what the store says.
+    /// The group of the product if it is listed; otherwise the one that the App Store names.
     private func group(of payment: Payment, _ names: [String: String]) -> String? {
         products[payment.product]?.group ?? payment.group.map { names[$0] ?? $0 }
     }

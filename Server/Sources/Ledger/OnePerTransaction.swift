@@ -1,7 +1,7 @@
 extension Sequence {
-    /// What belongs to each transaction once. A receipt of the sandbox can name a transaction's
-    /// purchase by another number than the signed transaction does: then one payment stands in two
-    /// purchases. What was taken back in one of them counts as taken back.
+    /// The elements without duplicates of a transaction. A sandbox receipt can name a transaction's
+    /// purchase by another number than the signed transaction does: then one payment appears in two
+    /// purchases. If it is revoked in one of them, it counts as revoked.
     func onePerTransaction(_ payment: (Element) -> Payment) -> [Element] {
         var places: [TransactionID: Int] = [:]
         var kept: [Element] = []

@@ -1,14 +1,14 @@
-/// Parts of a whole, as the store counts what was given back and what was used: in thousandths of a
-/// percent.
+/// Shares of a whole in thousandths of a percent, as the App Store counts what was refunded and
+/// what was used.
 package enum Percentage {
-    /// All of it.
+    /// 100 %.
     package static let whole: Int64 = 100_000
     static let onePercent: Int64 = 1000
 
-    /// A part of an amount; what is finer than its unit is dropped. No less than nothing, and no
-    /// more than all.
+    /// A share of an amount, rounded down to its unit. Never less than nothing, never more than
+    /// all.
     ///
-    /// - Parameter thousandths: nil: the store does not say, which means all.
+    /// - Parameter thousandths: nil if the App Store does not say, which means all.
     package static func part(_ thousandths: Int64?, of amount: Int64) -> Int64 {
         let share = min(max(thousandths ?? whole, 0), whole)
         // Taken apart, so that no amount is too large.
@@ -16,7 +16,7 @@ package enum Percentage {
         return units * share + rest * share / whole
     }
 
-    /// As a person writes it: `25.5`.
+    /// In percent, for people: `25.5`.
     package static func percent(_ thousandths: Int64) -> Double {
         Double(thousandths) / Double(onePercent)
     }

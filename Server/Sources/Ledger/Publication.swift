@@ -1,8 +1,9 @@
-/// What is published once and read for ever after, such as one issue of a magazine.
+/// Something that is published once and can be read for ever after, such as one issue of a
+/// magazine.
 package struct Publication: Hashable, Sendable {
     package var id: PublicationID
     package var publishedAt: Instant
-    /// The right whose holders may read it; nil where it is only sold by itself.
+    /// The entitlement whose holders may read it. Nil if it is only sold separately.
     package var entitlement: EntitlementID?
     /// Products that open it by themselves.
     package var products: Set<ProductID>
@@ -23,11 +24,12 @@ package struct PublicationID: TextIdentifier {
     package init(rawValue: String) { self.rawValue = rawValue }
 }
 
-/// What the app says of all its publications.
+/// The app's rules for all its publications.
 package struct PublicationRules: Hashable, Sendable {
-    /// What was published while somebody had the right stays theirs when they have it no more.
+    /// Whether customers retain what was published while they had the entitlement, after they no
+    /// longer have it.
     package var staysAfterLapse: Bool
-    /// Whoever has the right may read everything that was ever published.
+    /// Whether customers with the entitlement may read everything that was ever published.
     package var opensEarlier: Bool
 
     package init(staysAfterLapse: Bool = true, opensEarlier: Bool = false) {
@@ -43,26 +45,26 @@ package struct Reading: Hashable, Sendable {
     package var reason: Reason
 
     package enum Reason: Hashable, Sendable {
-        /// By itself.
+        /// It was bought separately.
         case bought(ProductID)
-        /// While they had the right.
+        /// It was published while they had the entitlement.
         case publishedMeanwhile
-        /// The newest there was when they came to have the right.
+        /// It was the newest publication when their entitlement began.
         case currentAtStart(Instant)
-        /// They have the right, and that opens everything.
+        /// They have the entitlement, and it opens all earlier publications.
         case earlier
-        /// It would be theirs, if they had the right now.
+        /// It would be open if they had the entitlement now.
         case lapsed
-        /// They had the right before or after, or never.
+        /// They had the entitlement only before or after, or never.
         case notMeanwhile
         case onlySold
     }
 }
 
-/// All that says what somebody may read: of one customer, at one moment.
+/// Everything that decides what one customer may read at one moment.
 package struct Reader {
     private let tenures: [EntitlementID: Tenure]
-    /// What is open now, by the products that it is open through.
+    /// The timelines that are open now, by the products that they are open through.
     private let given: [ProductID: [Timeline]]
     private let now: Instant
     private let access: AccessRules
@@ -96,14 +98,15 @@ package struct Reader {
         }
     }
 
-    /// Of each publication that has come out whether it may be read, the newest first.
+    /// For each publication that has come out, whether it may be read; the newest first.
     package func readings(of publications: [Publication]) -> [Reading] {
         let published = published(of: publications)
         let starts = starts(among: published)
         return published.map { reading(of: $0, starts) }
     }
 
-    /// The same of one publication among all; nil where it has not come out.
+    /// Whether one publication may be read, given the list of all. Returns nil if it has not come
+    /// out.
     package func reading(
         of id: PublicationID, among publications: [Publication]
     ) -> Reading? {
@@ -112,14 +115,14 @@ package struct Reader {
         return reading(of: one, starts(among: published))
     }
 
-    /// The newest first.
+    /// Publications that have come out, the newest first.
     private func published(of publications: [Publication]) -> [Publication] {
         publications.filter { $0.publishedAt <= now }
             .sorted { ($0.publishedAt, $0.id) > ($1.publishedAt, $1.id) }
     }
 
-    /// Of each right the publications that were the newest when a run of it began, with when the
-    /// first such began.
+    /// For each entitlement, the publications that were the newest when a run of it began, and when
+    /// the first such run began.
     private func starts(
         among published: [Publication]
     ) -> [EntitlementID: [PublicationID: Instant]] {
@@ -177,15 +180,15 @@ package struct Reader {
     }
 }
 
-/// When somebody had a right, and whether they have it now.
+/// When a customer had an entitlement, and whether they have it now.
 private struct Tenure {
-    /// Without gaps within each, in the order of time.
+    /// Each without gaps; sorted by time.
     let runs: [Range<Instant>]
     let isOpen: Bool
 
-    /// What was given back counts for nothing, but for what an upgrade or a part of the price gave
-    /// back: those count until then. While a purchase is open past what was paid for, in grace or
-    /// unconfirmed, its own stretch goes on, whatever else was bought or given meanwhile.
+    /// A refunded period does not count, unless an upgrade or a partial refund is the cause: then
+    /// it counts until the refund. While a purchase is open beyond what was paid for, in grace or
+    /// unconfirmed, its own range continues, whatever else was bought or granted meanwhile.
     init(
         _ timelines: [Timeline], _ terms: [Term], _ grants: [Grant],
         through products: Set<ProductID>, isOpen: Bool, at now: Instant, rules: AccessRules
@@ -219,16 +222,16 @@ private struct Tenure {
 }
 
 extension Timeline {
-    /// Since when this purchase has what it gives now through some products, and until now; nil
-    /// where it gives nothing through them.
+    /// The range in which this purchase has given what it gives now through some products, up to
+    /// now. Returns nil if it gives nothing through them.
     fileprivate func stretch(
         through products: Set<ProductID>, heldAt now: Instant, rules: AccessRules
     ) -> Range<Instant>? {
         guard let access = access(through: products, at: now, rules: rules), access.isOpen,
             let period = period(at: now)
         else { return nil }
-        // What was given back, and what was had before another product came due, does not count:
-        // only what follows its end does.
+        // A refunded period, and one held before another product became due, do not count: only
+        // what follows their end does.
         let counts = products.contains(period.product) && !period.payment.isGivenBack
         let from = counts ? period.from : period.payment.until ?? now
         return min(from, now)..<(now + .milliseconds(1))
@@ -236,7 +239,7 @@ extension Timeline {
 }
 
 extension Payment {
-    /// In full, and not because another product took its place.
+    /// Fully refunded, and not because another product replaced it.
     fileprivate var isGivenBack: Bool {
         guard let revocation, revocation.kind == .refund, !isUpgraded else { return false }
         return (revocation.percentage ?? Percentage.whole) >= Percentage.whole

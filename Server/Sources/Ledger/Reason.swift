@@ -1,4 +1,4 @@
-/// Why access is open or shut: what a person is told, in one sentence.
+/// Why access is open or shut, as one sentence for people.
 package enum Reason: Hashable, Sendable {
     case paid(until: Instant, Bool?)
     case trial(until: Instant, Bool?)
@@ -7,18 +7,18 @@ package enum Reason: Hashable, Sendable {
     case grace(until: Instant)
     case unconfirmed(since: Instant, until: Instant)
     case upgradedToUnknown(until: Instant)
-    /// The renewal that was due then.
+    /// The date at which the renewal was due.
     case retrying(due: Instant)
-    /// Where the store could not collect: when the renewal was due.
+    /// If the App Store could not collect: when the renewal was due.
     case ended(at: Instant, Renewal.Ending?)
     case neverConfirmed(end: Instant, held: Instant)
-    /// In thousandths of a percent, where the store says how much.
+    /// In thousandths of a percent, if the App Store says how much.
     case refunded(at: Instant, Int64?)
     case sharingEnded(at: Instant)
     case changed(to: ProductID, at: Instant)
-    /// Of what was bought for a time, and does not renew.
+    /// For a term, which does not renew.
     case termEnded(at: Instant)
-    /// By hand.
+    /// A manual grant.
     case granted(until: Instant?)
     case grantEnded(at: Instant)
 
@@ -76,7 +76,7 @@ package enum Reason: Hashable, Sendable {
         }
     }
 
-    /// ` in part (25.5 %)`; nothing where all was given back, or it is not said.
+    /// ` in part (25.5 %)`. Empty if everything was refunded or the share is unknown.
     private static func part(_ thousandths: Int64?) -> String {
         guard let thousandths, thousandths < Percentage.whole else { return "" }
         let (percent, rest) = thousandths.quotientAndRemainder(dividingBy: Percentage.onePercent)

@@ -1,13 +1,13 @@
-/// What happened to what is to come: the difference in what the store says of renewal.
+/// What happened to the next period: the difference in the App Store's renewal info.
 ///
-/// Only what was said of the present period counts: what was said of the one before says nothing
-/// about this one.
+/// Only info about the current period counts: info about the one before says nothing about this
+/// one.
 struct RenewalNews {
     private let period: Timeline.Period
     private let old: Renewal?
     private let new: Renewal
     private let newAt: Instant
-    /// Said of whichever period.
+    /// The earlier info, about whichever period.
     private let oldOfAny: Renewal?
     private let told: Condition?
     private let sofar: [Change]
@@ -30,7 +30,7 @@ struct RenewalNews {
         [failure, onOrOff, commitment, product, offer, priceRise, extended].compactMap { $0 }
     }
 
-    /// Whether the present period is told of for the first time as well.
+    /// Whether the current period is reported for the first time in the same go.
     private var begins: Bool { sofar.contains { $0.kind.isBeginning } }
 
     private func change(_ kind: Change.Kind) -> Change {

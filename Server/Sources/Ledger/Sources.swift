@@ -1,8 +1,8 @@
-// How signed documents and older ones are put together where they tell of the same thing.
+// How statements of signed and legacy documents about the same thing are merged.
 
 extension Timeline {
-    /// Whose word a value is. Where both have spoken, what each said last is kept beside the value,
-    /// so that the value never depends on which came first.
+    /// Which grade of document a value comes from. If both grades have spoken, the latest statement
+    /// of each is stored beside the value, so that the value never depends on the order of arrival.
     package indirect enum Sources<Value: Hashable & Sendable>: Hashable, Sendable {
         case signed
         case legacy
@@ -16,7 +16,7 @@ extension Timeline {
         }
     }
 
-    /// A value, and whose word it is.
+    /// A value, and the grade of document it comes from.
     package struct Sourced<Value: Hashable & Sendable>: Hashable, Sendable {
         package var value: Attested<Value>
         package var sources: Sources<Value>
@@ -37,8 +37,8 @@ extension Timeline {
 }
 
 extension Timeline.Sourced where Value == Renewal {
-    /// When an older document that does not say when it was so was last heard. Where signed ones
-    /// have spoken as well, it stands with what the older ones have said.
+    /// When the last legacy document arrived that does not say when its content was true. If signed
+    /// documents have spoken as well, it is stored with the legacy statement.
     package var heardAt: Instant? {
         get {
             switch sources {
@@ -59,8 +59,8 @@ extension Timeline.Sourced where Value == Renewal {
     }
 }
 
-// Not generic: what is written for any kind of value asks for its type each time, and a timeline is
-// put together for every answer.
+// Not generic, because generic code looks up type metadata on each call, and a timeline is built
+// for every request.
 extension Timeline {
     package static func told(
         _ payment: Payment, at: Instant, _ sources: Sources<Payment>
@@ -76,13 +76,13 @@ extension Timeline {
 }
 
 extension Timeline.Sourced where Value: Mergeable {
-    /// What signed and older documents said last, put together.
+    /// Merges the latest statements of signed and legacy documents.
     init(signed: Timeline.Attested<Value>, legacy: Timeline.Attested<Value>) {
         value = Value.merged(signed: signed, legacy: legacy)
         sources = .both(signed: signed, legacy: legacy)
     }
 
-    /// Both: the last word of each grade, put together.
+    /// Combines two values: the latest statement of each grade, merged.
     func adding(_ other: Self) -> Self {
         switch (parts, other.parts) {
         case ((let one?, nil), (let two?, nil)):
@@ -100,7 +100,7 @@ extension Timeline.Sourced where Value: Mergeable {
         case (let signed?, let legacy?): self.init(signed: signed, legacy: legacy)
         case (let signed?, nil): self.init(signed, .signed)
         case (nil, let legacy?): self.init(legacy, .legacy)
-        case (nil, nil): preconditionFailure("Nobody has told what is told.")
+        case (nil, nil): preconditionFailure("a sourced value needs a signed or a legacy statement")
         }
     }
 
@@ -127,16 +127,16 @@ extension Timeline.Sourced where Value: Mergeable {
     }
 }
 
-/// What both signed and older documents tell of.
+/// A value that both signed and legacy documents describe.
 protocol Mergeable: Ordered, Hashable, Sendable {
-    /// Signed data wins: it says more, and says when. Of an older document that is later only what
-    /// has changed since counts.
+    /// Signed data wins, because it says more and has a date. From a later legacy document, only
+    /// what has changed since counts.
     static func merged(
         signed: Timeline.Attested<Self>, legacy: Timeline.Attested<Self>
     ) -> Timeline.Attested<Self>
 
-    /// Of two older documents the later; with what only the other was able to say. In any order,
-    /// and however often, the same comes of it.
+    /// Combines two legacy statements: the later one wins, completed with what only the other could
+    /// say. Commutative and idempotent.
     static func joined(
         _ one: Timeline.Attested<Self>, _ two: Timeline.Attested<Self>
     ) -> Timeline.Attested<Self>
@@ -149,12 +149,12 @@ extension Payment: Mergeable {
         guard legacy.at > signed.at else { return signed }
         var payment = signed.value
         payment.isUpgraded = payment.isUpgraded || legacy.value.isUpgraded
-        // An end is put off, and never brought forward; older documents cut it to seconds.
+        // An end is only ever extended, never shortened. Legacy documents truncate it to seconds.
         if let told = legacy.value.until, let known = payment.until, told >= known + .seconds(1) {
             payment.until = told
         }
         switch (payment.revocation, legacy.value.revocation) {
-        // The signed one says how much was given back.
+        // The signed document says how much was refunded.
         case (.some, .some): break
         case (_, let told): payment.revocation = told
         }
@@ -162,9 +162,10 @@ extension Payment: Mergeable {
         return Timeline.Attested(payment, at: legacy.at)
     }
 
-    /// Receipts name the kind of product, answers the group and the account, neither both, and old
-    /// ones do not know of families: what only some can say is the greatest that any has said. Only
-    /// the rest decides which is later.
+    /// Receipts name the kind of product, verifyReceipt responses name the subscription group and
+    /// the account, neither names both, and old ones do not know family sharing. For fields that
+    /// only some documents have, the greatest value wins. Only the remaining fields decide which
+    /// statement is later.
     static func joined(
         _ one: Timeline.Attested<Payment>, _ two: Timeline.Attested<Payment>
     ) -> Timeline.Attested<Payment> {
@@ -181,7 +182,7 @@ extension Payment: Mergeable {
             result.value.offer = other.offer
             result.value.terms = other.terms
         }
-        // An end is put off, and never brought forward.
+        // An end is only ever extended, never shortened.
         result.value.until = [one.value.until, two.value.until].compactMap(\.self).max()
         result.value.accountToken = greater(result.value.accountToken, other.accountToken)
         result.value.group = greater(result.value.group, other.group)
@@ -192,13 +193,14 @@ extension Payment: Mergeable {
         return result
     }
 
-    /// To whom it is only shared, nothing can be given back.
+    /// Sets the ownership. A family member to whom a purchase is only shared cannot get a refund,
+    /// so the revocation becomes the end of sharing.
     private mutating func own(as ownership: Ownership) {
         self.ownership = ownership
         if ownership == .familyShared { revocation?.kind = .sharingEnded }
     }
 
-    /// What every older document says of a payment, in an order that means nothing.
+    /// The fields that every legacy document has, in an arbitrary but fixed order.
     private var base: [String] {
         var plain = self
         (plain.kind, plain.terms, plain.offer) = (.unknown, .full, nil)
@@ -209,7 +211,7 @@ extension Payment: Mergeable {
         return plain.ordering
     }
 
-    /// An offer that is named says more than one that is not, and that more than none.
+    /// A named offer says more than an unnamed one, and that says more than none.
     private var bounty: [String] {
         let rank = offer.map { $0.id == nil ? "1" : "2" } ?? "0"
         return [rank, offer?.kind.rawValue ?? "", offer?.id ?? "", terms.rawValue]
@@ -220,7 +222,8 @@ extension Payment: Mergeable {
         return max(one, two)
     }
 
-    /// The period's name; of an older document that lacks the line, what else is one in its chain.
+    /// The period's identifier. A legacy payment without a line item is identified by product and
+    /// end within its purchase.
     func id(_ grade: Grade) -> String {
         if let line { return line }
         guard grade == .legacy, let until else { return transaction.rawValue }
@@ -229,8 +232,8 @@ extension Payment: Mergeable {
 }
 
 extension Renewal: Mergeable {
-    /// Where the later one says the same, the signed one holds, and as of then. Of a higher price
-    /// most older documents say nothing.
+    /// If the later legacy statement says the same, the signed one is retained, with the date of
+    /// the later one. Most legacy documents do not mention price increases.
     static func merged(
         signed: Timeline.Attested<Renewal>, legacy: Timeline.Attested<Renewal>
     ) -> Timeline.Attested<Renewal> {
@@ -247,8 +250,9 @@ extension Renewal: Mergeable {
         return Timeline.Attested(told, at: legacy.at)
     }
 
-    /// Answers about one transaction do not know of grace. So of that the latest end holds that was
-    /// told; once it is over it means nothing, and the store itself goes on naming it.
+    /// Responses about a single transaction do not contain grace, so the latest known end of grace
+    /// wins. Once that end has passed it has no effect, and the App Store itself continues to
+    /// report it.
     static func joined(
         _ one: Timeline.Attested<Renewal>, _ two: Timeline.Attested<Renewal>
     ) -> Timeline.Attested<Renewal> {
@@ -267,7 +271,7 @@ extension Renewal: Mergeable {
         return renewal
     }
 
-    /// What every older document says of a renewal, in an order that means nothing.
+    /// The fields that every legacy document has, in an arbitrary but fixed order.
     private var base: [String] {
         var plain = self
         plain.graceUntil = nil

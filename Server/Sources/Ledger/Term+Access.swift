@@ -1,10 +1,10 @@
 extension Collection<Term> {
-    /// What terms give a customer through some products at a moment; nil where none of them was
-    /// ever theirs, or none has begun.
+    /// What terms give a customer through some products at a moment. Returns nil if the customer
+    /// never had any of them, or if none has begun.
     ///
-    /// A term that covers the moment opens, until the end of those that follow it without a gap. Of
-    /// chains side by side the one that lasts longest answers; of terms that are over, the one that
-    /// ended last.
+    /// A term that covers the moment is open, until the end of those that follow it without a gap.
+    /// Of chains side by side, the one that lasts longest wins; of ended terms, the one that ended
+    /// last.
     func access(through products: Set<ProductID>, at now: Instant) -> Access? {
         let terms = filter { products.contains($0.product) }
         let running = terms.filter { $0.covers(now) || $0.covers(now + Timeline.clockSkewMax) }
@@ -33,11 +33,11 @@ extension Collection<Term> {
 extension Term {
     package func covers(_ now: Instant) -> Bool { from <= now && now < until }
 
-    /// Whole days still to come, by the clock on the wall; 0 when it is over.
+    /// Whole days remaining, in local time; 0 when the term is over.
     package func daysRemaining(at now: Instant, by clock: WallClock) -> Int {
         let start = max(from, now)
         guard start < until else { return 0 }
-        // A day may be short of hours: there may be more of them than their length says.
+        // A day may have fewer than 24 hours, so there may be more days than the length suggests.
         var days = Int((until.milliseconds - start.milliseconds) / CivilDate.dayMilliseconds) + 2
         while days > 0, clock.moment(months: 0, days: days, after: start) > until { days -= 1 }
         return days

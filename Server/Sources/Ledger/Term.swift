@@ -1,21 +1,21 @@
-/// A stretch of time that was bought once and does not renew. How long it lasts is the app's to
-/// say: the store names no end.
+/// A stretch of time that was bought once and does not renew. Its length is configured by the app,
+/// because the App Store names no end.
 package struct Term: Hashable, Sendable {
     package var purchase: PurchaseID
     package var payment: Payment
     package var from: Instant
-    /// Where it ends: earlier than paid for where it was taken back.
+    /// The end: earlier than paid for if the term was revoked.
     package var until: Instant
-    /// It follows the term before it in its chain without a gap.
+    /// Whether it follows the term before it in its chain without a gap.
     package var continues: Bool
     package var chain: String
 
     package var product: ProductID { payment.product }
 
-    /// How long one lasts, by the calendar.
+    /// The length of one term by the calendar.
     package struct Length: Hashable, Sendable {
         package var months: Int
-        /// Whole days on top.
+        /// Whole days, in addition to the months.
         package var days: Int
 
         package init(months: Int, days: Int) {
@@ -33,18 +33,19 @@ package struct Term: Hashable, Sendable {
     }
 }
 
-/// What the app says of its terms.
+/// The app's rules for its terms.
 package struct TermRules: Hashable, Sendable {
     package var products: [ProductID: Product]
-    /// Whose days and months count.
+    /// The clock by whose days and months terms are counted.
     package var clock: WallClock
     package var overlap: Overlap
 
+    /// The rules of one product.
     package struct Product: Hashable, Sendable {
         package var length: Term.Length
-        /// Terms of one chain follow each other; those of different chains run side by side.
+        /// Terms of one chain follow each other; terms of different chains run side by side.
         package var chain: String
-        /// How many days before its end it is told that it will be over.
+        /// How many days before the end of a term to emit a reminder.
         package var reminders: [Int]
 
         package init(length: Term.Length, chain: String, reminders: [Int] = []) {
@@ -54,14 +55,14 @@ package struct TermRules: Hashable, Sendable {
         }
     }
 
-    /// What becomes of a term that is bought while another of its chain runs.
+    /// What happens to a term that is bought while another one of its chain runs.
     package enum Overlap: String, Hashable, Sendable, CaseIterable {
-        /// It begins where that one ends, as a term of its own.
+        /// It begins at the end of the running term, as a term of its own.
         case stack
-        /// It makes that one longer: the customer sees one term.
+        /// It extends the running term: the customer sees one term.
         case extend
-        /// It is advised against before it is bought. Bought all the same, it is stacked: what was
-        /// paid for is never lost.
+        /// The purchase is advised against beforehand. If it is made anyway, it is stacked: what
+        /// was paid for is never lost.
         case refuse
     }
 
@@ -77,18 +78,18 @@ package struct TermRules: Hashable, Sendable {
 }
 
 extension TermRules {
-    /// Of one chain of one customer; the eldest beyond are left out.
+    /// Terms per chain of one customer; the oldest ones beyond this limit are ignored.
     private static let termsMax = 1_000
-    /// Bought at once; the store itself stops at ten.
+    /// Units bought at once; the App Store itself limits them to ten.
     package static let quantityMax = 100
 
-    /// All terms that a customer has bought, in the order in which they begin.
+    /// All terms that a customer has bought, sorted by start.
     ///
-    /// Each chain is folded from its first purchase on. A term begins when it is bought, or where
-    /// the one before it ends; the ends of terms that follow each other are counted from where the
-    /// first began, so that the last day of a month stays the last; but none is shorter than it
-    /// would be by itself. A term that was taken back ends at that moment, and those behind it move
-    /// up; one taken back before it began was never there.
+    /// Each chain is built from its first purchase on. A term begins when it is bought, or at the
+    /// end of the term before it. The ends of consecutive terms are counted from the start of the
+    /// first one, so that the last day of a month stays the last; but no term is shorter than it
+    /// would be by itself. A revoked term ends at its revocation, and those after it move up. A
+    /// term revoked before it began does not count.
     package func terms(of timelines: [Timeline]) -> [Term] {
         var chains: [String: [(PurchaseID, Payment)]] = [:]
         for timeline in timelines {
@@ -100,10 +101,11 @@ extension TermRules {
         return chains.flatMap { folded($1, as: $0) }.sorted(by: Self.precedes)
     }
 
-    /// Terms as the customer sees them: where the rules say so, each run without a gap as one, by
-    /// its last purchase. For the eye only: what a term gives follows from each by itself.
+    /// Terms as shown to the customer: if ``overlap`` is ``Overlap/extend``, each run without a gap
+    /// is one term, represented by its last purchase. For display only: what a term gives follows
+    /// from each one by itself.
     ///
-    /// - Parameter terms: as ``terms(of:)`` says them.
+    /// - Parameter terms: the result of ``terms(of:)``.
     package func shown(_ terms: [Term]) -> [Term] {
         guard overlap == .extend else { return terms }
         var shown: [Term] = []
@@ -121,7 +123,7 @@ extension TermRules {
         return shown.sorted(by: Self.precedes)
     }
 
-    /// What was bought and does not renew, of products whose length nobody said.
+    /// Non-renewing payments for products whose length is not configured.
     package func paymentsWithoutLength(of timelines: [Timeline]) -> [Payment] {
         timelines.flatMap { timeline in
             timeline.payments { $0 == .nonRenewing }.filter { products[$0.product] == nil }
@@ -150,17 +152,17 @@ extension TermRules {
     }
 }
 
-/// Terms that follow each other, as far as they are folded.
+/// The terms of one chain, built one after the other.
 private struct Chain {
     let name: String
     var terms: [Term] = []
-    /// Where the run of terms without a gap began, and how much has been added to it since.
+    /// The start of the current run of terms without a gap, and the length added to it since.
     private var anchor: Instant?
     private var length = Term.Length(months: 0, days: 0)
     private var end: Instant?
 
-    /// A term that begins behind an hour that the clocks leap over ends at its run's time of day
-    /// all the same: it may be shorter by that.
+    /// A term that begins after an hour that the clocks skip still ends at its run's time of day,
+    /// so it may be shorter by up to this much.
     private static let leapMax = Duration.hours(12)
 
     init(name: String) { self.name = name }
@@ -174,8 +176,8 @@ private struct Chain {
         if running == nil || anchor == nil { (anchor, length) = (from, .init(months: 0, days: 0)) }
         length = length + more
         var paid = clock.moment(months: length.months, days: length.days, after: anchor ?? from)
-        // Days and months that are added up since long ago may fall short of this term alone:
-        // then the run is counted from here on.
+        // Days and months added up over a long run may be less than this term alone: then the run
+        // is counted anew from here.
         let alone = clock.moment(months: more.months, days: more.days, after: from)
         if alone > paid + Self.leapMax { (paid, anchor, length) = (alone, from, more) }
         var term = Term(

@@ -1,9 +1,9 @@
-/// What a customer is to be told before their time is over.
+/// A reminder to emit before a customer's term ends.
 package struct TermReminder: Hashable, Sendable {
     package var ending: TermEnding
-    /// When it is to be told. From the end on it is not told any more.
+    /// When to emit it. It is not emitted any more from the end on.
     package var dueAt: Instant
-    /// Of the term that ends last.
+    /// The purchase of the term that ends last.
     package var purchase: PurchaseID
     package var payment: Payment
 
@@ -15,10 +15,10 @@ package struct TermReminder: Hashable, Sendable {
     }
 }
 
-/// The end of terms that follow each other without a gap, so many days ahead of it.
+/// The end of terms that follow each other without a gap, and how many days ahead it is.
 package struct TermEnding: Hashable, Sendable {
     package var chain: String
-    /// Where the first of them begins.
+    /// The start of the first of them.
     package var from: Instant
     package var until: Instant
     package var daysBefore: Int
@@ -30,7 +30,7 @@ package struct TermEnding: Hashable, Sendable {
         self.daysBefore = daysBefore
     }
 
-    /// What is told once.
+    /// Identifies what is reported only once.
     package struct Name: Hashable, Sendable {
         package var chain: String
         package var until: Instant
@@ -47,13 +47,14 @@ package struct TermEnding: Hashable, Sendable {
 }
 
 extension TermRules {
-    /// What is to be told of a customer's terms, in the order in which it falls due: for each run
-    /// of terms without a gap, and each of the times ahead that its last product names.
+    /// The reminders for a customer's terms, sorted by due time: for each run of terms without a
+    /// gap, and each of the reminder days of its last product.
     ///
-    /// The days are those of the clock on the wall. What would have fallen due before the last term
-    /// was bought is left out: who buys a day for tomorrow knows that it ends within the week.
+    /// Days are counted in local time. A reminder that would have been due before the last term was
+    /// bought is omitted: a customer who buys a day for tomorrow knows that it ends within the
+    /// week.
     ///
-    /// - Parameter terms: all that a customer has bought, as ``terms(of:)`` says them.
+    /// - Parameter terms: all terms of a customer, the result of ``terms(of:)``.
     package func reminders(of terms: [Term]) -> [TermReminder] {
         var runs: [String: [(from: Instant, last: Term)]] = [:]
         for term in terms {
@@ -83,11 +84,11 @@ extension TermRules {
         }
     }
 
-    /// Whether anybody is told anything before the end of a term.
+    /// Whether any product has reminders.
     package var hasReminders: Bool { products.values.contains { !$0.reminders.isEmpty } }
 }
 
 extension Timeline {
-    /// Whether anything of it is bought for a time, and does not renew.
+    /// Whether anything was bought as a non-renewing term.
     package var hasTerms: Bool { periods.contains { $0.payment.kind == .nonRenewing } }
 }

@@ -1,13 +1,13 @@
-/// All periods of one purchase, and what the store last said of its renewal: a pure function of a
-/// set of facts.
+/// All periods of one purchase, and the latest renewal info from the App Store: a pure function of
+/// a set of facts.
 ///
-/// Of each transaction the snapshot attested last holds; transactions that name the same line are
-/// one period, and again the last attested holds. No check of the order in which anything arrived:
-/// facts are a set. What signed documents and older ones say of one thing is held apart, and put
-/// together by ``Mergeable``.
+/// Of each transaction, the snapshot with the latest attestation wins. Transactions that name the
+/// same line item are one period, and again the latest attestation wins. The order of arrival does
+/// not matter, because facts are a set. What signed and legacy documents say about the same thing
+/// is stored separately and merged by ``Mergeable``.
 package struct Timeline: Hashable, Sendable {
     package var purchase: PurchaseID
-    /// In the order in which they begin.
+    /// Sorted by start.
     package private(set) var periods: [Period]
     package private(set) var renewal: Attested<Renewal>?
     package private(set) var renewalSources = Sources<Renewal>.signed
@@ -23,18 +23,20 @@ package struct Timeline: Hashable, Sendable {
         }
     }
 
-    /// One stretch of time, by the payment that was attested last.
+    /// One stretch of time, described by the payment with the latest attestation.
     package struct Period: Hashable, Sendable {
-        /// A period is copied far more often than it is made, and a payment has many parts.
+        /// Boxed, because a period is copied far more often than it is created and a payment has
+        /// many fields.
         private var told: Boxed<Payment>
         package var attestedAt: Instant
         package var sources: Sources<Payment>
-        /// Where it ends: its own end, or the beginning of the period that took its place. Nil:
-        /// never by itself.
+        /// The end of the period: its own end, or the start of the period that replaced it. Nil if
+        /// it never ends by itself.
         package var end: Instant?
-        /// The period that follows has begun before this one's own end.
+        /// Whether the next period began before this one's own end.
         package var isReplaced: Bool
-        /// It was paid ahead, and an upgrade took its place before it began: it never counts.
+        /// The period was paid ahead and an upgrade replaced it before it began, so it never
+        /// counts.
         package var isVoid = false
 
         fileprivate init(_ told: Sourced<Payment>) {
@@ -51,7 +53,8 @@ package struct Timeline: Hashable, Sendable {
         package var from: Instant { payment.from }
         package var product: ProductID { payment.product }
 
-        /// The name that stays the same under several transaction numbers.
+        /// An identifier that stays the same if the period is reported under several transaction
+        /// numbers.
         package var id: String { payment.id(sources.grade) }
 
         fileprivate var sourced: Sourced<Payment> {
@@ -59,7 +62,7 @@ package struct Timeline: Hashable, Sendable {
         }
     }
 
-    /// The timeline that facts about one purchase make; facts about others are left out.
+    /// Builds the timeline from facts about one purchase. Facts about other purchases are ignored.
     package init(of purchase: PurchaseID, _ facts: some Sequence<Fact>) {
         self.purchase = purchase
         periods = []
@@ -67,7 +70,8 @@ package struct Timeline: Hashable, Sendable {
         settle()
     }
 
-    /// The timeline with more facts in it: the same as one made of all facts at once.
+    /// Returns the timeline with more facts added. The result equals a timeline built from all
+    /// facts at once.
     package func adding(_ facts: [Fact]) -> Timeline {
         var result = self
         for fact in facts where fact.purchase == purchase { result.take(fact) }
@@ -75,7 +79,7 @@ package struct Timeline: Hashable, Sendable {
         return result
     }
 
-    /// Puts parts together that a timeline was stored as.
+    /// Restores a timeline from the parts it was stored as.
     package init(
         stored purchase: PurchaseID, payments: [Sourced<Payment>], renewal: Sourced<Renewal>?
     ) {
@@ -86,20 +90,20 @@ package struct Timeline: Hashable, Sendable {
         settle()
     }
 
-    /// What ``init(stored:payments:renewal:)`` takes.
+    /// The parts to store; see ``init(stored:payments:renewal:)``.
     package var sourcedPayments: [Sourced<Payment>] { periods.map(\.sourced) }
     package var sourcedRenewal: Sourced<Renewal>? {
         renewal.map { Sourced(value: $0, sources: renewalSources) }
     }
 
-    /// The account that the app named at the latest purchase that named one.
+    /// The account token of the latest payment that has one.
     package var accountToken: String? {
         periods.last { $0.payment.accountToken != nil }?.payment.accountToken
     }
 
-    /// The payments for products of some kinds, in the order in which their periods begin. By
-    /// index: to take a period out of the list costs more than to look at it, and most answers want
-    /// none.
+    /// Payments for products of the wanted kinds, sorted by the start of their periods. Iterates by
+    /// index, because copying a period out of the array costs more than reading it in place, and
+    /// most callers want none.
     package func payments(for isWanted: (ProductKind) -> Bool) -> [Payment] {
         var payments: [Payment] = []
         for index in periods.indices where isWanted(periods[index].payment.kind) {
@@ -129,7 +133,7 @@ package struct Timeline: Hashable, Sendable {
         periods[index] = Period(periods[index].sourced.adding(told))
     }
 
-    /// Puts the periods in order, and closes each where the next one takes its place.
+    /// Sorts the periods, and ends each one where the next one replaces it.
     private mutating func settle() {
         periods.sort { $0.precedes($1) }
         var last: Int?
@@ -151,8 +155,9 @@ package struct Timeline: Hashable, Sendable {
         }
     }
 
-    /// Where an older document tells of a period without its line, and another has the line: then
-    /// both are the same period, and it is that one.
+    /// If a legacy document describes a period without its line item, and another period has a line
+    /// item with the same end and product, both are the same period. Returns that other one, or nil
+    /// if there is none.
     private func toldBetter(_ period: Period) -> Period? {
         guard period.sources == .legacy, period.payment.line == nil,
             let until = period.payment.until
@@ -162,26 +167,27 @@ package struct Timeline: Hashable, Sendable {
         }
     }
 
-    /// The period that a payment tells of, by whichever number; nil where its fact is not here.
+    /// The period that a payment belongs to, under whichever transaction number it was reported.
+    /// Returns nil if its fact is not in this timeline.
     package func period(toldBy payment: Payment, _ grade: Grade) -> Period? {
         let id = payment.id(grade)
         let own = periods.first { $0.id == id }
         return own.map { toldBetter($0) ?? $0 }
     }
 
-    /// Whether a renewal, charged ahead of its time, was given back because the customer bought
-    /// another product before it began.
+    /// Whether a renewal that was charged ahead was refunded because the customer bought another
+    /// product before it began.
     ///
-    /// A renewal begins where the period before it ends. If that falls within a period of another
-    /// product, or of its renewal, it was charged before that was bought. The store marks it as
-    /// upgraded, but does not say so of its own accord. Where it is known, what was bought instead
-    /// may have ended.
+    /// A renewal begins when the period before it ends. If that moment lies within a period of
+    /// another product, or of that product's renewal, then the renewal was charged before the other
+    /// product was bought. The App Store marks such a renewal as upgraded, but does not report that
+    /// by itself. By the time we learn it, the product bought instead may have ended.
     private func isVoid(_ renewal: Payment, after last: Int) -> Bool {
         let isWithin = periods[last].payment.until.map { renewal.from < $0 } ?? false
         guard renewal.isRenewal, renewal.neverBegan || isWithin,
             let before = periods[..<last].lastIndex(where: { $0.payment.until == renewal.from })
         else { return false }
-        // Whoever has changed back since has bought the renewal's product anew.
+        // A customer who has changed back since has bought the renewal's product anew.
         return periods[(before + 1)...last].contains {
             !$0.payment.isRenewal && $0.payment.product != renewal.product
         }
@@ -189,24 +195,26 @@ package struct Timeline: Hashable, Sendable {
 }
 
 extension Payment {
-    /// Whether it was taken back before it began, or another product took its place.
+    /// Whether it was revoked before it began, or another product replaced it.
     fileprivate var neverBegan: Bool {
         isUpgraded || revocation.map { $0.at <= from } == true
     }
 }
 
 extension Timeline.Period {
-    /// Whether it goes on behind one that began within it: the store has spoken of it since, when
-    /// it must have known of the next one, and neither as upgraded nor as given back. So it is
-    /// where a refund is reversed for somebody who has bought anew.
+    /// Whether this period continues after another one that began within it. This is the case if
+    /// the App Store has described this period again at a time when it must have known the next
+    /// one, and described it neither as upgraded nor as revoked. It happens when a refund is
+    /// reversed after the customer has bought again.
     fileprivate func outlives(_ next: Self) -> Bool {
         guard let spokenAt = lastWord(besides: next.product) else { return false }
         return spokenAt > next.from + Timeline.clockSkewMax && payment.revocation == nil
             && !payment.isUpgraded
     }
 
-    /// When it was spoken of by a document that would have said that another product has taken its
-    /// place. Most older ones cannot; but the same product takes nobody's place.
+    /// The latest attestation by a document that would have said that another product replaced this
+    /// one. Most legacy documents cannot say that, but a period of the same product replaces
+    /// nothing. Returns nil if there is no such document.
     private func lastWord(besides other: ProductID) -> Instant? {
         switch sources {
         case .signed: attestedAt
@@ -215,8 +223,8 @@ extension Timeline.Period {
         }
     }
 
-    /// Begins earlier; of two that begin together the one that was upgraded, then the one with the
-    /// smaller number.
+    /// Sorts by start. If two periods start together, the upgraded one comes first, then the one
+    /// with the smaller number.
     fileprivate func precedes(_ other: Self) -> Bool {
         if from != other.from { return from < other.from }
         if payment.isUpgraded != other.payment.isUpgraded { return payment.isUpgraded }
@@ -226,22 +234,23 @@ extension Timeline.Period {
 }
 
 extension Timeline.Attested {
-    /// Later attested; of two attested in the same millisecond the greater by a fixed order, so
-    /// that the answer does not depend on which came first.
+    /// Whether this value replaces the other: the later attestation wins. If both were attested in
+    /// the same millisecond, a fixed order decides, so that the result does not depend on which one
+    /// arrived first.
     func supersedes(_ other: Self) -> Bool where Value: Ordered {
         if at != other.at { return at > other.at }
         return value.ordering.lexicographicallyPrecedes(other.value.ordering) == false
     }
 }
 
-/// Values that can be put into an order which means nothing but is always the same.
+/// Values with a total order that has no meaning but is always the same.
 protocol Ordered {
     var ordering: [String] { get }
 }
 
 extension Payment: Ordered {
-    /// What takes away stands first: of two snapshots of one millisecond the one that knows of a
-    /// refund is the later.
+    /// Revocation and upgrade come first: of two snapshots from the same millisecond, the one that
+    /// knows of a refund is the later.
     var ordering: [String] {
         [
             revocation.map { "1 \($0.at) \($0.kind.rawValue) \($0.percentage ?? -1)" } ?? "0",
@@ -264,7 +273,7 @@ extension Renewal: Ordered {
     }
 }
 
-// Of what a payment and a renewal both have.
+// Fields that a payment and a renewal have in common.
 
 extension Money? {
     fileprivate var text: String { map { "\($0.milliunits) \($0.currency)" } ?? "" }

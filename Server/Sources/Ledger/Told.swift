@@ -1,15 +1,15 @@
-/// How far the log of one purchase has come: what was told of it last, and up to when.
+/// How far the event log of one purchase has come: the last reported status, and up to when.
 ///
-/// The log is a record of what was learned, and when; so it depends on the order of arrival. What
-/// never does: each change begins where the last one ended, the last one ends with the purchase's
-/// condition, and the money of all of them is the money of its timeline. Nothing is told twice: a
-/// document that says nothing new makes no change.
+/// The log records what was learned, and when, so it depends on the order of arrival. These
+/// properties never do: each change begins with the status of the one before, the last change ends
+/// with the purchase's current status, and the money of all changes adds up to the money of its
+/// timeline. Nothing is reported twice: a document that says nothing new makes no change.
 ///
-/// Late news corrects. If it is told that a purchase expired, and then a payment is heard of that
-/// covers the same time, that payment is a change from expired to paid.
+/// Late information corrects earlier reports. If a purchase was reported as expired, and then a
+/// payment arrives that covers the same time, that payment is a change from expired to paid.
 package struct Told: Hashable, Sendable {
     package var condition: Condition?
-    /// Whatever time alone did up to then is told.
+    /// Every change caused by time alone up to this moment has been reported.
     package var until: Instant
 
     package init(_ condition: Condition?, until: Instant) {
@@ -17,7 +17,7 @@ package struct Told: Hashable, Sendable {
         self.until = until
     }
 
-    /// Tells what time has done since.
+    /// Returns the changes that time alone has caused since the last report.
     package mutating func turns(
         of timeline: Timeline, upTo now: Instant, rules: AccessRules = AccessRules()
     ) -> [Change] {
@@ -39,12 +39,13 @@ package struct Told: Hashable, Sendable {
         return changes
     }
 
-    /// Tells what news has changed, and before it what time has done since the last.
+    /// Returns what new facts have changed, preceded by what time alone has caused since the last
+    /// report.
     ///
-    /// A turn of time that nobody was told of yet, and that the news takes back, is left out: a
-    /// renewal that is heard of a moment after the period's end is just a renewal. Of what is
-    /// learned in one go, each is told in the order in which it happened; the condition changes
-    /// with the weightiest of them, or, where nothing was known before, with the first.
+    /// A transition that was not reported yet, and that the new facts undo, is omitted: a renewal
+    /// that arrives a moment after the period's end is just a renewal. If several things are
+    /// learned at once, they are reported in the order in which they happened. The status changes
+    /// with the weightiest of them or, if nothing was known before, with the first.
     package mutating func news(
         from before: Timeline, to after: Timeline, at now: Instant,
         rules: AccessRules = AccessRules()
@@ -77,8 +78,8 @@ package struct Told: Hashable, Sendable {
 }
 
 extension Timeline {
-    /// Whether a turn that time took on an older timeline is undone by what this one knows more: a
-    /// payment that covers it, or an answer where there was doubt.
+    /// Whether what this timeline knows undoes a transition of an older timeline: a payment that
+    /// covers the moment, or a certain answer in place of an uncertain one.
     fileprivate func takesBack(_ edge: Instant, of before: Timeline, _ rules: AccessRules) -> Bool {
         guard let told = before.patientAccess(at: edge, rules: rules) else { return false }
         if told.isDoubt {
@@ -93,7 +94,7 @@ extension Timeline {
 }
 
 extension Access {
-    /// It is so only because nothing was heard.
+    /// The state is assumed, because the App Store has not confirmed it.
     fileprivate var isDoubt: Bool {
         switch reason {
         case .unconfirmed, .upgradedToUnknown, .neverConfirmed: true
@@ -105,7 +106,8 @@ extension Access {
 }
 
 extension Change.Kind {
-    /// Of several that are learned at once, which stands for the change of condition.
+    /// The weight that decides which of several changes learned at once carries the change of
+    /// status.
     fileprivate var weight: Int {
         switch self {
         case .purchased, .trialStarted, .trialConverted, .renewed, .billingRecovered,
@@ -127,7 +129,7 @@ extension Change.Kind {
         }
     }
 
-    /// A period that was bought, renewed, or shared.
+    /// Whether it is a period that was bought, renewed, or shared.
     var isBeginning: Bool {
         switch self {
         case .purchased, .trialStarted, .trialConverted, .renewed, .billingRecovered,

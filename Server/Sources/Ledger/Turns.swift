@@ -1,16 +1,16 @@
 // What time alone does to a purchase.
 
 extension Timeline {
-    /// The first moment at which the condition changes, without any news, from what was told last;
-    /// nil: never.
+    /// The first moment after the last report at which the status changes without new facts.
+    /// Returns nil if it never does.
     package func nextTurn(after told: Told, rules: AccessRules = AccessRules()) -> Instant? {
         edges(after: told.until, rules).first {
             condition(at: $0, rules: rules) != told.condition
         }
     }
 
-    /// All moments after one at which the condition may change, in their order: where a period
-    /// begins, is over, or was taken back, and where each stretch of waiting that may follow ends.
+    /// All moments after the given one at which the status may change, sorted: when a period
+    /// begins, ends, or was revoked, and when each waiting time that may follow an end is over.
     func edges(after moment: Instant, _ rules: AccessRules) -> [Instant] {
         var edges: [Instant] = []
         func add(_ edge: Instant) { if edge > moment { edges.append(edge) } }
@@ -34,7 +34,8 @@ extension Timeline {
         return edges.sorted()
     }
 
-    /// How time has gone on, by itself, from a condition that was told.
+    /// The change that time alone has caused at a moment, compared to a reported status. Returns
+    /// nil if the status is the same.
     func turn(
         from before: Condition?, at moment: Instant, rules: AccessRules
     ) -> Change? {
@@ -65,8 +66,8 @@ extension Timeline {
 }
 
 extension Timeline.Period {
-    /// Where it is over, and, where it was taken back, where it would have been: then the next one
-    /// is due all the same.
+    /// When the period is over and, if it was revoked, when it would have been: the next renewal is
+    /// due then all the same.
     fileprivate var ends: [Instant] {
         guard let open = openUntil else { return [] }
         guard payment.revocation != nil, let due = payment.until, due != open else { return [open] }

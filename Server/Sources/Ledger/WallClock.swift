@@ -1,13 +1,14 @@
-/// What the clocks on the walls of one place show: how far they are from UTC, and from when.
+/// The local time of one place: the offset from UTC, and its changes.
 ///
-/// A value and no name of a time zone, because nothing here reads the machine's tables.
+/// A value instead of a time zone name, because this module does not read the machine's time zone
+/// tables.
 package struct WallClock: Hashable, Sendable {
     package static let utc = WallClock(name: "UTC", secondsAtFirst: 0, changes: [])
 
-    /// A change of the clocks.
+    /// A change of the offset.
     package struct Change: Hashable, Sendable {
         package var at: Instant
-        /// East of UTC, from then on.
+        /// Seconds east of UTC, from then on.
         package var seconds: Int
 
         package init(at: Instant, seconds: Int) {
@@ -16,23 +17,23 @@ package struct WallClock: Hashable, Sendable {
         }
     }
 
-    /// As the tz database calls it, such as `Europe/Vienna`.
+    /// The name in the tz database, such as `Europe/Vienna`.
     package let name: String
     private let secondsAtFirst: Int
     private let changes: [Change]
 
     /// - Parameters:
-    ///   - secondsAtFirst: east of UTC, before the first change.
-    ///   - changes: in the order of time.
+    ///   - secondsAtFirst: seconds east of UTC before the first change.
+    ///   - changes: sorted by time.
     package init(name: String, secondsAtFirst: Int, changes: [Change]) {
         self.name = name
         self.secondsAtFirst = secondsAtFirst
         self.changes = changes
     }
 
-    /// The moment so many calendar months, and then days, after another, at the same time by the
-    /// clock on the wall. A month that has no such day ends on its last; a time that the clocks
-    /// leap over is as much later; of a time that comes twice it is the first.
+    /// The moment that many calendar months, and then days, after another, at the same local time.
+    /// If the month has no such day, its last day is used. A local time that the clocks skip is
+    /// moved later by the skipped interval; of a local time that occurs twice, the first is used.
     package func moment(months: Int, days: Int, after start: Instant) -> Instant {
         let (day, time) = CivilDate.dayAndRest(of: shown(at: start))
         let date = CivilDate(dayNumber: day).adding(months: months)
@@ -40,7 +41,7 @@ package struct WallClock: Hashable, Sendable {
         return moment(showing: later)
     }
 
-    /// The first moment of a day; nil where the calendar has no such day.
+    /// The first moment of a day. Returns nil if the calendar has no such day.
     package func midnight(year: Int64, month: Int64, day: Int64) -> Instant? {
         let date = CivilDate(year: year, month: month, day: day)
         guard (1...12).contains(month), (1...31).contains(day),
@@ -49,7 +50,7 @@ package struct WallClock: Hashable, Sendable {
         return moment(showing: date.dayNumber * CivilDate.dayMilliseconds)
     }
 
-    /// Milliseconds since 1970-01-01, as if the wall's clock were UTC.
+    /// Milliseconds since 1970-01-01, as if local time were UTC.
     private func shown(at instant: Instant) -> Int64 {
         instant.milliseconds + offset(at: instant)
     }
@@ -62,7 +63,7 @@ package struct WallClock: Hashable, Sendable {
         return candidates.first { shown(at: $0) == wall } ?? candidates[0]
     }
 
-    /// No place is further from UTC, and none changes twice within two of these.
+    /// No place is further from UTC, and none changes its offset twice within two of these.
     private static let offsetMax = Duration.hours(24)
 
     private func offset(at instant: Instant) -> Int64 {

@@ -1,14 +1,14 @@
-/// What is used up, such as gems: a currency of the app's own.
+/// A currency of the app's own that is used up, such as gems.
 package struct CurrencyID: TextIdentifier {
     package let rawValue: String
     package init(rawValue: String) { self.rawValue = rawValue }
 }
 
-/// One spending, as the app's server asked for it.
+/// One debit, as the app's server requested it.
 package struct Debit: Hashable, Sendable {
     package var id: DebitID
     package var currency: CurrencyID
-    /// More than 0.
+    /// Greater than 0.
     package var amount: Int64
     package var reason: String
     package var at: Instant
@@ -29,16 +29,16 @@ package struct DebitID: TextIdentifier {
     package init(rawValue: String) { self.rawValue = rawValue }
 }
 
-/// What the app says of its currencies.
+/// The app's rules for its currencies.
 package struct WalletRules: Hashable, Sendable {
-    /// What one of a product puts into which wallet.
+    /// How much one unit of a product credits to each currency.
     package var credits: [ProductID: [CurrencyID: Int64]]
-    /// Those that say something of their own.
+    /// Currencies with rules that differ from the default.
     package var currencies: [CurrencyID: Currency]
 
     package struct Currency: Hashable, Sendable {
         package var refunds = Refunds.toZero
-        /// Whether more can be spent than there is.
+        /// Whether the balance may become negative by spending.
         package var allowsDebt = false
 
         package init(refunds: Refunds = .toZero, allowsDebt: Bool = false) {
@@ -47,11 +47,11 @@ package struct WalletRules: Hashable, Sendable {
         }
     }
 
-    /// What a refund of the purchase takes out of the wallet again.
+    /// What a refund of the purchase deducts from the wallet.
     package enum Refunds: String, Hashable, Sendable, CaseIterable {
         /// What is still there.
         case toZero = "to_zero"
-        /// All of it: what was spent is owed, and the next purchase pays it.
+        /// All of it: what was already spent becomes a debt, which the next purchase pays.
         case belowZero = "below_zero"
         /// Nothing.
         case nothing
@@ -70,12 +70,14 @@ package struct WalletRules: Hashable, Sendable {
 
     package var all: Set<CurrencyID> { Set(credits.values.flatMap(\.keys)) }
 
-    /// What one of a payment's product puts into a wallet; nil: nothing, or it is no consumable.
+    /// How much one unit of a payment's product credits to a currency. Returns nil if nothing, or
+    /// if it is no consumable.
     fileprivate func credit(by payment: Payment, to currency: CurrencyID) -> Int64? {
         payment.kind == .consumable ? credits[payment.product]?[currency] : nil
     }
 
-    /// Each transaction that puts something into a wallet, once, and what one of it puts there.
+    /// The payments that credit a currency, each transaction once, and how much one unit of each
+    /// credits.
     fileprivate func credited(
         by payments: [Payment], to currency: CurrencyID
     ) -> [(Payment, Int64)] {
@@ -85,14 +87,14 @@ package struct WalletRules: Hashable, Sendable {
     }
 }
 
-/// A customer's balance of one currency, with how it came about: a pure function of what they
-/// bought and what they spent.
+/// A customer's balance of one currency, with its statement: a pure function of what they bought
+/// and what they spent.
 ///
-/// Nothing is credited but by a payment, and each payment once, however often and by whichever way
-/// it is heard of: a restored purchase cannot credit twice.
+/// Only payments credit, and each payment only once, however often and by whichever way it is
+/// reported: a restored purchase cannot credit twice.
 package struct Wallet: Hashable, Sendable {
     package private(set) var balance: Int64 = 0
-    /// In the order of time.
+    /// Sorted by time.
     package private(set) var entries: [Entry] = []
 
     package struct Entry: Hashable, Sendable {
@@ -100,9 +102,9 @@ package struct Wallet: Hashable, Sendable {
         package var cause: Cause
         /// Signed.
         package var amount: Int64
-        /// The same before the rules of refunds, which may take less than was given back.
+        /// The amount before the refund rules apply, which may deduct less than was refunded.
         var whole: Int64
-        /// After it.
+        /// The balance after this entry.
         package var balance: Int64
     }
 
@@ -112,13 +114,14 @@ package struct Wallet: Hashable, Sendable {
         case debit(DebitID, reason: String)
     }
 
-    /// What one purchase credits, or one debit takes, at most: any real number of them stays far
-    /// from the end of Int64.
+    /// The limit of what one purchase credits or one debit takes: any realistic number of them
+    /// stays far from the limits of Int64.
     package static let amountMax: Int64 = 1_000_000_000_000
 
     /// - Parameters:
-    ///   - payments: of the customer; those of products that credit another currency are left out.
-    ///   - debits: of this currency.
+    ///   - payments: the customer's payments; those for products that credit other currencies are
+    ///     ignored.
+    ///   - debits: debits of this currency.
     package init(
         of currency: CurrencyID, _ payments: [Payment], _ debits: [Debit],
         rules: WalletRules
@@ -131,8 +134,8 @@ package struct Wallet: Hashable, Sendable {
         for movement in movements.sorted(by: { $0.precedes($1) }) { take(movement, rules) }
     }
 
-    /// The balance alone, from the sum of what was spent. Nil where it matters when what was spent:
-    /// a refund takes what was there at its time.
+    /// The balance alone, from the sum of debits. Returns nil if the times of the debits matter: a
+    /// refund deducts only what was there at its time.
     package static func balance(
         of currency: CurrencyID, _ payments: [Payment], spent: Int64,
         rules: WalletRules
@@ -149,16 +152,16 @@ package struct Wallet: Hashable, Sendable {
         return balance
     }
 
-    /// Whether a payment puts anything into a wallet of this currency.
+    /// Whether a payment credits this currency.
     package static func credits(
         _ payment: Payment, _ currency: CurrencyID, rules: WalletRules
     ) -> Bool {
         rules.credit(by: payment, to: currency) != nil
     }
 
-    /// The steps by which payments come into a wallet that names none of them yet, and from which
-    /// nothing was taken back: then all else that is in it stays as it is. Nil where one of them
-    /// was taken back itself.
+    /// The steps by which payments are added to a wallet that contains none of them and from which
+    /// nothing was refunded, so that all other entries stay unchanged. Returns nil if one of the
+    /// payments was revoked.
     package static func steps(
         adding payments: [Payment], to currency: CurrencyID, rules: WalletRules
     ) -> [Step]? {
@@ -182,7 +185,7 @@ package struct Wallet: Hashable, Sendable {
         case .refund where rules.refunds == .nothing: break
         case .refund:
             append(movement.at, movement.cause, movement.amount)
-            // What was owed before stays owed.
+            // An earlier debt remains.
             let most = rules.allowsDebt ? -movement.amount : .max
             if rules.refunds == .toZero { giveBack(upTo: min(-balance, most)) }
         }
@@ -194,9 +197,9 @@ package struct Wallet: Hashable, Sendable {
             Entry(at: at, cause: cause, amount: amount, whole: amount, balance: balance))
     }
 
-    /// Lets refunds that stand in the statement take less, the latest first, so that no debt is
-    /// left. A refund that we hear of late must not leave one either: what was spent since counts
-    /// as if it had been spent before.
+    /// Reduces refunds in the statement, the latest first, so that they leave no debt. A refund
+    /// that we learn of late must not leave one either: what was spent since counts as spent before
+    /// it.
     private mutating func giveBack(upTo missing: Int64) {
         var rest = max(0, missing)
         for index in entries.indices.reversed() where rest > 0 {
@@ -210,7 +213,7 @@ package struct Wallet: Hashable, Sendable {
     }
 }
 
-/// Something that moves a balance, before the rules of refunds.
+/// Something that moves a balance, before the refund rules apply.
 private struct Movement {
     var at: Instant
     var cause: Wallet.Cause
@@ -238,7 +241,7 @@ private struct Movement {
         return [bought, Movement(at, .refund(payment.transaction, payment.product), -back)]
     }
 
-    /// Of one moment what comes in counts first, then what was spent, then what is taken back.
+    /// Credits of the same moment come first, then debits, then refunds.
     func precedes(_ other: Movement) -> Bool {
         (at, rank, id) < (other.at, other.rank, other.id)
     }

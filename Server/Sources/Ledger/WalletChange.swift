@@ -1,12 +1,12 @@
-/// What went into a wallet or out of it, as it is told.
+/// A change of a wallet's balance, as reported by an event.
 package struct WalletChange: Hashable, Sendable {
     package var currency: CurrencyID
     package var environment: Environment
-    /// The balance that was told last; 0 where none was.
+    /// The balance reported last; 0 if none was.
     package var before: Int64
-    /// The balance that is told now. The next change of the wallet begins with it.
+    /// The balance reported now. The next change of the wallet begins with it.
     package var after: Int64
-    /// Of a debit: which, what for, and the asker's own name for it.
+    /// For a debit: its id, its reason, and the caller's idempotency key.
     package var debit: DebitID?
     package var reason: String?
     package var key: String?
@@ -29,7 +29,7 @@ package struct WalletChange: Hashable, Sendable {
 }
 
 extension Wallet {
-    /// One way in which a later statement is another than an earlier one.
+    /// One difference between an earlier and a later statement.
     package struct Step: Hashable, Sendable {
         package var kind: Change.Kind
         package var at: Instant
@@ -38,13 +38,13 @@ extension Wallet {
         package var amount: Int64
     }
 
-    /// All ways in which a later statement is another than this one: its lines that are new, those
-    /// that move another amount, and those that are gone. Their amounts add up to the difference of
-    /// the balances. What adds comes before what takes, so that no balance between is below both.
+    /// All differences between this statement and a later one: new entries, entries whose amount
+    /// differs, and entries that are gone. Their amounts add up to the difference of the balances.
+    /// Credits come before deductions, so that no balance in between is lower than both.
     ///
-    /// News of one purchase may change what the refund of another took: that is a step of its own.
-    /// Only what was given back and is no more, or is less, is restored. A refund that takes less
-    /// for any other reason, or is gone together with its purchase, was not reversed.
+    /// New facts about one purchase may change what the refund of another deducted: that is a step
+    /// of its own. Only a refund that no longer exists, or is smaller, is restored. A refund that
+    /// deducts less for any other reason, or is gone together with its purchase, was not reversed.
     package func steps(to later: Wallet) -> [Step] {
         let former = Dictionary(entries.map { ($0.cause, $0) }) { one, _ in one }
         let known = Set(later.entries.map(\.cause))
@@ -60,7 +60,7 @@ extension Wallet {
 }
 
 extension Wallet.Cause {
-    /// What a refund is of; nil for all else.
+    /// The purchase that a refund belongs to; nil for other causes.
     fileprivate var refunded: Wallet.Cause? {
         switch self {
         case .refund(let transaction, let product): .purchase(transaction, product)
@@ -70,7 +70,7 @@ extension Wallet.Cause {
 }
 
 extension Wallet.Step {
-    /// Nil where nothing changed.
+    /// Nil if nothing changed.
     fileprivate init?(_ entry: Wallet.Entry, after former: Wallet.Entry?) {
         let amount = entry.amount - (former?.amount ?? 0)
         guard amount != 0 else { return nil }
@@ -85,7 +85,7 @@ extension Wallet.Step {
         self.init(kind: kind, at: entry.at, cause: entry.cause, amount: amount)
     }
 
-    /// - Parameter isReversed: it is a refund, whose purchase is still there.
+    /// - Parameter isReversed: whether it is a refund whose purchase still exists.
     fileprivate init?(gone entry: Wallet.Entry, isReversed: Bool) {
         guard entry.amount != 0 else { return nil }
         self.init(
@@ -95,12 +95,12 @@ extension Wallet.Step {
 }
 
 extension Timeline {
-    /// Whether anything that is used up was bought.
+    /// Whether any consumable was bought.
     package var hasConsumables: Bool { periods.contains { $0.payment.kind == .consumable } }
 }
 
 extension WalletRules {
-    /// The currencies that a purchase puts something into.
+    /// The currencies that a purchase credits.
     package func currencies(of timeline: Timeline) -> Set<CurrencyID> {
         let payments = timeline.periods.lazy.map(\.payment).filter { $0.kind == .consumable }
         return Set(payments.flatMap { credits[$0.product].map { Array($0.keys) } ?? [] })

@@ -55,7 +55,7 @@ import Testing
         let failure = await #expect(throws: AppStoreFailure.self) {
             try await bench.client.transactions(ofOrder: "MK5TTTVWJH")
         }
-        #expect(failure == .unreadable("status is neither 0 nor 1"))
+        #expect(failure == .unreadable("status must be 0 or 1"))
         try check(bench.script.requests.first, "GET /inApps/v1/lookup/MK5TTTVWJH")
         #expect(bench.script.requests.first?.environment == .production)
     }

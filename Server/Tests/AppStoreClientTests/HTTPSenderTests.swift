@@ -104,7 +104,7 @@ import Testing
         try await withServer { send in
             await #expect(
                 throws: AppStoreFailure.unreadable(
-                    "an answer of over \(AppStoreResponse.bodyBytesMax) bytes")
+                    "a response of more than \(AppStoreResponse.bodyBytesMax) bytes")
             ) { try await send(Self.request("/long")) }
         }
     }
@@ -113,7 +113,7 @@ import Testing
         let timeout = Duration.milliseconds(300)
         try await withServer(timeout: timeout) { send in
             await #expect(
-                throws: AppStoreFailure.unavailable("no whole answer within \(timeout)")
+                throws: AppStoreFailure.unavailable("no complete response within \(timeout)")
             ) { try await send(Self.request("/endless")) }
         }
     }

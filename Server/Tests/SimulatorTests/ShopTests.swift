@@ -38,7 +38,7 @@ import Testing
         (product(#""type": "Bundle""#), "product a: the type Bundle"),
         (product(#""productID": "a b""#), "product a b: the id may have"),
         (product(#""familyShareable": true"#), "product a: Family Sharing"),
-        (group(subscription("\"x\": 1"), subscription("\"y\": 1")), "product s: stands twice"),
+        (group(subscription("\"x\": 1"), subscription("\"y\": 1")), "product s: occurs twice"),
         (
             group(subscription(#""recurringSubscriptionPeriod": "month""#)),
             "product s: recurringSubscriptionPeriod is \"month\""

@@ -174,7 +174,7 @@ import Testing
     @Test(arguments: [
         ("unauthorized", "The App Store does not accept the key SIMULATOR1."),
         ("not_found", "The App Store does not know this id."),
-        ("rate_limit", "are used up until"), ("error", "5000000"), ("retryable_error", "5000001"),
+        ("rate_limit", "is used up until"), ("error", "5000000"), ("retryable_error", "5000001"),
     ])
     func `trouble has its name, and is over with the next call`(
         fault: String, says: String

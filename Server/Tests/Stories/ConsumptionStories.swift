@@ -192,7 +192,7 @@ import Testing
             try await Self.pass("PT2H", in: shop)
             let failing = try await Self.asked("anna", in: shop)
             #expect(failing[0].state == .waiting && failing[0].attempts >= 1)
-            #expect(failing[0].trouble?.contains("not to be had") == true)
+            #expect(failing[0].trouble?.contains("unavailable") == true)
             try await shop.simulator.post("/_sim/faults", ["api": ["error": 0]])
             try await Self.pass("PT1H", in: shop)
             #expect(try await Self.asked("anna", in: shop).map(\.state) == [.answered])
@@ -210,7 +210,7 @@ import Testing
             for _ in 0..<13 { try await Self.pass("PT1H", in: shop) }
             let question = try #require(try await Self.asked("anna", in: shop).first)
             #expect(question.state == .givenUp && question.attempts >= 10)
-            #expect(question.trouble?.contains("not to be had") == true)
+            #expect(question.trouble?.contains("unavailable") == true)
             #expect(try await Self.received(in: shop) == [])
             #expect(
                 try await Self.events(in: shop) == ["consumption_asked", "consumption_unanswered"])
