@@ -1,28 +1,28 @@
-/// What is to be done in a trial, and when, in milliseconds since 1970: the earliest first, and of
-/// one moment what was put down first.
+/// The schedule of a trial: actions with their times in milliseconds since 1970, earliest first.
+/// Actions of the same time keep the order in which they were added.
 struct Agenda: Sendable {
-    /// One thing to be done.
+    /// One scheduled action.
     enum Deed: Hashable, Sendable {
-        /// The app of an account starts, and posts what the device has.
+        /// The app of an account starts and posts what the device has.
         case open(account: Int)
-        /// The app of an account has seen something new.
+        /// The app of an account posts something new that it has seen.
         case post(account: Int)
-        /// Something is done to somebody's subscription.
+        /// A change is made to a random subscription.
         case act
         /// Renewal is switched on again.
         case resume(String)
-        /// Whoever is called takes the next step.
+        /// The scripted customer takes the next step.
         case step(Int)
-        /// Every answer is held against the books.
+        /// Every answer is compared with the simulator's ground truth.
         case look
-        /// A server asks for the notifications that did not reach it.
+        /// A server backfills the notifications that did not reach it.
         case catchUp
-        /// A server reads the history of notifications, where that is due.
+        /// A server reads the history of notifications if that is due.
         case walk
         case stop(server: Int)
         case start(server: Int)
         case skew(server: Int)
-        /// The app is updated, and what it speaks.
+        /// The app is updated, and changes to the modern APIs.
         case update
         case buy(account: Int, product: String)
         case erase(account: Int)
@@ -39,13 +39,13 @@ struct Agenda: Sendable {
         entries.insert((moment, deed), at: place)
     }
 
-    /// The first thing that is to be done by a moment.
+    /// Removes and returns the first action that is due.
     mutating func take(by now: Int64) -> Deed? {
         guard let first = entries.first, first.at <= now else { return nil }
         return entries.removeFirst().deed
     }
 
-    /// Leaves out what is not to be done any more.
+    /// Removes actions that are no longer wanted.
     mutating func remove(_ isOver: (Deed) -> Bool) { entries.removeAll { isOver($0.deed) } }
 }
 

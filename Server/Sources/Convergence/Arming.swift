@@ -1,7 +1,7 @@
 import AppStoreFormats
 import Simulator
 
-// What each family switches on in the simulator.
+// What each fault family switches on in the simulator.
 
 extension FaultFamily {
     var notificationFaults: [NotificationFault] {
@@ -43,13 +43,13 @@ extension FaultFamily {
 }
 
 extension FaultFamily {
-    /// A store that never answers is what an outage is for: in between it does now and then, or a
-    /// trial would do little else than ask again.
+    /// The maximum odds of a failing response. An App Store that never responds is modelled by an
+    /// outage; here it responds now and then, or a trial would do little but retry.
     fileprivate var mostOfAnswers: Double { self == .spentPages ? 0.6 : 0.3 }
 }
 
 extension DeviceFault {
-    /// Whether a device seldom comes to where it can strike.
+    /// Whether a device seldom gets into the state in which the fault can occur.
     fileprivate var isRare: Bool {
         switch self {
         case .expiredAtRenewal, .lapsedAtRenewal, .listedInRetry, .heldTransaction, .finishedAgain,
@@ -64,15 +64,15 @@ extension DeviceFault {
 
 extension Plan {
     private static let hour: Int64 = 3_600_000
-    /// Apple's attempts end after so many hours.
+    /// Apple's delivery attempts end after this many hours.
     private static let lastAttemptHours: Int64 = 157
 
-    /// Where faults begin.
+    /// When faults begin.
     static let start = SimulatorSettings.defaultNow
-    /// Where they end.
+    /// When faults end.
     var stormEnd: AppStoreDate { Self.start.later(Int64(days) * 24 * Self.hour) }
 
-    /// The world's own switches.
+    /// The settings of the simulated world.
     func settings(_ shop: StoreKitFile) -> SimulatorSettings {
         var lots = lots("world")
         var settings = SimulatorSettings(
@@ -90,11 +90,11 @@ extension Plan {
         return settings
     }
 
-    /// Faults of the simulator.
+    /// Sets the odds of the simulator's faults.
     func arm(_ faults: inout Faults) {
         var lots = lots("odds")
         for family in FaultFamily.allCases where family != .swallowedNotifications {
-            // The same number of lots, whether the family is in or not.
+            // The same number of random values is drawn whether the family is included or not.
             let odds = lots.choice(0.1, 0.3, 0.6, 1)
             let mild = lots.choice(0.05, 0.2, 0.4)
             guard has(family) else { continue }
@@ -119,7 +119,7 @@ extension Plan {
         for fault in DeviceFault.allCases { faults.devices.odds[fault] = fault.isRare ? 0.5 : 0.1 }
     }
 
-    /// Up to eight days, somewhere.
+    /// An outage of up to eight days, at a random time.
     private func outage(_ lots: inout Lots) -> Outage {
         let hours = Int64(lots.choice(1, 12, 48, 100, 192, 192))
         let latest = max(0, Double(days * 24) - Double(hours))

@@ -1,14 +1,14 @@
 import AppStoreFormats
 import Simulator
 
-/// What one customer of a trial is there for: a turn of the table of lifecycles that random lives
-/// take too rarely.
+/// What one customer of a trial does to cover a row of the lifecycle table that random customers
+/// reach too rarely.
 struct Calling: Sendable {
     enum Step: Hashable, Sendable {
         case buy(PurchaseOrder)
-        /// Done to the subscription bought last.
+        /// Applied to the most recently bought subscription.
         case act(SubscriptionAct)
-        /// Done to what was bought last, of whatever kind.
+        /// Applied to the most recently bought product of any kind.
         case once(TransactionAct)
         case extendAll(String)
         case sendTest
@@ -16,7 +16,7 @@ struct Calling: Sendable {
         case rescindConsent
     }
 
-    /// A step, and the hours since the one before.
+    /// A step, and the hours since the previous one.
     struct Stage: Hashable, Sendable {
         let hours: Int
         let step: Step
@@ -24,14 +24,14 @@ struct Calling: Sendable {
 
     let row: LifecycleRow
     let stages: [Stage]
-    /// What must go wrong for the turn to be of interest.
+    /// The faults without which this case is of no interest.
     let families: Set<FaultFamily>
-    /// Whether a relative shares what is bought.
+    /// Whether a relative shares the purchase.
     let isShared: Bool
     /// Whether every notification is lost.
     let isUntold: Bool
 
-    /// Days from the first step to the last, and until what follows from it.
+    /// The days from the first step to the last, plus two for its consequences.
     var days: Int { stages.reduce(0) { $0 + $1.hours } / 24 + 2 }
 
     private init(
@@ -52,7 +52,7 @@ struct Calling: Sendable {
     private static let all = beginnings + failures + choices + refunds + prices + offers + others
 }
 
-// MARK: - The callings
+// MARK: - The cases
 
 extension Calling {
     private static let day = 24
@@ -73,7 +73,7 @@ extension Calling {
         Stage(hours: hours, step: .once(act))
     }
 
-    /// Nothing is done, but so long the trial lasts.
+    /// Makes no change, but extends the trial by this many days.
     private static func wait(_ days: Int) -> Stage { act(.resume, days * day) }
 
     private static let weekly = "weeks.one"
@@ -83,18 +83,19 @@ extension Calling {
 
     private static let beginnings = [
         Calling(.firstPurchasePayUpFront, [take(bronze, nil)]),
-        // So many periods that the store tells them, and what was lost of them, on two pages.
+        // So many periods that the App Store needs two pages to return them, and what was lost of
+        // them.
         Calling(
             .renewal, with: [.lostNotifications, .lostPosts, .spentPages], isUntold: true,
             [buy(weekly)] + Array(repeating: act(.renewNow, 1), count: 44)),
-        // Somebody wavers: two words on renewal, which differ and may come in either order.
+        // Somebody hesitates: two renewal infos that differ and may arrive in either order.
         Calling(
             .renewalOn, with: [.overtakenNotifications],
             [buy(silver), act(.cancel, 30), act(.resume, 0), act(.cancel, 60), act(.resume, 0)]),
     ]
 
     private static let failures = [
-        // What the store said of the payment that failed is no word on the period after it.
+        // The renewal info of a failed payment says nothing about the period after it.
         Calling(
             .recoveredInGrace, with: [.lostNotifications, .apiOutage],
             [buy(weekly), act(.failBilling, 5 * day), act(.recoverBilling, 4 * day), wait(9)]),
@@ -166,7 +167,7 @@ extension Calling {
 
     private static let others = [
         Calling(.familySharingBegan, isShared: true, [buy("family.monthly")]),
-        // By a higher product that is for its buyer alone.
+        // Replaced by a higher product that cannot be shared.
         Calling(
             .familySharingEnded, isShared: true,
             [buy("family.monthly"), act(.changeProduct("family.alone"), 30)]),

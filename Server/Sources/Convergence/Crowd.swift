@@ -7,49 +7,49 @@ import Storage
 import StorageSQLite
 import Synchronization
 
-/// Many customers of one world and one server, through a trouble that lasts long: what a trial of
-/// few customers cannot show.
+/// Many customers of one world and one server, through a long disruption: this shows what a trial
+/// of few customers cannot.
 package actor Crowd {
-    /// What does not come through.
+    /// What is disrupted.
     package enum Trouble: String, Hashable, Sendable, CaseIterable {
         case noNotifications = "no-notifications"
         case noAnswers = "no-answers"
         case neither
 
-        /// What happens, in one sentence.
+        /// Describes the disruption in one sentence.
         package var summary: String {
             switch self {
             case .noNotifications: "No notification arrives, from the first day to the last."
-            case .noAnswers: "The API does not answer for eight days; notifications arrive."
-            case .neither: "For eight days neither notifications nor answers come through."
+            case .noAnswers: "The API does not respond for eight days; notifications arrive."
+            case .neither: "For eight days neither notifications nor API responses arrive."
             }
         }
 
-        /// After the trouble, or at all times where the other way is open, all is true within so
-        /// many minutes.
+        /// The minutes after which all answers must be correct: counted from the end of the
+        /// disruption, or at all times if the other channel works.
         var intervalMinutes: Int64 { self == .neither ? 60 : Trial.intervalMinutes }
     }
 
-    /// How it went.
+    /// The result of a population trial.
     package struct Report: Sendable {
         package let trouble: Trouble
         package let accounts: Int
         package internal(set) var breach: Breach?
-        /// What the server answered then to whom it concerns, and why: lines of text.
+        /// The server's explanation of the affected customer at that time: lines of text.
         package internal(set) var known: [String] = []
         package internal(set) var purchases = 0
-        /// Answers that were held against the books.
+        /// Answers that were compared with the ground truth.
         package internal(set) var answers = 0
-        /// Of these, how many were not the books' yet.
+        /// Of these, how many did not match the ground truth yet.
         package internal(set) var late = 0
-        /// How many were open because nothing had been told.
+        /// How many were held open because nothing had been reported.
         package internal(set) var held = 0
         package internal(set) var refusedNotifications = 0
         package internal(set) var questions = 0
     }
 
     package static let accountsMax = 10_000
-    /// Before the trouble, where it does not last from the beginning.
+    /// The days before the disruption, if it does not last from the beginning.
     private static let calmDays = 20
     private static let outageDays = 8
     private static let hour: Int64 = 3_600_000
@@ -60,7 +60,7 @@ package actor Crowd {
     private let database: SQLiteDatabase
     private let engine: Engine
     private let seed: UInt64
-    /// Virtual days in which customers come.
+    /// The virtual days during which customers arrive.
     private let days: Int
     private var names: Set<String> = []
     private var evidence = Evidence()
@@ -69,9 +69,9 @@ package actor Crowd {
     private var seen = 0
     private var report: Report
 
-    /// Plays one trouble to its end, or to the first promise that is not kept.
+    /// Plays one disruption to its end, or to the first violation.
     ///
-    /// - Parameter days: of trouble, where it lasts from the beginning.
+    /// - Parameter days: the length of the disruption, if it lasts from the beginning.
     package static func play(
         _ accounts: Int, _ trouble: Trouble, seed: UInt64, days: Int = 90, in house: House
     ) async throws -> Report {
@@ -156,7 +156,7 @@ package actor Crowd {
         isCut = false
         try await play(
             until: end + report.trouble.intervalMinutes * Self.minute, every: Self.minute)
-        // What changed a moment ago may be on its way.
+        // What changed a moment ago may still be in transit.
         try await expectTruth(within: 6)
     }
 
@@ -166,7 +166,7 @@ package actor Crowd {
         try await play(until: now + Int64(hours) * Self.hour, every: Self.hour)
     }
 
-    /// Lets time pass. The server does what is due at each step; a real one does so each second.
+    /// Lets time pass. The server does what is due at each step; a real one does so every second.
     private func play(until end: Int64, every step: Int64) async throws {
         while now < end {
             try await simulator.advance(
@@ -177,8 +177,8 @@ package actor Crowd {
         }
     }
 
-    /// The apps of those who have bought something new post it, once: what follows is the store's
-    /// to tell.
+    /// The apps of customers who have bought something new post it once. Everything after that must
+    /// come from the App Store.
     private func postNews() async throws {
         let (sent, next) = await simulator.notifications(from: seen)
         seen = next
@@ -196,12 +196,12 @@ package actor Crowd {
         }
     }
 
-    /// As in a trial.
+    /// The customer id of an account, as in ``Trial``.
     private func customer(of name: String) async -> CustomerID {
         CustomerID(rawValue: await simulator.accountToken(on: name + "-1") ?? name)
     }
 
-    // MARK: - Between the store and the server
+    // MARK: - Between the App Store and the server
 
     fileprivate func deliver(_ body: [UInt8]) async -> PostAnswer {
         guard !isCut else {
@@ -226,15 +226,17 @@ package actor Crowd {
             status: answer.status, retryAfter: answer.retryAfter, body: answer.body)
     }
 
-    /// Whoever got a good answer may know all that the books tell of the purchase.
+    /// After a successful response the server may know everything that the ground truth contains
+    /// about the purchase.
     private func reach(_ purchase: String) async {
         guard let booked = await simulator.booked(purchase) else { return }
         evidence.reach(booked, at: now)
     }
 
-    // MARK: - Truth
+    // MARK: - Checks
 
-    /// Looks at everyone. Nobody may be shut out, or let in, against what was told.
+    /// Checks the answer for every customer. None may be open or shut in contradiction to what was
+    /// reported.
     private func look(_ take: (Look) -> Void) async throws {
         let names = names.sorted()
         let books = await simulator.truths(of: names)
@@ -256,7 +258,7 @@ package actor Crowd {
         }
     }
 
-    /// What both sides say of one customer.
+    /// The ground truth and the answer for one customer.
     private struct Look {
         let name: String
         let environment: Ledger.Environment
@@ -276,7 +278,8 @@ package actor Crowd {
         }
     }
 
-    /// Everyone's answer is the books', but for what has changed within so many minutes.
+    /// Expects every customer's answer to equal the ground truth, except for what has changed
+    /// within the given minutes.
     private func expectTruth(within minutes: Int64) async throws {
         var wrong: [String: Set<Holding>] = [:]
         try await look { if $0.truth != $0.answer { wrong[$0.name] = $0.truth } }
@@ -292,13 +295,13 @@ package actor Crowd {
             of: await customer(of: still.name), in: still.environment)
         throw Breach(
             oracle: "convergence",
-            words: "at \(Instant(milliseconds: now)), for \(minutes) minutes: \(still.name):"
-                + " the books say \(still.truth.subtracting(still.answer)),"
+            words: "at \(Instant(milliseconds: now)), for \(minutes) min: \(still.name):"
+                + " the ground truth is \(still.truth.subtracting(still.answer)),"
                 + " and the answer is \(still.answer.subtracting(still.truth))")
     }
 }
 
-/// How those who were made before the crowd reach it.
+/// Connects the simulator and the client, which are created first, to the population trial.
 private final class Line: Sendable {
     private let crowd = Mutex<Crowd?>(nil)
 
@@ -311,7 +314,7 @@ private final class Line: Sendable {
     }
 
     func answer(_ request: AppStoreRequest) async throws -> AppStoreResponse {
-        guard let connected else { throw Breach(oracle: "crowd", words: "nobody answers") }
+        guard let connected else { throw Breach(oracle: "crowd", words: "the trial has ended") }
         return try await connected.answer(request)
     }
 }

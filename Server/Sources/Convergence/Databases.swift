@@ -2,23 +2,24 @@ import Storage
 import StorageSQLite
 import Synchronization
 
-/// Empty databases in memory, each used by one trial after the other: to make the tables and to
-/// prepare the statements anew would take a tenth of a trial's time.
+/// A pool of empty in-memory databases that trials reuse: creating the tables and preparing the
+/// statements again would take a tenth of a trial's time.
 final class Databases: Sendable {
     private static let freeMax = 16
 
     private let free = Mutex<[SQLiteDatabase]>([])
 
-    /// One with nothing in it but, perhaps, the tables.
+    /// Returns a database that is empty, except that the tables may exist.
     func take() throws -> SQLiteDatabase {
         try free.withLock { $0.popLast() } ?? SQLiteDatabase.inMemory()
     }
 
-    /// Empties it for the next trial. Whoever does not give it back just lets go of it.
+    /// Empties a database for the next trial. A database that is not returned is simply discarded.
     func giveBack(_ database: SQLiteDatabase) async throws {
         try await database.write { connection in
-            // A table is made after those that its rows refer to. To put the check of references
-            // off would take a pragma, and that forgets all statements that are prepared.
+            // A table is created after those that its rows refer to, so tables are emptied in
+            // reverse order. Deferring the foreign key checks would take a pragma, which discards
+            // all prepared statements.
             let tables = try connection.rows(
                 "SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'schema_versions'"
                     + " ORDER BY rowid DESC",

@@ -1,4 +1,4 @@
-/// A digest by FNV-1a: the same in every process, which Swift's own hashes are not.
+/// An FNV-1a digest. It is the same in every process, unlike Swift's own hashes.
 struct FNV1a: Hashable, Sendable {
     private(set) var digest: UInt64 = 0xCBF2_9CE4_8422_2325
 

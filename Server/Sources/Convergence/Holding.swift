@@ -3,14 +3,14 @@ import Engine
 import Ledger
 import Simulator
 
-/// What one side says of one purchase, in words that both share.
+/// One purchase as one side sees it, in terms that the simulator and the server share.
 package struct Holding: Hashable, Sendable, CustomStringConvertible {
     package var original: String
     package var product: String
     package var state: String
     package var isOpen: Bool
     package var willRenew: Bool
-    /// Where the period ends that counts now; with grace, where that ends. Only where it is open.
+    /// The end of the current period, or of its grace period. Nil if the purchase is not open.
     package var until: Int64?
 
     package var description: String {
@@ -19,10 +19,11 @@ package struct Holding: Hashable, Sendable, CustomStringConvertible {
         return "\(original) \(product): \(state), \(renewal), until \(end)"
     }
 
-    /// The books call every free period a trial, we only an introductory one.
+    /// The ground truth calls every free period a trial; the server does so only for an
+    /// introductory one.
     private static let reduced = Access.State.offer.rawValue
 
-    /// From the simulator's books.
+    /// The view of the simulator's ground truth.
     package init(_ booked: BookedPurchase) {
         original = booked.originalTransactionID
         product = booked.productID
@@ -39,7 +40,8 @@ package struct Holding: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// From the server's answer about a customer; nil where nothing is known of a purchase.
+    /// The view of the server's answer about a customer. Returns nil if nothing is known of the
+    /// purchase.
     package init?(_ purchase: PurchaseState, at now: Instant) {
         let timeline = purchase.timeline
         guard let period = timeline.period(at: now) ?? timeline.periods.last else { return nil }

@@ -5,24 +5,25 @@ import Engine
 import Ledger
 import Simulator
 
-/// What all trials of a process share: nothing in it changes an answer.
+/// What all trials of a process share. Nothing in it affects an answer.
 package struct House: Sendable {
     static let app: AppID = "birds"
-    /// What every subscription gives: the answer about it reaches over changes of product.
+    /// The entitlement that every subscription gives, so that it spans changes of product.
     static let membership: EntitlementID = "membership"
     static let secret = AppSecret(SimulatorSettings.wellKnownSecret)
 
     let shop: StoreKitFile
-    /// Signs for every world. Its signatures come from the seed and the document, so that a trial
-    /// is the same bytes each time.
+    /// Signs for every simulated world. Its signatures are derived from the seed and the document,
+    /// so that a trial produces the same bytes each time.
     let authority: SigningAuthority
-    /// Knows the chain already: to build one anew for each trial would only take time.
+    /// Shared between trials, because building the certificate chain for each trial would only take
+    /// time.
     let verifier: Verifier
     let credentials: AppStoreCredentials
     let apps: [AppSettings]
     let databases = Databases()
 
-    /// Makes keys and certificates, which takes a moment.
+    /// Creates keys and certificates, which takes a moment.
     package init() throws {
         shop = try FullShop.file()
         authority = try SigningAuthority(seed: 1).hasty

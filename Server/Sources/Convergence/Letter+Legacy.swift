@@ -1,9 +1,9 @@
 import AppStoreFormats
 
-// What older documents say, in the words of the newer ones: an oracle knows one language.
+// Converts older documents to the types of newer ones, so that oracles handle only one format.
 
 extension Letter {
-    /// Every letter in a notification's body, of either version.
+    /// All documents in a notification's body, of either version.
     static func letters(notification body: [UInt8]) -> [Letter] {
         if let letter = Letter(notification: body) { return [letter] }
         guard let notification = try? V1Notification(parsing: body),
@@ -17,7 +17,7 @@ extension Letter {
         for renewal in unified?.renewals ?? [] {
             letters.append(Letter(renewal: renewal, in: type.rawValue, moment))
         }
-        // Before there were lists of renewals, one stood at the top.
+        // Before there were lists of renewals, a single one was at the top level.
         if unified == nil, let isOn = notification.autoRenewStatus, let latest = shown.first {
             var renewal = VerifyReceiptRenewal()
             renewal.originalTransactionID = latest.originalTransactionID
@@ -28,7 +28,7 @@ extension Letter {
         return letters
     }
 
-    /// Every letter in an answer of verifyReceipt, in either style.
+    /// All documents in a verifyReceipt response, in either style.
     static func letters(answer body: [UInt8]) -> [Letter] {
         if let answer = try? VerifyReceiptTransactionAnswer(parsing: body),
             answer.receipt?.bundleID != nil
@@ -50,7 +50,7 @@ extension Letter {
             + (answer.renewals ?? []).map { Letter(renewal: $0, in: "an answer", moment) }
     }
 
-    /// One purchase of a receipt, of an answer or of a notification.
+    /// One purchase of a receipt, of a response or of a notification.
     init(row: VerifyReceiptRow, in words: String, _ moment: AppStoreDate?) {
         var transaction = TransactionPayload()
         transaction.transactionId = row.transactionID

@@ -2,22 +2,22 @@ import AppStoreFormats
 import Ledger
 import Simulator
 
-/// What a document says, read without any trust and without the server's code: what an oracle goes
-/// by.
+/// What a document says, read without verification and without the server's code. Oracles are based
+/// on this.
 struct Letter: Sendable, CustomStringConvertible {
-    /// The notification's own id; nil of other documents.
+    /// The notification's UUID; nil for other documents.
     var uuid: String?
-    /// What it is, for a reader.
+    /// The kind of document, for a reader.
     var words: String
     /// The signed text.
     var payload: String
     var signedAt: Int64?
     var transaction: TransactionPayload?
     var renewal: RenewalPayload?
-    /// It does not say when what it says was so, or only as a whole.
+    /// The document does not say when each of its statements was true, or only as a whole.
     var isLegacy = false
 
-    /// A part of an older document: those have no text of their own.
+    /// A part of an older document, which has no text of its own.
     init(
         legacy words: String, transaction: TransactionPayload? = nil,
         renewal: RenewalPayload? = nil
@@ -29,7 +29,7 @@ struct Letter: Sendable, CustomStringConvertible {
         isLegacy = true
     }
 
-    /// A notification's body; nil where it cannot be read.
+    /// Reads a notification's body. Returns nil if it cannot be read.
     init?(notification body: [UInt8]) {
         guard let payload = try? NotificationBody(parsing: body).signedPayload,
             let notification: NotificationPayload = Self.content(of: payload)
@@ -43,7 +43,7 @@ struct Letter: Sendable, CustomStringConvertible {
         renewal = notification.data?.signedRenewalInfo.flatMap { Self.content(of: $0) }
     }
 
-    /// What a JWS says; nil where it cannot be read.
+    /// The payload of a JWS. Returns nil if it cannot be read.
     private static func content<Payload: WireObject>(of text: String) -> Payload? {
         CompactJWS(text)?.payload.flatMap { try? Payload(parsing: $0) }
     }
@@ -56,7 +56,7 @@ struct Letter: Sendable, CustomStringConvertible {
         self.transaction = transaction
     }
 
-    /// Signed renewal information, as a device posts it.
+    /// A signed renewal info, as a device posts it.
     init?(renewal text: String) {
         guard let renewal: RenewalPayload = Self.content(of: text) else { return nil }
         payload = text
@@ -64,7 +64,7 @@ struct Letter: Sendable, CustomStringConvertible {
         self.renewal = renewal
     }
 
-    /// The notifications of an answer, each with its documents.
+    /// The notifications in a response, each with its documents.
     static func notifications(in answer: [UInt8]) -> [Letter] {
         let items = (try? JSON(parsing: answer))?["notificationHistory"]?.array ?? []
         return items.compactMap { item in
@@ -74,7 +74,7 @@ struct Letter: Sendable, CustomStringConvertible {
         }
     }
 
-    /// The documents of an answer about subscriptions, or about a history.
+    /// The documents in a response about subscriptions or a history.
     static func documents(in answer: [UInt8]) -> [Letter] {
         guard let json = try? JSON(parsing: answer) else { return [] }
         let chains = (json["data"]?.array ?? []).flatMap { $0["lastTransactions"]?.array ?? [] }
@@ -85,7 +85,7 @@ struct Letter: Sendable, CustomStringConvertible {
             + chains.compactMap { $0["signedRenewalInfo"]?.string.flatMap { Letter(renewal: $0) } }
     }
 
-    /// The same, with what it is about.
+    /// The label, and what the document is about.
     var description: String {
         guard let transaction else { return words }
         let from =
@@ -97,12 +97,12 @@ struct Letter: Sendable, CustomStringConvertible {
             + (transaction.revocationDate == nil ? "" : ", revoked")
     }
 
-    /// The purchase that it is about.
+    /// The original transaction id of the purchase that it is about.
     var original: String? {
         transaction?.originalTransactionId ?? renewal?.originalTransactionId
     }
 
-    /// The last moment that it speaks of as paid, given, or due.
+    /// The last moment until which it says that something is paid, granted, or due.
     var horizon: Int64? {
         let moments = [
             transaction?.expiresDate, renewal?.gracePeriodExpiresDate, renewal?.renewalDate,
@@ -111,9 +111,9 @@ struct Letter: Sendable, CustomStringConvertible {
     }
 }
 
-/// What has come to the server, kept by the one who brought it.
+/// The evidence that has reached the server, tracked by the trial that delivered it.
 struct Evidence: Sendable {
-    /// One period of one purchase, by when it begins.
+    /// One period of one purchase, identified by its start.
     private struct Period: Hashable {
         var original: String
         var from: Int64
@@ -121,25 +121,25 @@ struct Evidence: Sendable {
 
     private var periods: [Period: TransactionPayload] = [:]
     private var renewals: [String: RenewalPayload] = [:]
-    /// The same, of all that may have come since: whichever did, may be the last that did.
+    /// Renewal infos that may have arrived since: any of those may be the latest that did.
     private var offeredRenewals: [String: [RenewalPayload]] = [:]
     private var offeredPeriods: [Period: [TransactionPayload]] = [:]
-    /// Of which older documents said something that would end them: nobody can say which of those
-    /// was the later.
+    /// Periods that older documents may have ended: it cannot be determined which of those
+    /// documents is the later one.
     private var doubtful: Set<Period> = []
     private var doubtfulRenewals: Set<String> = []
     private var horizons: [String: Int64] = [:]
     private var lastWords: [String: Int64] = [:]
     private var lastPeriods: [String: TransactionPayload] = [:]
     private var lastSigned: [String: Int64] = [:]
-    /// Notifications that were answered with 200.
+    /// Notifications that the server responded to with 200.
     private(set) var acknowledged: Set<String> = []
-    /// Documents that were taken, by their text.
+    /// Documents that the server accepted, by their text.
     private(set) var taken: Set<String> = []
-    /// Transactions that were told of as a family's.
+    /// Transactions that were reported as shared with a family member.
     private(set) var shared: Set<String> = []
 
-    /// It was on its way, and perhaps arrived.
+    /// Records a document that was in transit and may have arrived.
     mutating func offer(_ letter: Letter, at now: Int64) {
         guard let original = letter.original else { return }
         lastWords[original] = now
@@ -178,27 +178,27 @@ struct Evidence: Sendable {
         }
     }
 
-    /// Whether something that was signed later was on its way before.
+    /// Whether a document that was signed later was in transit before.
     func isOlder(_ letter: Letter) -> Bool {
         guard let signed = letter.signedAt, let last = letter.original.flatMap({ lastSigned[$0] })
         else { return false }
         return signed < last
     }
 
-    /// The server may know a purchase to last so long.
+    /// The server may know that a purchase lasts until this moment.
     mutating func reach(_ original: String, to horizon: Int64, at now: Int64) {
         lastWords[original] = now
         horizons[original] = max(horizons[original] ?? horizon, horizon)
     }
 
-    /// The server may know all that the books tell of a purchase.
+    /// The server may know everything that the ground truth contains about a purchase.
     mutating func reach(_ booked: BookedPurchase, at now: Int64) {
         let moments = [booked.until, booked.graceUntil, booked.period?.upperBound]
         guard let last = moments.compactMap(\.self).map(\.milliseconds).max() else { return }
         reach(booked.originalTransactionID, to: last, at: now)
     }
 
-    /// It was taken, for certain.
+    /// Records a document that the server has certainly accepted.
     mutating func take(_ letter: Letter, at now: Int64) {
         offer(letter, at: now)
         taken.insert(letter.payload)
@@ -237,17 +237,17 @@ struct Evidence: Sendable {
         return other.map { one >= $0 } ?? true
     }
 
-    /// The last that was said of a period.
+    /// The latest accepted report of a period.
     func period(of original: String, from: Int64) -> TransactionPayload? {
         periods[Period(original: original, from: from)]
     }
 
-    /// The period that begins last, of those that were told.
+    /// The accepted period that begins last.
     func lastPeriod(of original: String) -> TransactionPayload? { lastPeriods[original] }
 
     func renewal(of original: String) -> RenewalPayload? { renewals[original] }
 
-    /// Whether nothing was told, nor may have been, of a period's being taken back.
+    /// Whether no refund or revocation of a period was reported, nor can have been.
     func mayStand(_ told: TransactionPayload) -> Bool {
         guard let original = told.originalTransactionId, let from = told.purchaseDate else {
             return true
@@ -259,7 +259,7 @@ struct Evidence: Sendable {
         }
     }
 
-    /// Whether nothing was told, nor may have been, of a purchase's not being renewed after a
+    /// Whether it was not reported, and cannot have been, that a purchase is not renewed after a
     /// period.
     func mayGoOn(after last: TransactionPayload) -> Bool {
         guard let original = last.originalTransactionId, !doubtfulRenewals.contains(original)
@@ -271,7 +271,8 @@ struct Evidence: Sendable {
         }
     }
 
-    /// Whether it was said before a period was bought, or is of a payment that was refused before.
+    /// Whether a renewal info was signed before a period was bought, or is about an earlier failed
+    /// payment.
     private static func isPast(_ told: RenewalPayload, for last: TransactionPayload) -> Bool {
         guard let signed = told.signedDate?.milliseconds,
             let from = last.purchaseDate?.milliseconds,
@@ -282,12 +283,14 @@ struct Evidence: Sendable {
         return told.expirationIntent == .billingError && signed < charged
     }
 
-    /// So long before a period ends the store begins to charge the next one; in milliseconds.
+    /// The App Store begins to charge for the next period this long before a period ends, in
+    /// milliseconds.
     private static let chargedAheadMax: Int64 = 86_400_000
 
-    /// When the server may have heard of a purchase last.
+    /// When the server may last have received something about a purchase.
     func lastWord(of original: String) -> Int64? { lastWords[original] }
 
-    /// How long the server may believe a purchase to last; nil where it cannot know of it.
+    /// Until when the server may believe that a purchase lasts. Returns nil if it cannot know of
+    /// it.
     func horizon(of original: String) -> Int64? { horizons[original] }
 }

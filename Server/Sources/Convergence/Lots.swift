@@ -1,12 +1,12 @@
 import Ledger
 import Simulator
 
-/// What a trial is drawn with. Each part of a trial has lots of its own, so that leaving one part
-/// out changes nothing about the others.
+/// The random number generator of a trial. Each part of a trial has its own, so that leaving out
+/// one part changes nothing in the others.
 struct Lots: RandomNumberGenerator, Sendable {
     private var random: SplitMix64
 
-    /// The lots of one part of a trial.
+    /// The generator of one part of a trial.
     init(seed: UInt64, part: String) {
         var name = FNV1a()
         name.add(part)
@@ -16,12 +16,13 @@ struct Lots: RandomNumberGenerator, Sendable {
 
     mutating func next() -> UInt64 { random.next() }
 
-    /// One of several that are written out.
+    /// A random one of the given values.
     mutating func choice<Value>(_ values: Value...) -> Value {
         values[number(in: 0...values.count - 1)]
     }
 
-    /// A length of time in milliseconds: short ones are as likely as long ones of ten times that.
+    /// A random duration in milliseconds. Durations of each order of magnitude are about equally
+    /// likely.
     mutating func length(from least: Duration, to most: Duration) -> Int64 {
         var length = Double(least.wholeMilliseconds)
         let end = Double(most.wholeMilliseconds)

@@ -1,24 +1,24 @@
 import Simulator
 
-/// What one trial is to be: drawn from its seed, and made smaller by hand or by shrinking.
+/// The parameters of one trial: derived from its seed, and reduced by hand or by shrinking.
 package struct Plan: Hashable, Sendable {
     package let seed: UInt64
     package var speech: Speech
     package var families: Set<FaultFamily>
-    /// Customers, beside the one who is called.
+    /// The number of random customers, besides the scripted one.
     package var accounts: Int
-    /// Virtual days in which faults happen.
+    /// The virtual days during which faults occur.
     package var days: Int
-    /// Things done to subscriptions beside what the customers do of their own accord.
+    /// The number of changes made to subscriptions, besides what customers do by themselves.
     package var acts: Int
-    /// The turn that one more customer is there for.
+    /// The lifecycle row that one more customer covers by a script.
     package var turn: LifecycleRow?
 
     package static let accountsMax = 1_000
     package static let daysMax = 400
     package static let actsMax = 1_000
 
-    /// Odds that nothing goes wrong.
+    /// The odds that a trial has no faults.
     private static let isCalm = 0.08
 
     package init(seed: UInt64) {
@@ -35,18 +35,18 @@ package struct Plan: Hashable, Sendable {
             families.insert(family)
         }
         if families.contains(.races) { families.insert(.secondServer) }
-        // Of every second seed or so one customer is called, each turn as often as the others.
+        // About every second seed has a scripted customer, each row as often as the others.
         let place = Int(seed % UInt64(2 * Calling.rows.count))
         guard place < Calling.rows.count else { return }
         call(to: Calling.rows[place])
     }
 
-    /// Lets one customer be there for a turn, and all be so that it can be taken.
+    /// Adds a scripted customer for a row, and whatever the script needs.
     private mutating func call(to row: LifecycleRow) {
         turn = row
         accounts -= 1
         guard let calling = Calling.of(row) else { return }
-        // What devices are known to show otherwise is StoreKit 2's; receipts show none of it.
+        // Device quirks are StoreKit 2's; receipts show none of them.
         if calling.families.contains(.oddDevices) { speech = .modern }
         families.formUnion(calling.families)
         days = max(days, calling.days)
@@ -56,7 +56,7 @@ package struct Plan: Hashable, Sendable {
 
     func lots(_ part: String) -> Lots { Lots(seed: seed, part: part) }
 
-    /// The options of the command that plays it again.
+    /// The command line options that play this plan again.
     package var options: String {
         let drawn = Plan(seed: seed)
         var options = ["--seeds \(seed)..\(seed)"]

@@ -1,20 +1,20 @@
 import Simulator
 import Synchronization
 
-/// Many trials, one after another on each of several workers.
+/// Many trials, run one after another by each of several workers.
 package struct Proof: Sendable {
     package let house: House
     package let seeds: ClosedRange<UInt64>
     package let workers: Int
     package let sabotage: SabotageKind?
-    /// What is changed about each plan before it is played.
+    /// The changes made to each plan before it is played.
     package let narrowing: Narrowing
 
-    /// Workers of one proof.
+    /// The maximum number of workers.
     private static let workersMax = 64
-    /// After so many broken promises the rest is left out.
+    /// After this many violations the remaining trials are skipped.
     private static let breachesMax = 5
-    /// So often at least is told how far it has come.
+    /// Progress is reported at least this often.
     private static let progressPause = Duration.seconds(10)
 
     package init(
@@ -28,14 +28,15 @@ package struct Proof: Sendable {
         self.narrowing = narrowing
     }
 
-    /// What is changed about a plan by hand: nil leaves it as it was drawn.
+    /// Manual changes to plans. Properties that are nil leave the plan as it was derived from the
+    /// seed.
     package struct Narrowing: Hashable, Sendable {
         package var speech: Speech?
         package var families: Set<FaultFamily>?
         package var accounts: Int?
         package var days: Int?
         package var acts: Int?
-        /// The number of the turn that somebody is called to; 0 for nobody.
+        /// The number of the lifecycle row that is scripted; 0 for none.
         package var turn: Int?
 
         package init(
@@ -63,13 +64,13 @@ package struct Proof: Sendable {
         }
     }
 
-    /// What came of all trials.
+    /// The combined result of all trials.
     package struct Outcome: Sendable {
         package var figures = Figures()
         package var tally = Tally()
-        /// Trials in which a promise was not kept, in the order of their seeds.
+        /// The trials with a violation, ordered by seed.
         package var breaches: [TrialReport] = []
-        /// The seeds that are being played, and since when.
+        /// The seeds that are being played, and when each started.
         package var underWay: [UInt64: ContinuousClock.Instant] = [:]
 
         mutating func add(_ report: TrialReport) {
@@ -81,12 +82,12 @@ package struct Proof: Sendable {
         }
     }
 
-    /// Plays all seeds, the smallest first. Ends early where too many promises are not kept.
+    /// Plays all seeds, smallest first. Stops early after too many violations.
     ///
     /// - Parameters:
-    ///   - stopsAtFirst: whether one broken promise is enough.
-    ///   - progress: told after each trial, and from time to time.
-    /// - Throws: where a trial cannot be set up.
+    /// - stopsAtFirst: whether to stop after the first violation.
+    /// - progress: called after each trial, and periodically.
+    /// - Throws: if a trial cannot be set up.
     package func run(
         stopsAtFirst: Bool = false, progress: @escaping @Sendable (Outcome) -> Void = { _ in }
     ) async throws -> Outcome {
@@ -114,7 +115,7 @@ package struct Proof: Sendable {
     }
 }
 
-/// Where workers fetch seeds, and bring what came of them.
+/// Gives seeds to workers and collects their results.
 private final class Desk: Sendable {
     private struct State {
         var next: UInt64
@@ -154,11 +155,11 @@ private final class Desk: Sendable {
 // MARK: - Shrinking
 
 extension Proof {
-    /// Trials that are played to make a story smaller.
+    /// The maximum number of trials played to shrink a failure.
     private static let attemptsMax = 150
 
-    /// The smallest plan that breaks the same promise: fewer faults, customers, days and acts, as
-    /// long as it still fails.
+    /// The smallest plan with the same violation: fewer faults, customers, days and acts, as long
+    /// as it still fails.
     package func shrunk(_ report: TrialReport) async throws -> TrialReport {
         var smallest = report
         var attempts = 0
@@ -177,7 +178,7 @@ extension Proof {
         return smallest
     }
 
-    /// Each a little less than a plan, the boldest first.
+    /// Plans that are each a little smaller, the largest reductions first.
     private static func smaller(than plan: Plan) -> [Plan] {
         var plans: [Plan] = []
         func add(_ change: (inout Plan) -> Void) {

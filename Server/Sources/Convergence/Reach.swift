@@ -1,24 +1,24 @@
 import Simulator
 
-/// What a proof must have come to at least once, or it says nothing about it.
+/// What a proof must have reached at least once; otherwise it says nothing about it.
 package enum Reach {
-    /// From so many seeds on nothing may be left out.
+    /// From this many seeds on, everything must be reached.
     package static let seedsForAll = 20_000
 
-    /// Every turn of the table, every fault, and every point at which a server can die.
+    /// Every row of the lifecycle table, every fault, and every point at which a server can crash.
     package static let all: [String] =
         LifecycleRow.allCases.map { "row \($0.rawValue)" } + faults + ours + speeches
 
-    /// Each speech, and in each what a life is made of.
+    /// Each client era, and in each the milestones of a subscription.
     private static let speeches: [String] =
         Speech.allCases.map { "speech \($0.rawValue)" }
         + Speech.allCases.flatMap { speech in
             Trial.Sight.allCases.map { "\(speech.rawValue): \($0.rawValue)" }
         } + [
-            "notification of version 1 kept", "verifyReceipt answered", "receipt posted",
+            "version 1 notification recorded", "verifyReceipt responded", "receipt posted",
             "transaction receipt posted", "receipt posted after the update",
-            "forged notification of version 1 refused", "damaged receipt refused",
-            "not heard in the older language",
+            "forged version 1 notification rejected", "damaged receipt rejected",
+            "difference excused in a legacy world",
         ]
 
     private static let faults: [String] =
@@ -30,26 +30,27 @@ package enum Reach {
     private static let ours: [String] =
         Power.Step.allCases.map(\.rawValue) + [
             "server stopped", "server started again", "clock skewed", "race",
-            "no server when a notification came", "notification repeated",
-            "notification answered with 400",
-            "lost notification found again", "notification swallowed",
-            "swallowed notification found", "whole history read", "answer came too late",
-            "history was silent", "post lost", "post refused", "held open",
-            "open although over, not heard", "shut although paid, not heard",
-            "everything was heard", "documents in another order",
-            "documents beside their rows", "bought by a person of the plan",
-            "theft refused", "customer erased",
+            "no server when a notification arrived", "notification repeated",
+            "notification response 400",
+            "lost notification backfilled", "notification swallowed",
+            "swallowed notification found", "whole history read", "response came too late",
+            "history was incomplete", "post lost", "post rejected", "held open",
+            "open after its end, not reported", "shut although paid, not reported",
+            "everything was received", "documents in another order",
+            "documents compared with their rows", "purchase by a special customer",
+            "theft rejected", "customer erased",
         ]
 
-    /// Of these, what was never come to.
+    /// The expected entries that were never reached.
     package static func missing(from tally: Tally) -> [String] { all.filter { tally[$0] == 0 } }
 }
 
-// MARK: - Narrowed proofs
+// MARK: - Proofs with overrides
 
 extension Reach {
-    /// What a narrowed proof must come to all the same. Whatever depends on something that was
-    /// chosen by hand is left out: lives without acts, or of few days, do not take every turn.
+    /// What a proof with overrides must still reach. Everything that depends on an overridden value
+    /// is excluded: for example, customers without acts, or with few days, do not reach every
+    /// lifecycle row.
     package static func demanded(of narrowing: Proof.Narrowing) -> [String] {
         guard narrowing != Proof.Narrowing() else { return all }
         let spoken = narrowing.speech.map { [$0] } ?? Speech.allCases
@@ -58,15 +59,15 @@ extension Reach {
         return all.filter(Set(reachable).contains)
     }
 
-    /// Of what is demanded, what was never come to.
+    /// The required entries that were never reached.
     package static func missing(
         from tally: Tally, of narrowing: Proof.Narrowing
     ) -> [String] {
         demanded(of: narrowing).filter { tally[$0] == 0 }
     }
 
-    /// A customer who is called to a turn takes it without any others, and without acts. All other
-    /// turns happen to customers by chance.
+    /// A scripted customer covers its row without other customers and without acts. All other rows
+    /// occur to customers at random.
     private static func rows(of narrowing: Proof.Narrowing) -> [String] {
         guard narrowing.families == nil, hasModernStorms(narrowing) else { return [] }
         var rows = Calling.rows
@@ -77,8 +78,8 @@ extension Reach {
         return rows.map { "row \($0.rawValue)" }
     }
 
-    /// Faults strike however many customers there are; some need what a customer is called to. Of
-    /// faults that were chosen it is certain only that they were switched on.
+    /// Faults occur however many customers there are; some need a scripted customer. If faults were
+    /// chosen by hand, it is only certain that they were switched on.
     private static func struck(of narrowing: Proof.Narrowing) -> [String] {
         let families = narrowing.families ?? Set(FaultFamily.allCases)
         guard narrowing.families == nil, narrowing.turn == nil, hasModernStorms(narrowing) else {
@@ -88,7 +89,7 @@ extension Reach {
         return isAsDrawn ? faults + ours : faults
     }
 
-    /// Whether worlds speak as today, all or most of them, and last as long as drawn.
+    /// Whether all or most worlds use the modern APIs, and last as long as derived from the seed.
     private static func hasModernStorms(_ narrowing: Proof.Narrowing) -> Bool {
         narrowing.days == nil && (narrowing.speech == nil || narrowing.speech == .modern)
     }

@@ -1,7 +1,7 @@
 import Ledger
 
-/// How often something was reached, by its name: what a run of trials never came to, it says
-/// nothing about.
+/// Counts how often something was reached, by name. A run of trials says nothing about what it
+/// never reached.
 package struct Tally: Hashable, Sendable {
     package private(set) var counts: [String: Int] = [:]
 
@@ -16,9 +16,9 @@ package struct Tally: Hashable, Sendable {
     mutating func add(_ other: Tally) { counts.merge(other.counts) { $0 + $1 } }
 }
 
-/// That a promise was not kept.
+/// A promise that was not kept.
 package struct Breach: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The oracle's name.
+    /// The name of the oracle that found it.
     package let oracle: String
     package let words: String
 
@@ -32,7 +32,7 @@ extension Breach {
     }
 }
 
-/// What came of one trial, or of many.
+/// The statistics of one trial, or of many.
 package struct Figures: Hashable, Sendable {
     package init() {}
 
@@ -41,9 +41,9 @@ package struct Figures: Hashable, Sendable {
     package var notifications = 0
     package var documents = 0
     package var events = 0
-    /// Questions about purchases, beside the first about each.
+    /// Requests about purchases, excluding the first about each.
     package var questions = 0
-    /// The same in trials without faults, and the periods that were paid in those.
+    /// Requests in trials without faults, and the periods paid in those trials.
     package var calmQuestions = 0
     package var calmPeriods = 0
     package var crashes = 0
@@ -63,23 +63,23 @@ package struct Figures: Hashable, Sendable {
     }
 }
 
-/// How a trial ended.
+/// The result of a trial.
 package struct TrialReport: Sendable {
     package let plan: Plan
     /// The first promise that was not kept.
     package var breach: Breach?
-    /// What the server answered then, and why: lines of text.
+    /// The server's explanation of its answers at that time: lines of text.
     package var known: [String] = []
     package var tally = Tally()
     package var figures = Figures()
-    /// Of all that happened, in its order: the same whenever the trial is played.
+    /// A digest of all events in order: the same whenever the trial is played.
     package var digest: UInt64 { events.digest }
     private(set) var events = FNV1a()
 
-    /// The last things that happened, in words.
+    /// The last events, as text.
     package private(set) var story: [String] = []
 
-    /// Lines of a story; at most twice as many are kept.
+    /// The number of lines of a story; at most twice as many are stored.
     package static let storyMax = 60
 
     mutating func note(_ event: String, at now: Int64) {

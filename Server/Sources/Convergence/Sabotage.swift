@@ -3,11 +3,11 @@ import AppStoreFormats
 import Simulator
 import Synchronization
 
-/// A bug planted on purpose: whoever cannot find it proves nothing.
+/// A bug planted on purpose. A proof that does not find it proves nothing.
 ///
-/// None is in our program. Each is planted at its border, where the trial alters what the server is
-/// told so that a right server answers as one with the bug would: documents are changed and signed
-/// anew. Only a lost event is taken out of the database.
+/// None is in the server's program. Each is planted at the server's border, where the trial alters
+/// what the server receives, so that a correct server answers as one with the bug would: documents
+/// are changed and signed again. Only a lost event is deleted from the database.
 package enum SabotageKind: String, Hashable, Sendable, CaseIterable {
     case ignoredOrderIDs = "ignored-order-ids"
     case lastArrivedRenewal = "last-arrived-renewal"
@@ -19,11 +19,11 @@ package enum SabotageKind: String, Hashable, Sendable, CaseIterable {
     package var summary: String {
         switch self {
         case .ignoredOrderIDs: "One renewal under two transaction ids counts twice."
-        case .lastArrivedRenewal: "Of renewal information the last arrived counts."
-        case .forgottenReversals: "A refund stays one, although it was reversed."
-        case .eventLostAtCrash: "An event is not written where the server dies."
-        case .absentMeansExpired: "404 is taken for the end of a subscription."
-        case .ignoredCancellations: "Of older documents the dates of cancellation are passed over."
+        case .lastArrivedRenewal: "The renewal info that arrived last counts."
+        case .forgottenReversals: "A reversed refund stays a refund."
+        case .eventLostAtCrash: "An event is not written if the server crashes."
+        case .absentMeansExpired: "404 is treated as the end of a subscription."
+        case .ignoredCancellations: "The cancellation dates of older documents are ignored."
         }
     }
 }
@@ -49,7 +49,7 @@ final class Sabotage: Sendable {
         altered(body, at: now)
     }
 
-    /// Every signed document within a value, wherever it stands.
+    /// Alters every signed document within a value, wherever it is.
     private func altered(_ json: JSON, at now: Int64) -> JSON {
         switch json {
         case .object(let members):
@@ -80,9 +80,9 @@ final class Sabotage: Sendable {
         return again.map { ReceiptText.text(of: $0) } ?? text
     }
 
-    /// A signed document as a server with the bug would read it; other text as it is.
+    /// A signed document as a server with the bug would read it; other text is returned unchanged.
     func altered(document text: String, at now: Int64) -> String {
-        // A document that is none of the store's must not be made one by signing it anew.
+        // A document that the App Store did not sign must not become valid by signing it again.
         guard text.utf8.count > 200, let bytes = CompactJWS(text)?.payload,
             let payload = try? JSON(parsing: bytes), (try? authority.sign(payload)) == text
         else { return text }
@@ -111,10 +111,10 @@ final class Sabotage: Sendable {
         }
     }
 
-    /// Number of attempts to hear the truth, which a fault hides.
+    /// The number of attempts to get a good response despite faults.
     private static let attemptsMax = 30
 
-    /// What a server hears that takes 404 for an end.
+    /// What a server receives that treats 404 as the end of a subscription.
     func expired(
         _ request: AppStoreRequest, _ environment: SimulatedEnvironment,
         _ simulator: AppStoreSimulator
@@ -152,7 +152,7 @@ final class Sabotage: Sendable {
 }
 
 extension JSON {
-    /// With another value for a key, or without it.
+    /// A copy with another value for a key, or without the key.
     fileprivate func with(_ key: String, _ value: JSON?) -> JSON {
         guard case .object(var members) = self else { return self }
         members.removeAll { $0.key == key }

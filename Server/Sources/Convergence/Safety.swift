@@ -2,17 +2,18 @@ import AppStoreFormats
 import Ledger
 import Simulator
 
-/// What an answer may be at a moment, by what had come to the server until then.
+/// Which answers are allowed at a moment, given what had reached the server until then.
 struct Safety: Sendable {
     let evidence: Evidence
     /// In milliseconds since 1970.
     let now: Int64
 
-    /// How long an answer may stay open past an end that nobody has told us the sequel of.
+    /// How long an answer may stay open past the end of a period if nothing was reported about what
+    /// follows.
     static let hold = AccessRules.unconfirmedHoldDefault.wholeMilliseconds
     private static let skew = Timeline.clockSkewMax.wholeMilliseconds
 
-    /// The promise that an answer about a purchase breaks; nil where it breaks none.
+    /// The promise that an answer about a purchase breaks. Returns nil if it breaks none.
     func breach(of booked: BookedPurchase, _ access: Access) -> Breach? {
         if booked.isOpen, !access.isOpen, let reason = evidenceThatOpens(booked) {
             return Breach(
@@ -24,25 +25,25 @@ struct Safety: Sendable {
         let heard = Instant(milliseconds: max(0, horizon))
         return Breach(
             "never open", at: now,
-            "\(Holding(booked)), and nothing later than \(heard) was told; but \(access)")
+            "\(Holding(booked)), and nothing later than \(heard) was reported; but \(access)")
     }
 
-    /// Why the server must know that a purchase is open; nil where it need not.
+    /// Why the server must know that a purchase is open. Returns nil if it need not know.
     private func evidenceThatOpens(_ booked: BookedPurchase) -> String? {
         let original = booked.originalTransactionID
         guard let from = booked.period?.lowerBound ?? booked.charges.first?.at else { return nil }
         let told = evidence.period(of: original, from: from.milliseconds)
         if let told, evidence.mayStand(told) {
             let isRunning = told.expiresDate.map { $0.milliseconds > now } ?? true
-            if isRunning { return "its period was told" }
+            if isRunning { return "its period was reported" }
             let grace = evidence.renewal(of: original)?.gracePeriodExpiresDate
-            if booked.isInGrace, let grace, grace.milliseconds > now { return "grace was told" }
+            if booked.isInGrace, let grace, grace.milliseconds > now { return "grace was reported" }
         }
-        return isWithinHold(original) ? "nothing was told since its period" : nil
+        return isWithinHold(original) ? "nothing was reported since its period" : nil
     }
 
-    /// Whether the last that was told is a period that ended less than a hold ago, and would be
-    /// followed by another.
+    /// Whether the latest report is a period that ended less than a hold ago and would be followed
+    /// by another.
     private func isWithinHold(_ original: String) -> Bool {
         guard let last = evidence.lastPeriod(of: original), evidence.mayStand(last),
             let end = last.expiresDate?.milliseconds,

@@ -2,45 +2,46 @@ import AppStoreFormats
 import Simulator
 import Synchronization
 
-/// In which of Apple's languages a trial's world is told: what devices post, what the store
-/// announces, and how it can be asked.
+/// Which of Apple's APIs a trial's world uses: what devices post, what the App Store sends, and how
+/// it can be queried.
 package enum Speech: String, Hashable, Sendable, CaseIterable {
-    /// Signed transactions, notifications of version 2, the App Store Server API.
+    /// Signed transactions, version 2 notifications, the App Store Server API.
     case modern
-    /// App receipts, notifications of version 1, verifyReceipt with the shared secret: no key.
+    /// App receipts, version 1 notifications, and verifyReceipt with the shared secret; no API key.
     case legacy
-    /// An update of the app comes in the middle of the lives: before it as `legacy`, after it as
-    /// `modern`, but for those who have not updated.
+    /// The app is updated during the trial: before that as `legacy`, after it as `modern`, except
+    /// for customers who have not updated.
     case mixed
 
-    /// What happens, in one sentence.
+    /// Describes the era in one sentence.
     package var summary: String {
         switch self {
-        case .modern: "Signed transactions, notifications of version 2, the App Store Server API."
-        case .legacy: "Receipts, notifications of version 1, verifyReceipt; there is no key."
-        case .mixed: "First as legacy; an update of the app moves all lives to the new ways."
+        case .modern: "Signed transactions, version 2 notifications, the App Store Server API."
+        case .legacy: "Receipts, version 1 notifications, verifyReceipt; there is no API key."
+        case .mixed: "Begins as legacy; an update of the app changes to the modern APIs."
         }
     }
 }
 
-/// How far an app has come: before its update it speaks of receipts, and nobody has a key. What an
-/// operator would change in the configuration, and what a new version of an app brings.
+/// Whether the app has been updated. Before the update it posts receipts, and no API key is
+/// configured. This models what an operator would change in the configuration, and what a new
+/// version of an app brings.
 final class Progress: Sendable {
     private let isUpdated: Mutex<Bool>
 
     init(_ speech: Speech) { isUpdated = Mutex(speech == .modern) }
 
-    /// Whether everything is as in modern worlds.
+    /// Whether the modern APIs are used.
     var isModern: Bool { isUpdated.withLock { $0 } }
 
     func update() { isUpdated.withLock { $0 = true } }
 }
 
 extension Plan {
-    /// A world in so many speaks the older languages only, and as many learn the new one.
+    /// One world in this many uses only the older APIs, and as many change to the modern ones.
     private static let olderOneIn = 10
 
-    /// Drawn apart, so that no other draw of a seed moves.
+    /// Has its own random values, so that no others of a seed change.
     static func speech(of seed: UInt64) -> Speech {
         var lots = Lots(seed: seed, part: "speech")
         return switch lots.number(in: 1...olderOneIn) {
@@ -50,15 +51,15 @@ extension Plan {
         }
     }
 
-    /// In the middle of the storm.
+    /// In the middle of the period with faults.
     var updatesAt: Int64 {
         var lots = lots("update")
         let length = Double(stormEnd.milliseconds - Self.start.milliseconds)
         return (Self.start.milliseconds + Int64((0.2 + 0.6 * lots.fraction()) * length)).wholeSecond
     }
 
-    /// What an older world's store is like. Receipts are exact to the second, and so is all that
-    /// happens there, as with Apple.
+    /// Configures the App Store of a legacy world. Receipts are precise to the second, and so is
+    /// everything that happens there, as with Apple.
     func speak(in settings: inout SimulatorSettings) {
         guard speech != .modern else { return }
         var lots = lots("eras")
@@ -67,19 +68,20 @@ extension Plan {
         settings.v1Era = lots.choice(.year2021, .year2021, .year2020, .year2018)
         settings.receiptDigest = lots.choice(.sha256, .sha1)
         settings.actsOnWholeSeconds = true
-        // One purchase has two names then, and nothing says that they are one.
+        // A purchase would have two original ids then, and nothing would connect them.
         settings.habits.remove(.sandboxReceiptsShiftOriginalID)
     }
 
     static let address = "direct"
 
-    /// A moment at which something is bought or changed.
+    /// The time at which something is bought or changed: in legacy worlds rounded up to a whole
+    /// second.
     func moment(_ milliseconds: Int64) -> Int64 {
         speech == .modern ? milliseconds : milliseconds.wholeSecond
     }
 }
 
 extension Int64 {
-    /// In milliseconds since 1970: the next whole second, which it may be itself.
+    /// The next whole second, or the same moment if it is one; in milliseconds since 1970.
     fileprivate var wholeSecond: Int64 { AppStoreDate(milliseconds: self).endOfSecond.milliseconds }
 }

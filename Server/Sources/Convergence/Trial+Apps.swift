@@ -3,12 +3,12 @@ import Engine
 import Ledger
 import Simulator
 
-// Customers, their apps, and the plan of a storm.
+// Customers, their apps, and the schedule of the period with faults.
 
 extension Trial {
     // MARK: - The plan
 
-    /// Puts down all that is to be done in the storm.
+    /// Schedules everything that is to be done in the period with faults.
     func fillAgenda() {
         let start = Plan.start.milliseconds
         let length = plan.stormEnd.milliseconds - start
@@ -37,7 +37,8 @@ extension Trial {
         planPeople(start, length)
     }
 
-    /// A server that walks looks all the time whether it should; here now and then.
+    /// A real server checks all the time whether it should read the history; here it does so now
+    /// and then.
     private func planWalks(_ start: Int64, _ length: Int64) {
         guard plan.has(.swallowedNotifications) else { return }
         var at = start
@@ -66,8 +67,8 @@ extension Trial {
 
     // MARK: - Apps
 
-    /// Looks what is new on each account: its app will post it, and what ends is looked at on both
-    /// sides of its end.
+    /// Finds what is new on each account: its app will post it, and answers are checked just before
+    /// and at each end.
     func watchAccounts() async throws {
         if let breach = report.breach { throw breach }
         for (number, books) in await simulator.truths(of: accounts).enumerated() {
@@ -101,7 +102,8 @@ extension Trial {
         }
     }
 
-    /// The app starts: it posts all that the device has, and asks what its customer may use.
+    /// The app starts: it posts everything that the device has, and requests what its customer may
+    /// use.
     func open(_ name: String) async throws {
         if isStormy { _ = try? await simulator.introductoryOffers(on: name + "-1") }
         guard !(await books(of: name)).isEmpty else { return }
@@ -121,7 +123,8 @@ extension Trial {
         await bury()
     }
 
-    /// What StoreKit shows an app as it starts: all there is, or what the app looks at instead.
+    /// What StoreKit shows an app as it starts: everything, or the subset that the app reads
+    /// instead.
     private func shown(
         to name: String
     ) async throws -> (transactions: [String], renewals: [String]) {
@@ -143,14 +146,14 @@ extension Trial {
         }
     }
 
-    /// The app posts every transaction that there ever was.
+    /// The app posts every transaction that has ever existed.
     func postAll(of name: String) async throws {
         guard !(await books(of: name)).isEmpty else { return }
         guard progress.isModern else { return try await postReceipt(of: name) }
         try await post(simulator.transactions(on: name + "-1"), [], of: name)
     }
 
-    /// The app has seen a transaction: it posts the last.
+    /// The app has seen a transaction and posts the last one.
     func postNews(of name: String) async throws {
         guard isModern() else { return try await postReceipt(of: name) }
         try await post(simulator.transactions(on: name + "-1", last: 1), [], of: name)
@@ -188,14 +191,14 @@ extension Trial {
             report.tally.add("purchase posted")
         } catch {
             guard server.power.isOn else { return await bury() }
-            report.tally.add("post refused")
+            report.tally.add("post rejected")
             guard await !isExcused(error, of: name) else {
                 for letter in letters { evidence.take(letter, at: now) }
                 return await bury()
             }
             let isDevices = plan.has(.oddDevices) || plan.has(.skew)
             guard isDevices || !isStormy || !error.isForever else {
-                throw Breach(oracle: "verbs", words: "a device's posting was refused: \(error)")
+                throw Breach(oracle: "verbs", words: "a device's purchases were rejected: \(error)")
             }
         }
         await bury()
@@ -203,8 +206,8 @@ extension Trial {
 
     // MARK: - Acts
 
-    /// Does something to somebody's purchase. A refusal is no failure: at the edges of time much
-    /// comes too late.
+    /// Makes a change to a random purchase. It is not a failure if the App Store rejects it: near
+    /// the ends of periods much comes too late.
     func act() async {
         guard let name = actLots.pick(accounts) else { return }
         let purchase = actLots.pick(await books(of: name))
@@ -221,7 +224,7 @@ extension Trial {
         do {
             _ = try await simulator.change(purchase, act)
             report.note("done: \(act) to \(purchase)", at: now)
-        } catch { report.tally.add("act refused by the store") }
+        } catch { report.tally.add("act rejected by the App Store") }
     }
 
     private func nextAct(of purchase: BookedPurchase?) -> SubscriptionAct? {
@@ -253,14 +256,14 @@ extension Trial {
 }
 
 extension BookedPurchase {
-    /// As our servers name it.
+    /// The purchase as our servers identify it.
     var purchase: PurchaseID {
         PurchaseID(TransactionID(rawValue: originalTransactionID), in: Ledger.Environment([self]))
     }
 }
 
 extension Ledger.Environment {
-    /// That of an account, which has only one.
+    /// The environment of an account, which has only one.
     init(_ books: [BookedPurchase]) {
         self = books.first?.environment == .sandbox ? .sandbox : .production
     }

@@ -1,14 +1,14 @@
 import AppStoreFormats
 import Simulator
 
-// The customer who is there for one turn.
+// The customer who follows a script.
 
 extension Trial {
-    /// Who takes the turn, and a relative who shares what is bought.
+    /// The scripted customer, and a relative who shares the purchase.
     static let called = "called"
     private static let relative = "relative"
 
-    /// Lets the customer come, and puts down what is to be done.
+    /// Adds the scripted customer and schedules the steps.
     func comeCalled() async throws {
         guard let calling else { return }
         let family = calling.isShared ? "household" : nil
@@ -20,14 +20,16 @@ extension Trial {
         let spare = max(1, (plan.days - calling.days) * 24)
         var at = Plan.start.milliseconds + Int64(lots.number(in: 0...spare - 1)) * 3_600_000
         for (number, stage) in calling.stages.enumerated() {
-            // Within the hour, so that nothing is always at the same distance from an end.
+            // At a random time within half an hour, so that steps are not always at the same
+            // distance from the end of a period.
             at += Int64(stage.hours) * 3_600_000
             agenda.add(
                 .step(number), at: plan.moment(at + Int64(lots.fraction() * 1_800_000)))
         }
     }
 
-    /// Takes one step. A refusal is no failure: chance may have come before it.
+    /// Takes one step. It is not a failure if the App Store rejects it: a random change may have
+    /// come first.
     func take(step number: Int) async throws {
         guard let step = calling?.stages[number].step else { return }
         do {
@@ -35,7 +37,7 @@ extension Trial {
             report.note("step: \(step)", at: now)
         } catch let refusal as StoreProblem {
             report.note("step refused: \(refusal.code)", at: now)
-            report.tally.add("step refused by the store")
+            report.tally.add("step rejected by the App Store")
         }
     }
 

@@ -4,22 +4,23 @@ import Simulator
 import Storage
 import StorageSQLite
 
-// That the order in which documents come never matters, nor how often.
+// Checks that neither the order nor the number of deliveries of documents matters.
 
 extension Trial {
     private static let documentsMax = 20_000
 
-    /// All documents are read once more: mostly beside the rows in use, else in another order.
+    /// Reads all documents again: mostly to compare with the current rows, otherwise in another
+    /// order.
     func expectReplay() async throws {
         var lots = plan.lots("documents")
         if lots.happens(0.3) { return try await expectAnyOrderOfDocuments(&lots) }
         let found = try await auditor.rebuild(verifyOnly: true)
         guard found.isClean else { throw breach("replay", "\(found)") }
-        report.tally.add("documents beside their rows")
+        report.tally.add("documents compared with their rows")
     }
 
-    /// All that is kept, taken in by another server on an empty database, in another order and some
-    /// of it twice, makes the same purchases, and the same answers.
+    /// All recorded documents, recorded by another server on an empty database, in another order
+    /// and some of them twice, must make the same purchases and the same answers.
     private func expectAnyOrderOfDocuments(_ lots: inout Lots) async throws {
         let kept = try await Store(database).reading { tx in
             try tx.appsWithDocuments().flatMap { app in
@@ -31,7 +32,7 @@ extension Trial {
         try await other.prepare()
         let again = kept.shuffled(using: &lots).prefix(kept.count / 2)
         try await other.take((kept + again).shuffled(using: &lots))
-        // Of a customer who was erased the other server knows nothing.
+        // The other server knows nothing of an erased customer.
         for name in accounts where await !erased.contains(customer(of: name)) {
             let books = await books(of: name)
             guard !books.isEmpty else { continue }
@@ -40,14 +41,14 @@ extension Trial {
             let theirs = try await other.customer(
                 ours.id, app: House.app, environment: ours.environment)
             guard theirs == ours else {
-                throw breach("order", "\(name): documents in another order make other answers")
+                throw breach("order", "\(name): documents in another order give other answers")
             }
         }
         try await house.databases.giveBack(empty)
         report.tally.add("documents in another order")
     }
 
-    /// Whose a purchase is, is no document's affair.
+    /// Copies the links, because documents do not determine the owner of a purchase.
     private func link(_ state: CustomerState, in empty: SQLiteDatabase) async throws {
         let source = Store(database)
         for purchase in state.purchases.map(\.timeline.purchase) {

@@ -4,8 +4,8 @@ import Ledger
 import Simulator
 import Storage
 
-// Persons whom random lives do not bring about: one who uses both environments, and one who has
-// themselves erased and comes back.
+// Customers that random behaviour does not produce: one who uses both environments, and one who is
+// erased and returns.
 
 extension Trial {
     /// The store accounts of one customer: in production, and in the sandbox.
@@ -19,7 +19,7 @@ extension Trial {
 
     // MARK: - The plan
 
-    /// Lets these persons come, where the plan has them.
+    /// Adds these customers if the plan includes them.
     func comePeople() async throws {
         guard plan.has(.bothEnvironments) else { return }
         try await simulator.addDevice(account: Self.both)
@@ -30,7 +30,7 @@ extension Trial {
         }
     }
 
-    /// Adds what these persons do to the agenda.
+    /// Schedules what these customers do.
     func planPeople(_ start: Int64, _ length: Int64) {
         var lots = plan.lots("people")
         func moment() -> Int64 { plan.moment(start + Int64(lots.fraction() * Double(length))) }
@@ -49,16 +49,16 @@ extension Trial {
 
     // MARK: - What they do
 
-    /// Somebody buys. The store may refuse: they may have it already.
+    /// A customer buys. The App Store may reject it if they have the product already.
     func buy(_ product: String, account: Int) async {
         let order = PurchaseOrder(product, offerID: PurchaseOrder.noOffer)
         do {
             try await simulator.purchase(order, on: accounts[account] + "-1")
-            report.tally.add("bought by a person of the plan")
-        } catch { report.tally.add("purchase refused by the store") }
+            report.tally.add("purchase by a special customer")
+        } catch { report.tally.add("purchase rejected by the App Store") }
     }
 
-    /// A customer has themselves erased. A server may die over it: then it is done once more.
+    /// A customer is erased. If the server crashes meanwhile, the erasure is repeated.
     func erase(account: Int) async throws {
         guard let server = anyServer() else { return }
         let id = await customer(of: accounts[account])
@@ -76,7 +76,7 @@ extension Trial {
         await bury()
     }
 
-    /// The first transactions of what is used up and answers for a customer now.
+    /// The original transaction ids of the consumables that belong to a customer now.
     private func consumables(of id: CustomerID) async throws -> Set<String> {
         var found: Set<String> = []
         for environment in Ledger.Environment.allCases {
@@ -89,15 +89,15 @@ extension Trial {
         return found
     }
 
-    // MARK: - What must be so
+    // MARK: - Expectations
 
-    /// Without what was used up by a customer who was erased: it is nobody's.
+    /// Purchases without the consumables of erased customers, which have no owner.
     func creditable(_ books: [BookedPurchase]) -> [BookedPurchase] {
         books.filter { !usedUp.contains($0.originalTransactionID) }
     }
 
-    /// Whether a posting may be refused for good: it holds what was used up by a person who was
-    /// erased. All else in it was kept.
+    /// Whether the permanent rejection of purchases is allowed: they contain a consumable of an
+    /// erased customer. Everything else in the request was recorded.
     func isExcused(_ failure: EngineFailure, of name: String) async -> Bool {
         guard case .belongsToAnotherCustomer(_, .usedUp) = failure else { return false }
         return erased.contains(await customer(of: name))

@@ -3,10 +3,10 @@ import Engine
 import Ledger
 import Simulator
 
-// What must be so at every moment, whatever goes wrong.
+// What must be true at every moment, whatever fails.
 
 extension Trial {
-    /// Holds every answer against the books.
+    /// Compares every answer with the ground truth.
     func look() async throws {
         report.figures.looks += 1
         try await expectNothingOfThief()
@@ -18,14 +18,14 @@ extension Trial {
             try expectSafety(of: books, state)
             noteSeen(in: state)
             if plan.speech != .modern, hasConverged { try await excuseUnasked(books, state) }
-            // Who has heard everything must know everything, in whatever order it came.
-            // Version 1 does not tell everything.
+            // A server that has received everything must know everything, in whatever order it
+            // came. Version 1 notifications do not report everything.
             let heardAll =
                 plan.speech == .modern
                 && sent.allSatisfy {
                     $0.notice.account != name || evidence.acknowledged.contains($0.notice.uuid)
                 }
-            if heardAll { report.tally.add("everything was heard") }
+            if heardAll { report.tally.add("everything was received") }
             if heardAll || hasConverged { try expectTruth(of: name, books, state) }
         }
     }
@@ -46,15 +46,15 @@ extension Trial {
             $0.timeline.purchase.original.rawValue == booked.originalTransactionID
         }
         guard let ours else {
-            throw breach("ownership", "\(booked.originalTransactionID) is nobody's any more")
+            throw breach("ownership", "\(booked.originalTransactionID) no longer has an owner")
         }
         guard let access = ours.access else { return }
         let safety = Safety(evidence: evidence, now: now)
         if let breach = safety.breach(of: booked, access) { throw breach }
         if access.isOpen, !booked.isOpen, booked.period != nil {
-            report.tally.add("open although over, not heard")
+            report.tally.add("open after its end, not reported")
         }
-        if booked.isOpen, !access.isOpen { report.tally.add("shut although paid, not heard") }
+        if booked.isOpen, !access.isOpen { report.tally.add("shut although paid, not reported") }
         if access.state == .unconfirmed { report.tally.add("held open") }
     }
 

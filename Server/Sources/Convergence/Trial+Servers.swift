@@ -7,15 +7,15 @@ import Simulator
 import Storage
 import Synchronization
 
-/// One of our servers: a process that may die, and begin again with nothing but the database.
+/// One of our servers: a process that may crash and restart with nothing but the database.
 struct Server: Sendable {
     let number: Int
     var power: Power
     var engine: Engine
     let skew: Skew
-    /// Switched off by somebody, who switches it on again.
+    /// It was stopped on purpose, and will be started again.
     var isStopped = false
-    /// Its death was seen, and it will be started again.
+    /// Its crash was noticed, and its restart is scheduled.
     var isBuried = false
 }
 
@@ -28,17 +28,17 @@ final class Skew: Sendable {
 }
 
 extension Trial {
-    /// A server's clock is wrong by no more.
+    /// The maximum error of a server's clock, in milliseconds.
     private static let skewMax = 300_000
-    /// Of one trial; after so many the servers are steady.
+    /// After this many crashes in one trial, servers no longer crash.
     private static let crashesMax = 25
-    /// Questions that a server puts before it looks up.
+    /// The maximum number of checks that a server runs in a row.
     private static let questionsMax = 20
     private static let minute: Int64 = 60_000
-    /// About one purchase, at one moment.
+    /// The maximum number of requests per purchase at one moment.
     private static let questionsAtOnceMax = 30
 
-    // MARK: - Life and death
+    // MARK: - Start and crash
 
     func startServers() {
         let count = plan.has(.secondServer) ? 2 : 1
@@ -76,7 +76,7 @@ extension Trial {
         return Server(number: number, power: power, engine: engine, skew: skew)
     }
 
-    /// What carries a server's questions to the store.
+    /// A function that sends a server's requests to the App Store.
     func sender(
         _ number: Int, _ power: Power
     ) -> @Sendable (AppStoreRequest) async throws -> AppStoreResponse {
@@ -90,7 +90,7 @@ extension Trial {
         }
     }
 
-    /// Begins a server anew: all that it remembered is gone.
+    /// Restarts a server: everything in its memory is gone.
     func start(_ number: Int) {
         servers[number] = server(number, skew: servers[number].skew)
         report.tally.add("server started again")
@@ -102,7 +102,7 @@ extension Trial {
         report.tally.add("clock skewed")
     }
 
-    /// Sees to those who have died by themselves.
+    /// Schedules the restart of servers that have crashed.
     func bury() async {
         for number in servers.indices {
             let server = servers[number]
@@ -116,7 +116,7 @@ extension Trial {
         }
     }
 
-    /// Takes the last event out of the log, as though it had not been written.
+    /// Deletes the last event from the log, as if it had not been written.
     private func loseEvent() async {
         let lost = "(SELECT last_sequence FROM logs WHERE logs.app = events.app)"
         do {
@@ -124,17 +124,18 @@ extension Trial {
                 try connection.run("DELETE FROM events WHERE sequence = \(lost)", [])
                 try connection.run("UPDATE logs SET last_sequence = last_sequence - 1", [])
             }
-        } catch { report.tally.add("there was no event to lose") }
+        } catch { report.tally.add("no event to delete") }
     }
 
-    /// One of those that live; nil where none does.
+    /// A random running server. Returns nil if none is running.
     func anyServer() -> Server? {
         serverLots.pick(servers.filter { $0.power.isOn })
     }
 
-    // MARK: - Asking
+    // MARK: - Reconciliation
 
-    /// When a server would ask next; nil where none lives, or nothing is due.
+    /// When a server would run the next check. Returns nil if no server is running, or nothing is
+    /// due.
     func nextQuestion() async throws -> Int64? {
         guard servers.contains(where: { $0.power.isOn }) else { return nil }
         let commits = commits.count
@@ -154,7 +155,7 @@ extension Trial {
         return due.map { max($0, patience, now) }
     }
 
-    /// Lets a server ask about what is due, and tell what time has done.
+    /// Lets a server run the checks that are due, and emit time-based events.
     func askDue() async throws {
         guard let server = anyServer() else { return }
         if serverLots.happens(0.3) { try await tellTurns(server) }
@@ -166,16 +167,16 @@ extension Trial {
         } catch { try excuse(error, server) }
         await bury()
         try expectRest(after: report.figures.questions - before)
-        // Due, and yet nobody may ask: another server has it, or the clocks differ.
+        // A check is due and yet none may run: another server has leased it, or the clocks differ.
         patience = report.figures.questions == before ? now + Self.minute : now
     }
 
-    /// Whoever is asked again and again at one moment is asked for ever.
+    /// Fails if requests are repeated without end at one moment.
     private func expectRest(after questions: Int) throws {
         if haste.at != now { haste = (now, 0) }
         haste.questions += questions
         guard haste.questions <= Self.questionsAtOnceMax * max(1, asked.count) else {
-            throw breach("bounded work", "\(haste.questions) questions at one moment")
+            throw breach("bounded work", "\(haste.questions) requests at one moment")
         }
         if questions > 0 { try expectBoundedWork() }
     }
@@ -189,7 +190,7 @@ extension Trial {
         guard let server = anyServer() else { return }
         do {
             let count = try await server.engine.catchUp()
-            report.tally.add("lost notification found again", count)
+            report.tally.add("lost notification backfilled", count)
         } catch { try excuse(error, server) }
         await bury()
     }
@@ -203,7 +204,7 @@ extension Trial {
         await bury()
     }
 
-    /// After a delivery the servers look whether something is due: mostly at once.
+    /// After a delivery, servers usually run due checks at once.
     func settle() async {
         await lookWhereDue()
         guard serverLots.happens(0.7), let next = try? await nextQuestion(), next <= now else {
@@ -220,7 +221,7 @@ extension Trial {
         do { try await look() } catch { report.breach = error as? Breach }
     }
 
-    /// A verb may fail where its server has died; else nothing excuses it but what it says itself.
+    /// An operation may fail if its server has crashed; otherwise the failure is a violation.
     func excuse(_ error: any Error, _ server: Server) throws {
         guard server.power.isOn else { return }
         throw Breach(oracle: "verbs", words: "server \(server.number) failed: \(error)")
@@ -228,7 +229,7 @@ extension Trial {
 
     // MARK: - Races
 
-    /// Between two steps of one server another does something.
+    /// Lets another server act between two steps of one server.
     func between(_ number: Int) async {
         guard plan.has(.races), isStormy, !isRacing, raceLots.happens(0.1),
             let other = servers.first(where: { $0.number != number && $0.power.isOn })
@@ -245,7 +246,8 @@ extension Trial {
             default: _ = try await other.engine.reconcileDue(limit: 1)
             }
         } catch {
-            // What it was to do can be refused, or die with it; neither is this step's business.
+            // What it was to do can be rejected, or fail because the server crashes; neither
+            // affects this step.
             report.tally.add("race lost")
         }
         await bury()
@@ -253,12 +255,11 @@ extension Trial {
 }
 
 extension Plan {
-    /// Only the sweep finds what was lost: where the history is silent, and where there is none, as
-    /// before version 2.
+    /// Whether only the sweep finds what was lost: with an incomplete history, and before version
+    /// 2, which has no history.
     var waitsForSweep: Bool { has(.silentHistory) || speech != .modern }
 
-    /// The sweep is made to come sooner where it is waited for, so that a trial need not last for a
-    /// year.
+    /// The sweep runs more often if trials depend on it, so that a trial need not last a year.
     var checkRules: CheckRules {
         waitsForSweep ? CheckRules(sweep: .days(3)) : CheckRules()
     }

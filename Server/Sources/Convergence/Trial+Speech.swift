@@ -5,29 +5,30 @@ import Ledger
 import Simulator
 import Storage
 
-// Worlds that speak of receipts, and worlds that leave off doing so.
+// Worlds that use receipts, and worlds that stop doing so.
 
 extension Trial {
-    /// Of posts after the update, so many are of those who have not updated.
+    /// The odds that a request after the update comes from a customer who has not updated.
     private static let oldVersionOdds = 0.2
     private static let transactionReceiptOdds = 0.15
     private static let guidOdds = 0.3
     static let receiptPath = "/verifyReceipt"
 
-    /// How the app that posts next speaks.
+    /// Whether the app that posts next uses the modern APIs.
     func isModern() -> Bool {
         guard plan.speech != .modern else { return true }
         let isOld = speechLots.happens(Self.oldVersionOdds)
         return progress.isModern && !(isOld && isStormy)
     }
 
-    /// The app's new version is out, and the operator has a key.
+    /// The app's new version is released, and the operator configures an API key.
     func update() async {
         progress.update()
         await simulator.announce(signed: Plan.address, v1: nil)
     }
 
-    /// Of a list of notifications those since the update: the store made none of version 2 before.
+    /// The notifications of a list that were signed since the update: the App Store made none of
+    /// version 2 before.
     func sinceUpdate(_ body: [UInt8]) -> [UInt8] {
         guard let json = try? JSON(parsing: body), let members = json.members,
             json["notificationHistory"] != nil
@@ -49,7 +50,7 @@ extension Trial {
 
     // MARK: - Devices
 
-    /// The app posts its receipt; now and then what it had of its last transaction before iOS 7.
+    /// The app posts its receipt; sometimes the receipt of its last transaction as before iOS 7.
     func postReceipt(of name: String) async throws {
         let device = name + "-1"
         let isOfOne = speechLots.happens(Self.transactionReceiptOdds)
@@ -78,7 +79,7 @@ extension Trial {
             posted, saying: rows.map { Letter(row: $0, in: "a receipt", moment) }, of: name)
     }
 
-    /// A receipt with one byte changed.
+    /// Posts a receipt with one byte changed.
     private func postDamaged(_ evidence: PurchaseEvidence, of name: String) async throws {
         guard let server = anyServer(), let text = evidence.appReceipt,
             var bytes = ReceiptText.bytes(of: text)
@@ -90,15 +91,15 @@ extension Trial {
             _ = try await server.engine.record(
                 damaged, of: customer(of: name), app: House.app)
         } catch {
-            if server.power.isOn { report.tally.add("damaged receipt refused") }
+            if server.power.isOn { report.tally.add("damaged receipt rejected") }
             return await bury()
         }
-        throw breach("trust", "\(name): a receipt was taken that nobody has signed")
+        throw breach("trust", "\(name): a receipt with an invalid signature was accepted")
     }
 
     // MARK: - Notifications
 
-    /// Before a notification of version 1 comes one with another secret, which must be refused.
+    /// Before a version 1 notification sends a copy with another secret, which must be rejected.
     func refuseForgery(of body: [UInt8], _ server: Server) async -> Breach? {
         guard plan.has(.forgeries), plan.speech != .modern, isStormy,
             speechLots.happens(0.3), var json = try? JSON(parsing: body), json["password"] != nil
@@ -109,15 +110,15 @@ extension Trial {
                     ? JSON.Member("password", .string("c0ffee00c0ffee00c0ffee00c0ffee01")) : member
             })
         do { _ = try await server.engine.record(notification: json.bytes) } catch {
-            if server.power.isOn { report.tally.add("forged notification of version 1 refused") }
+            if server.power.isOn { report.tally.add("forged version 1 notification rejected") }
             return nil
         }
-        return breach("trust", "a notification of version 1 was taken without the secret")
+        return breach("trust", "a version 1 notification was accepted without the secret")
     }
 
-    // MARK: - Questions
+    // MARK: - Requests
 
-    /// How a server asks without a key.
+    /// How a server queries the App Store without an API key.
     func verification(
         _ number: Int, _ power: Power, _ now: @escaping @Sendable () -> Int64
     ) -> ReceiptVerification {
@@ -125,7 +126,7 @@ extension Trial {
             House.secret, now: { AppStoreDate(milliseconds: now()) }, send: sender(number, power))
     }
 
-    /// What verifyReceipt answers to a server's question.
+    /// The response of verifyReceipt to a server's request.
     func answer(receipt call: Call) async throws -> DirectAnswer {
         let late = await lateAnswers()
         let json = try await simulator.verifyReceipt(
@@ -140,18 +141,18 @@ extension Trial {
         for letter in letters { evidence.offer(letter, at: now) }
         if status == 0 || status == 21006 { await reach(accountsOf: purchases) }
         try await requireInTime(since: late)
-        report.tally.add("verifyReceipt answered")
-        // The server may die with the answer in its hands.
+        report.tally.add("verifyReceipt responded")
+        // The server may crash after it has received the response.
         try await call.power.step(.atQuestion)
         let body = sabotage?.altered(answer: json.bytes, at: now) ?? json.bytes
         return DirectAnswer(status: 200, body: body)
     }
 
-    // MARK: - Truth
+    // MARK: - Ground truth
 
-    /// Of a world that speaks of receipts to its end no answer can be right at every moment:
-    /// version 1 has no word for much, and nobody can ask for what was lost. What is held is that
-    /// an answer is right once the store was asked. So whatever is otherwise is noted, and is
+    /// In a world that only uses receipts, answers cannot be correct at every moment: version 1
+    /// notifications do not report everything, and lost ones cannot be requested. What must hold is
+    /// that an answer is correct once the purchase was checked. So differences are recorded, and
     /// excused until then.
     func excuseUnasked(_ books: [BookedPurchase], _ state: CustomerState) async throws {
         guard plan.speech == .legacy else { return }
@@ -170,12 +171,12 @@ extension Trial {
             let known = try await checkHistory(of: booked)
             guard known?.askedAt.map({ $0.milliseconds <= since }) ?? true else { continue }
             excused.insert(id)
-            report.tally.add("not heard in the older language")
+            report.tally.add("difference excused in a legacy world")
         }
     }
 
-    /// Older documents know of no promise of months, for which the store tries to collect longer
-    /// than else: both sides are shut then, and call it by different words.
+    /// Older documents do not know commitments, whose payments the App Store tries to collect for
+    /// longer. Both sides are shut then, but report different states.
     func isUnspeakable(_ booked: BookedPurchase) -> Bool {
         plan.speech != .modern && booked.commitment != nil && booked.isInRetry
     }
@@ -187,7 +188,7 @@ extension Trial {
         }
     }
 
-    /// Asks about everything, due or not: after that there is no excuse.
+    /// Checks everything, due or not: after that no difference is excused.
     func askAboutAll() async throws {
         guard let server = anyServer() else { return }
         for name in accounts {
@@ -195,7 +196,7 @@ extension Trial {
                 let purchase = booked.purchase
                 let outcome = try await server.engine.refresh(purchase, app: House.app)
                 guard case .answered = outcome else {
-                    throw breach("verbs", "\(purchase) could not be asked about: \(outcome)")
+                    throw breach("verbs", "\(purchase) could not be checked: \(outcome)")
                 }
             }
         }
@@ -207,8 +208,8 @@ extension Trial {
         }
     }
 
-    /// Every order of the books is known, once, and whether it was given back. Older documents name
-    /// no price, so that how much is known only of what was signed.
+    /// Expects every order of the ground truth to be known exactly once, with its refund if it has
+    /// one. Older documents contain no price, so amounts are compared only for signed transactions.
     func expectOrders() async throws {
         for name in accounts {
             let books = await books(of: name)
@@ -227,7 +228,7 @@ extension Trial {
             for charge in charges {
                 let order = charge.webOrderLineItemID ?? charge.transactionID
                 guard let payment = ours[order]?.first else {
-                    throw breach("money", "\(name): \(order) is not known")
+                    throw breach("money", "\(name): \(order) is unknown")
                 }
                 guard let wrong = payment.differs(from: charge) else { continue }
                 throw breach("money", "\(name): \(order): \(wrong)")
@@ -235,13 +236,13 @@ extension Trial {
             let orders = Set(charges.map { $0.webOrderLineItemID ?? $0.transactionID })
             let strange = Set(ours.keys).subtracting(orders)
             guard strange.isEmpty else {
-                throw breach("money", "\(name): \(strange) are no orders")
+                throw breach("money", "\(name): \(strange) are not orders")
             }
         }
     }
 
-    /// Whether a payment of a family's member was told of by nothing but transaction receipts, and
-    /// answers about them: these do not say who has paid, and so whoever is named has.
+    /// Whether a payment of a family member was reported only by transaction receipts and responses
+    /// about them: these do not say who has paid, so the named customer counts as the payer.
     private func isSilent(
         _ payment: Payment, of purchase: PurchaseState, in books: [BookedPurchase]
     ) -> Bool {
@@ -252,9 +253,9 @@ extension Trial {
         return isShared && !evidence.shared.contains(payment.transaction.rawValue)
     }
 
-    // MARK: - What was seen
+    // MARK: - Milestones
 
-    /// What a life is made of.
+    /// The milestones of a subscription.
     enum Sight: String, CaseIterable {
         case refund
         case renewal
@@ -288,14 +289,14 @@ extension PurchaseState {
 }
 
 extension Payment {
-    /// In what it is not the books' charge; nil where it is that.
+    /// How the payment differs from the ground truth's charge. Returns nil if it does not.
     fileprivate func differs(from charge: BookedCharge) -> String? {
         if let price, price.milliunits != charge.amount || price.currency != charge.currency {
-            return "the books have \(charge.amount) \(charge.currency), and we have \(price)"
+            return "the ground truth has \(charge.amount) \(charge.currency), the answer \(price)"
         }
-        // What an upgrade gives back is told by the old transaction, if at all.
+        // An upgrade's refund is reported by the old transaction, if at all.
         if isUpgraded || (charge.refundedAt != nil) == (revocation != nil) { return nil }
         let known = revocation == nil ? "nothing" : "a refund"
-        return "\(charge.refunded) were given back, and \(known) is known of it"
+        return "\(charge.refunded) were refunded, and \(known) is known of it"
     }
 }

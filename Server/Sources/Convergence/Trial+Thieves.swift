@@ -2,11 +2,11 @@ import Engine
 import Ledger
 import Simulator
 
-// What a purchase names is its customer's, whoever posts it first.
+// Checks that a purchase belongs to the customer it names, whoever posts it first.
 
 extension Trial {
-    /// What our servers call the owner of an account: the account token of its devices, where they
-    /// have one, as an app does whose tokens are its customers' ids.
+    /// The customer id of the owner of an account: the account token of its devices if they have
+    /// one, as for an app whose tokens are its customers' ids.
     func customer(of name: String) async -> CustomerID {
         if let known = customers[name] { return known }
         guard let token = await simulator.accountToken(on: name + "-1") else {
@@ -20,7 +20,7 @@ extension Trial {
     private static let thefts = 0.1
     private static let thief: CustomerID = "thief"
 
-    /// Nothing that was refused ever becomes the thief's.
+    /// Expects that nothing that was rejected ever belongs to the thief.
     func expectNothingOfThief() async throws {
         for environment in Ledger.Environment.allCases {
             let state = try await auditor.customer(
@@ -31,14 +31,14 @@ extension Trial {
         }
     }
 
-    /// Now and then somebody else has copies of the transactions, and posts them before their
-    /// owner does. Where each names its owner, all are refused; what they attest is kept.
+    /// Sometimes somebody else has copies of the transactions and posts them before their owner
+    /// does. If each names its owner, all are rejected; what they attest is recorded.
     func letThiefTry(
         _ posted: PurchaseEvidence, saying letters: [Letter], at server: Server
     ) async throws {
         let stolen = PurchaseEvidence(signedTransactions: posted.signedTransactions)
         let told = letters.filter { $0.transaction != nil && !$0.isLegacy }
-        // The token of an erased customer names nobody.
+        // The token of an erased customer identifies nobody.
         guard isStormy, sabotage == nil, erased.isEmpty, thiefLots.happens(Self.thefts),
             !stolen.isEmpty,
             told.count == stolen.signedTransactions.count,
@@ -49,12 +49,12 @@ extension Trial {
         } catch {
             guard case .belongsToAnotherCustomer(_, let why) = error else { return }
             guard why == .namesAnother else {
-                throw breach("ownership", "somebody else's posting was refused: \(why)")
+                throw breach("ownership", "the thief was rejected, but because of: \(why)")
             }
             for letter in told { evidence.take(letter, at: now) }
-            report.tally.add("theft refused")
+            report.tally.add("theft rejected")
             return
         }
-        throw breach("ownership", "what names its owner was taken by somebody else")
+        throw breach("ownership", "a purchase that names its owner was linked to the thief")
     }
 }

@@ -4,26 +4,26 @@ import Ledger
 import Simulator
 import Storage
 
-// What must be so once the faults have ended.
+// What must be true once the faults have ended.
 
 extension Trial {
     private static let minute: Int64 = 60_000
     private static let day: Int64 = 86_400_000
-    /// After the faults have ended everything is true within this time: notifications that did not
-    /// reach us are asked for hourly, and the store may have asked for an hour's rest.
+    /// All answers must be correct within this time after the faults have ended: missed
+    /// notifications are requested hourly, and the App Store may have required an hour's pause.
     static let intervalMinutes: Int64 = 130
-    /// The same where notifications were lost behind a 200: a day, since the whole history is read
-    /// twice a day.
+    /// The limit if notifications were lost after a 200 response: a day, since the whole history is
+    /// read twice a day.
     private static let walkIntervalMinutes: Int64 = 1_440
-    /// Between two looks of a server whether the history is to be read.
+    /// The time between two checks whether the history is to be read.
     private static let walkLookMinutes = 180
-    /// Where the history is silent so long is waited for the sweep. What is not due before is left
-    /// out: a year that is paid is asked about once in a year.
+    /// With an incomplete history, the trial waits this long for the sweep. Purchases that are not
+    /// due before that are excluded: a yearly subscription is checked once a year.
     private static let sweepDaysMax = 40
 
     // MARK: - Convergence
 
-    /// Lets the promised time pass, and holds every answer against the books.
+    /// Lets the promised time pass and compares every answer with the ground truth.
     func converge() async throws {
         let end = now
         for account in accounts.indices {
@@ -48,7 +48,7 @@ extension Trial {
         try await look()
     }
 
-    /// Lets time pass until everything was asked about once more that is due by then.
+    /// Lets time pass until everything has been checked once more that is due by then.
     private func sweep(since end: Int64) async throws {
         for _ in 0..<Self.sweepDaysMax {
             unasked = try await purchasesNotAsked(since: end)
@@ -56,10 +56,10 @@ extension Trial {
             try await play(until: now + Self.day)
         }
         unasked = try await purchasesNotAsked(since: end)
-        report.tally.add("not due before the sweep's end", unasked.count)
+        report.tally.add("not due before the end of the sweep", unasked.count)
     }
 
-    /// Those that were not asked about since.
+    /// The purchases that were not checked since a moment.
     private func purchasesNotAsked(since end: Int64) async throws -> Set<String> {
         var silent: Set<String> = []
         for name in accounts {
@@ -73,7 +73,7 @@ extension Trial {
         return silent
     }
 
-    /// Life goes on without faults: every answer is right at every moment.
+    /// Continues without faults: every answer must be correct at every moment.
     func rest() async throws {
         let days = Int64(lookLots.choice(2, 9, 33))
         let until = now + days * Self.day
@@ -87,7 +87,7 @@ extension Trial {
         if plan.speech == .legacy { try await askAboutAll() }
     }
 
-    /// Our answer is the books', purchase by purchase, and right by right.
+    /// Expects the answer to equal the ground truth, for every purchase and every entitlement.
     func expectTruth(
         of name: String, _ books: [BookedPurchase], _ state: CustomerState
     ) throws {
@@ -96,7 +96,7 @@ extension Trial {
                 && !isLeftOut(booked)
         }
         let truth = Set(known.map { Holding($0) })
-        // A posting may have been kept by a server that died before it could say so.
+        // A posted purchase may have been recorded by a server that crashed before it responded.
         let names = Set(known.map(\.originalTransactionID))
         let present = Instant(milliseconds: now)
         let beginning = Set(books.filter(isLeftOut).map(\.originalTransactionID))
@@ -109,25 +109,25 @@ extension Trial {
             let wrong = settled.subtracting(truth).map(\.description).sorted()
             let right = truth.subtracting(settled).map(\.description).sorted()
             throw breach(
-                "convergence", "\(name): the books say \(right), and the answer is \(wrong)")
+                "convergence", "\(name): the ground truth is \(right), the answer is \(wrong)")
         }
         let products = state.entitlements.filter { $0.key != House.membership }
         let open = Set(products.filter { $0.value.isOpen }.map { $0.key.rawValue })
         let opening = Set(known.filter { $0.opensSomething }.map(\.productID))
         let isWhole = hasConverged || known.count == books.count
         guard !isWhole || isHeld || !beginning.isEmpty || open == opening else {
-            throw breach("convergence", "\(name): \(opening) are open, and the answer is \(open)")
+            throw breach("convergence", "\(name): \(opening) are open, the answer is \(open)")
         }
         if isWhole, !isHeld, beginning.isEmpty { try expectMembership(of: name, books, state) }
     }
 
-    /// What every subscription gives is open until the last of what is paid for, also where that
-    /// changes to another product.
+    /// The entitlement that every subscription gives is open until the last paid period ends, even
+    /// across a change of product.
     private func expectMembership(
         of name: String, _ books: [BookedPurchase], _ state: CustomerState
     ) throws {
         let open = books.filter { $0.isOpen && $0.renewsTo != nil }
-        // A payment ahead of its time that no document has told yet is nothing to hold us to.
+        // A payment ahead of time that no document has reported yet cannot be expected to be known.
         guard open.allSatisfy({ $0.isInGrace || state.knowsItsEnd(of: $0) }) else { return }
         let paid = open.compactMap { $0.until?.milliseconds }.max()
         let right = state.entitlements[House.membership].flatMap { $0.isOpen ? $0 : nil }
@@ -135,7 +135,7 @@ extension Trial {
             let until = paid.map { "\(Instant(milliseconds: $0))" } ?? "-"
             throw breach(
                 "convergence",
-                "\(name): paid until \(until), and the answer is \(right?.reason.sentence ?? "-")")
+                "\(name): paid until \(until), the answer is \(right?.reason.sentence ?? "-")")
         }
     }
 
@@ -145,14 +145,14 @@ extension Trial {
             || isWaitedFor(booked) || usedUp.contains(booked.originalTransactionID)
     }
 
-    /// A purchase of this very moment, which its app has had no time to post.
+    /// A purchase of this moment, which its app has had no time to post.
     private func isNew(_ booked: BookedPurchase) -> Bool {
         !linked.contains(booked.originalTransactionID)
             && booked.charges.allSatisfy { $0.at.milliseconds >= now }
     }
 
-    /// Given back, and over a moment ago: a store that keeps ends to itself is asked what became of
-    /// it when its news has had time to come.
+    /// Refunded, and ended a moment ago: an App Store that does not report ends is queried once its
+    /// notification has had time to arrive.
     private func isWaitedFor(_ booked: BookedPurchase) -> Bool {
         guard plan.has(.habits), booked.isRevoked, let end = booked.period?.upperBound else {
             return false
@@ -160,8 +160,7 @@ extension Trial {
         return (end.milliseconds...end.milliseconds + Self.minute).contains(now)
     }
 
-    /// A period that is paid, and begins within what clocks may differ by, is open already: that
-    /// much is our stated tolerance.
+    /// A period that is paid and begins within the tolerated clock skew counts as open already.
     private func isAboutToBegin(_ booked: BookedPurchase) -> Bool {
         let tolerance = Timeline.clockSkewMax.wholeMilliseconds
         return !booked.isOpen
@@ -170,8 +169,8 @@ extension Trial {
             }
     }
 
-    /// The answer, with the truth in the place of what is held open where the store keeps an end to
-    /// itself.
+    /// The answer, in which purchases that are held open are replaced by the ground truth if the
+    /// App Store does not report their end.
     private func settled(
         _ answer: Set<Holding>, _ truth: Set<Holding>
     ) -> (Set<Holding>, isHeld: Bool) {
@@ -197,13 +196,14 @@ extension Trial {
         let genuine = Set(await simulator.notifications.map(\.signedPayload))
         let strays = Set(await simulator.strays.map(\.signedPayload)).subtracting(genuine)
         guard strays.isDisjoint(with: evidence.taken) else {
-            throw breach("trust", "a document was taken that is none of the store's")
+            throw breach("trust", "a document was accepted that the App Store did not sign")
         }
         try expectBoundedWork()
     }
 
-    /// The log has no gaps, each event begins where the last one of its purchase ended, the last
-    /// ends with what is, and the money of all is the timelines' money.
+    /// The log must have no gaps; each event must begin with the state in which the previous event
+    /// of its purchase ended; the last must end with the current state; and the sum of all money
+    /// must equal the timelines' money.
     private func expectLog() async throws {
         while try await auditor.tellTurns() > 0 {}
         let (wrong, last) = try await Store(database).reading { tx in
@@ -215,21 +215,21 @@ extension Trial {
         }
     }
 
-    /// About one purchase, when every question fails.
+    /// The maximum number of requests a day per purchase, if every request fails.
     private static let questionsADayMax = 60
-    /// What may come together in a few days is spread over so many.
+    /// Requests that may come together in a few days are averaged over at least this many.
     private static let daysMin = 10
 
-    /// Not only at the end: who asks for ever comes to none.
+    /// Called not only at the end, because endless requests would prevent a trial from ending.
     func expectBoundedWork() throws {
         let days = max(Self.daysMin, Int((now - Plan.start.milliseconds) / Self.day) + 1)
         let most = max(1, asked.count) * days * Self.questionsADayMax
         guard report.figures.questions <= most else {
-            throw breach("bounded work", "\(report.figures.questions) questions")
+            throw breach("bounded work", "\(report.figures.questions) requests")
         }
     }
 
-    /// All money of the books is in our timelines, each order once, and nothing else.
+    /// All money of the ground truth is in the timelines, each order once, and nothing else is.
     private func expectMoney() async throws {
         guard plan.speech == .modern else { return try await expectOrders() }
         for name in accounts {
@@ -246,17 +246,18 @@ extension Trial {
             guard Set(ours).count == ours.count else {
                 throw breach("money", "\(name): an order is counted twice")
             }
-            // What was lost, and no history shows, was never told: the rest must be right.
+            // What was lost and is in no history was never reported: the rest must be correct.
             let missing = plan.has(.silentHistory) ? [] : Set(theirs).subtracting(ours)
             let wrong = Set(ours).subtracting(theirs)
             guard missing.isEmpty, wrong.isEmpty else {
                 throw breach(
-                    "money", "\(name): the books have \(missing), and we have \(wrong)")
+                    "money", "\(name): the ground truth has \(missing), the answer \(wrong)")
             }
         }
     }
 
-    /// The facts of each purchase, in any order and any number of times, make the same timeline.
+    /// The facts of each purchase, in any order and repeated any number of times, must make the
+    /// same timeline.
     private func expectAnyOrder() async throws {
         var lots = plan.lots("order")
         for name in accounts {
@@ -279,7 +280,7 @@ extension Trial {
         }
     }
 
-    // MARK: - What was reached
+    // MARK: - Coverage
 
     func count() async {
         let sent = await simulator.notifications
@@ -296,7 +297,7 @@ extension Trial {
         report.figures.trials = 1
         report.figures.virtualMilliseconds = now - Plan.start.milliseconds
         report.tally.add("speech \(plan.speech.rawValue)")
-        // Where there is no notification, there is a question.
+        // Without notifications, the server depends on requests.
         guard plan.families.isEmpty, plan.speech == .modern else { return }
         report.figures.calmQuestions = report.figures.questions
         for name in accounts {
@@ -305,7 +306,7 @@ extension Trial {
     }
 }
 
-/// One order, and what was given back of it.
+/// One order, and what was refunded of it.
 private struct Charge: Hashable, CustomStringConvertible {
     let order: String
     let amount: Int64
@@ -321,7 +322,7 @@ private struct Charge: Hashable, CustomStringConvertible {
         refunded = charge.refunded
     }
 
-    /// Nil where somebody else has paid, or no price was told.
+    /// Returns nil if somebody else has paid, or no price was reported.
     init?(_ payment: Payment) {
         guard payment.ownership == .purchased, let price = payment.price else { return nil }
         order = payment.line ?? payment.transaction.rawValue
@@ -331,8 +332,8 @@ private struct Charge: Hashable, CustomStringConvertible {
         refunded = price.milliunits * share / Percentage.whole
     }
 
-    /// What an upgrade gives back is told by the old transaction, which some of Apple's documents
-    /// do not say: then it is not known.
+    /// A copy without the refund. An upgrade's refund is reported by the old transaction, which
+    /// some of Apple's documents do not contain: then it is unknown.
     func withoutRefund() -> Self {
         var copy = self
         copy.refunded = 0
@@ -341,7 +342,7 @@ private struct Charge: Hashable, CustomStringConvertible {
 }
 
 extension CustomerState {
-    /// Whether a period is known that ends where the books say that what is paid for ends.
+    /// Whether a period is known that ends when the ground truth says that the paid time ends.
     fileprivate func knowsItsEnd(of booked: BookedPurchase) -> Bool {
         purchases.contains { state in
             state.timeline.purchase.original.rawValue == booked.originalTransactionID
@@ -353,7 +354,7 @@ extension CustomerState {
 }
 
 extension BookedPurchase {
-    /// Consumables fill wallets, and how long terms without renewal last is the app's affair.
+    /// Consumables credit wallets, and the length of non-renewing terms is configured by the app.
     fileprivate var opensSomething: Bool {
         isOpen && (period != nil || productID == "atlas")
     }

@@ -4,27 +4,27 @@ import Engine
 import Ledger
 import Simulator
 
-// Between the store and the servers.
+// The connections between the App Store and the servers.
 
 extension Trial {
-    /// A question of a server's.
+    /// A request of a server.
     struct Call: Sendable {
         let server: Int
         let power: Power
         let request: AppStoreRequest
     }
 
-    /// The answer came after the server had hung up.
+    /// The response arrived after the server had closed the connection.
     struct TooLate: Error {}
 
     // MARK: - Notifications
 
-    /// Carries a notification to one of the servers. Says what the store hears.
+    /// Delivers a notification to one of the servers. Returns the response that the App Store gets.
     func deliver(_ body: [UInt8]) async -> PostAnswer {
         report.figures.notifications += 1
         if isSwallowed() { return PostAnswer(status: 200) }
         guard let server = anyServer() else {
-            report.tally.add("no server when a notification came")
+            report.tally.add("no server when a notification arrived")
             return PostAnswer(error: "connection refused")
         }
         let letters = Letter.letters(notification: body)
@@ -45,8 +45,8 @@ extension Trial {
         return answer
     }
 
-    /// Whether something before the servers takes a notification for itself: the store has a 200,
-    /// and nobody has the notification.
+    /// Whether something in front of the servers loses the notification: the App Store gets a 200,
+    /// and no server gets the notification.
     private func isSwallowed() -> Bool {
         guard isStormy, plan.has(.swallowedNotifications), swallowLots.happens(swallowOdds) else {
             return false
@@ -59,22 +59,22 @@ extension Trial {
     private func answer(of server: Server, to body: [UInt8]) async -> PostAnswer {
         do {
             let kept = try await server.engine.record(notification: body)
-            report.tally.add(kept.isRepeat ? "notification repeated" : "notification kept")
-            if !progress.isModern { report.tally.add("notification of version 1 kept") }
+            report.tally.add(kept.isRepeat ? "notification repeated" : "notification recorded")
+            if !progress.isModern { report.tally.add("version 1 notification recorded") }
             return PostAnswer(status: 200)
         } catch {
             guard server.power.isOn else {
                 return PostAnswer(error: "connection closed")
             }
             let status = error.isForever ? 400 : 503
-            report.tally.add("notification answered with \(status)")
+            report.tally.add("notification response \(status)")
             return PostAnswer(status: status)
         }
     }
 
-    // MARK: - Questions
+    // MARK: - Requests
 
-    /// What the store answers to a server's question.
+    /// The App Store's response to a server's request.
     func answer(_ call: Call) async throws -> DirectAnswer {
         let request = call.request
         if request.path == Self.receiptPath { return try await answer(receipt: call) }
@@ -92,7 +92,7 @@ extension Trial {
         try await requireInTime(since: late)
         if plan.speech == .mixed { answer.body = sinceUpdate(answer.body) }
         if plan.has(.silentHistory), request.path.hasSuffix("notifications/history") {
-            report.tally.add("history was silent")
+            report.tally.add("history was incomplete")
             return DirectAnswer(
                 status: 200, body: Array(#"{"hasMore":false,"notificationHistory":[]}"#.utf8))
         }
@@ -104,22 +104,22 @@ extension Trial {
             }
             answer.body = sabotage.altered(answer: answer.body, at: now)
         }
-        // The server may die with the answer in its hands.
+        // The server may crash after it has received the response.
         try await call.power.step(.atQuestion)
         return answer
     }
 
-    /// How often the store has answered late, to be compared when an answer is there; nil where
-    /// none is late.
+    /// The number of late responses so far, for comparison once the response is there. Returns nil
+    /// if none can be late.
     func lateAnswers() async -> Int? {
         guard isStormy, plan.has(.lateAnswers) else { return nil }
         return await slowAnswers()
     }
 
-    /// Loses an answer that came late: nobody waits for it in real time.
+    /// Drops a response that came late: in real time the client would have timed out.
     func requireInTime(since late: Int?) async throws {
         guard let late, await slowAnswers() > late else { return }
-        report.tally.add("answer came too late")
+        report.tally.add("response came too late")
         throw TooLate()
     }
 
@@ -127,16 +127,17 @@ extension Trial {
         await simulator.setFaults { $0.api.struck[.slow] ?? 0 }
     }
 
-    /// The first question about a purchase is about its whole past; each further one counts.
+    /// The first request about a purchase reads its whole past; each further one counts.
     private func count(_ request: AppStoreRequest) {
         guard let id = request.purchase else { return }
-        // Of one check the status is the question; the history belongs to it.
+        // The status request counts as the check; the history request belongs to it.
         if request.path.isOf("history") { return report.tally.add("whole history read") }
         guard !asked.insert(id).inserted else { return }
         report.figures.questions += 1
     }
 
-    /// Whoever got a good answer may know all that the books tell of the accounts.
+    /// After a successful response the server may know everything that the ground truth contains
+    /// about the accounts.
     func reach(accountsOf purchases: Set<String>) async {
         for name in accounts {
             let books = await books(of: name)
@@ -149,14 +150,14 @@ extension Trial {
 
     func reach(_ booked: BookedPurchase) { evidence.reach(booked, at: now) }
 
-    /// What the store has in its books of an account; nothing of one that has not come yet.
+    /// The ground truth of an account; empty for one that does not exist yet.
     func books(of name: String) async -> [BookedPurchase] {
         (try? await simulator.truth(of: name).purchases) ?? []
     }
 }
 
 extension AppStoreSimulator {
-    /// What the store answers to a question as it is sent.
+    /// The App Store's response to a request.
     func answer(_ request: AppStoreRequest) async -> DirectAnswer {
         await answer(
             request.method, request.path, query: request.query,
@@ -166,17 +167,17 @@ extension AppStoreSimulator {
 }
 
 extension AppStoreRequest {
-    /// The store that it is for.
+    /// The environment that the request is for.
     var simulatedEnvironment: SimulatedEnvironment {
         environment == .sandbox ? .sandbox : .production
     }
 
-    /// What its answer holds: documents about a purchase, else notifications.
+    /// The contents of the response: documents about a purchase, or notifications.
     func letters(in answer: [UInt8]) -> [Letter] {
         purchase == nil ? Letter.notifications(in: answer) : Letter.documents(in: answer)
     }
 
-    /// The purchase that a question is about.
+    /// The purchase that a request is about.
     var purchase: String? {
         guard path.isOf("subscriptions") || path.isOf("history"),
             let slash = path.lastIndex(of: "/")
@@ -194,7 +195,7 @@ extension String {
 }
 
 extension EngineFailure {
-    /// The same again would be refused again.
+    /// Whether the same request would be rejected again.
     var isForever: Bool {
         switch self {
         case .unreadable, .tooMuch, .notForAnyApp, .unknownApp, .legacyOff, .notTrusted,

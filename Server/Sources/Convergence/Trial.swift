@@ -8,12 +8,12 @@ import StorageSQLite
 import Synchronization
 
 /// One seed: a simulated App Store, its customers with their apps, and our servers on one database,
-/// in one process and under one virtual clock. Nothing sleeps, and nothing goes over a network.
+/// in one process and under one virtual clock. Nothing sleeps, and nothing is sent over a network.
 ///
-/// First a storm: the customers live, and what the plan names goes wrong. Then the faults end, and
-/// after the time that we promise every answer must be the books'. Then life goes on for a while
-/// without faults, and every answer must be right at every moment. At all times no answer may do
-/// what an oracle forbids.
+/// First comes a storm: customers act, and the plan's faults occur. Then the faults end, and after
+/// the promised time every answer must equal the ground truth. Then the trial continues for a while
+/// without faults, and every answer must be correct at every moment. No answer may ever do what an
+/// oracle forbids.
 package actor Trial {
     let plan: Plan
     let house: House
@@ -23,15 +23,15 @@ package actor Trial {
     nonisolated let simulator: AppStoreSimulator
     nonisolated let database: SQLiteDatabase
     let switchboard: Switchboard
-    /// Answers what customers are asked about: it has the right time, and does nothing else.
+    /// Answers the checks of the trial: it has the correct time, and does nothing else.
     let auditor: Engine
     var servers: [Server] = []
     var accounts: [String] = []
-    /// For whom the app of an account speaks.
+    /// The customer that the app of an account speaks for.
     var customers: [String: CustomerID] = [:]
     /// Customers who were erased.
     var erased: Set<CustomerID> = []
-    /// What was used up by customers who were erased: it is nobody's for good.
+    /// Consumables of erased customers: they have no owner for good.
     var usedUp: Set<String> = []
     var agenda = Agenda()
     var evidence = Evidence()
@@ -41,16 +41,16 @@ package actor Trial {
     /// Transactions that the app of an account knows of.
     var seen: Set<String> = []
     var isStormy = true
-    /// Since then every answer must be right at every moment.
+    /// From then on every answer must be correct at every moment.
     var hasConverged = false
     var isRacing = false
-    /// Purchases that were asked about before.
+    /// Purchases that were checked before.
     var asked: Set<String> = []
-    /// Where the history is silent: what the sweep has not come to.
+    /// With an incomplete history: purchases that the sweep has not reached.
     var unasked: Set<String> = []
-    /// Questions that were put at one moment.
+    /// The number of requests at one moment.
     var haste: (at: Int64, questions: Int) = (0, 0)
-    /// Before then it is of no use to ask again.
+    /// The time before which another check has no effect.
     var patience: Int64 = 0
     var serverLots: Lots
     var appLots: Lots
@@ -61,26 +61,28 @@ package actor Trial {
     var speechLots: Lots
     var thiefLots: Lots
     var swallowLots: Lots
-    /// How many notifications are lost behind a 200.
+    /// The odds that a notification is lost after a 200 response.
     let swallowOdds: Double
-    /// In a world of receipts: what the books said when an answer was first seen to be otherwise.
+    /// In a legacy world: the ground truth at the time when an answer was first seen to differ from
+    /// it.
     var otherwise: [String: (truth: Holding, at: Int64)] = [:]
-    /// Purchases whose answer may be otherwise: the store was not asked since.
+    /// Purchases whose answer may differ, because they were not checked since.
     var excused: Set<String> = []
-    /// What was seen of purchases.
+    /// The milestones that were seen.
     var sights: Set<String> = []
     /// The notification that was posted last.
     var lastBody: [UInt8]?
-    /// Something came after what was signed later: whoever took the last word answers wrong now.
+    /// A document arrived after one that was signed later: a server that used the last one would
+    /// answer incorrectly now.
     var isLookDue = false
-    /// When something is due, as of so many commits.
+    /// When the next check is due, as of a number of commits.
     var knownDue: (commits: Int, due: Int64?)?
-    /// Of all servers.
+    /// The commits of all servers.
     let commits = Commits()
 
-    /// Plays a plan to its end, or to the first promise that is not kept.
+    /// Plays a plan to its end, or to the first violation.
     ///
-    /// - Throws: what is nobody's breach: that something cannot be set up.
+    /// - Throws: if the trial cannot be set up.
     package static func play(
         _ plan: Plan, in house: House, with sabotage: SabotageKind? = nil
     ) async throws -> TrialReport {
@@ -128,7 +130,7 @@ package actor Trial {
             now: { Instant(milliseconds: clock.milliseconds) }, logger: logger)
     }
 
-    /// Another one, on another database.
+    /// An auditor on another database.
     func auditor(of database: SQLiteDatabase) -> Engine {
         Self.auditor(of: database, house, simulator.clock)
     }
@@ -162,7 +164,7 @@ package actor Trial {
         return report
     }
 
-    /// What the server answers about each customer, and by which documents.
+    /// The server's explanations for all customers, with the documents they are based on.
     private func explanations() async throws -> [String] {
         var lines: [String] = []
         for name in accounts {
@@ -174,7 +176,7 @@ package actor Trial {
 
     // MARK: - Time
 
-    /// Lets time pass up to a moment, with a stop wherever something is to be done.
+    /// Lets time pass up to a moment, stopping whenever something is scheduled.
     func play(until end: Int64) async throws {
         while true {
             let wake = try await nextQuestion()
@@ -182,7 +184,7 @@ package actor Trial {
             guard let next, next <= end else { break }
             try await advance(to: max(next, now))
             while let deed = agenda.take(by: now) { try await carryOut(deed) }
-            // Nothing here waits: other trials, and whatever else the process does, have a turn.
+            // Nothing here suspends: let other trials and tasks of the process run.
             await Task.yield()
             if let wake, wake <= now { try await askDue() }
         }
@@ -218,7 +220,7 @@ package actor Trial {
         }
     }
 
-    /// All that goes wrong ends; what is under way stays so.
+    /// Ends all faults. What is in progress continues.
     private func clear() async throws {
         isStormy = false
         await simulator.setFaults { $0.stop() }
@@ -238,10 +240,11 @@ package actor Trial {
 }
 
 extension Engine {
-    /// Lines of an explanation.
+    /// The maximum number of lines of an explanation.
     private static let explanationMax = 80
 
-    /// What it answers about a customer, and by which documents, without the last of many lines.
+    /// What the engine answers about a customer, and the documents it is based on, cut to the
+    /// maximum number of lines.
     func explanation(
         of customer: CustomerID, in environment: Ledger.Environment
     ) async throws -> [String] {
@@ -250,7 +253,7 @@ extension Engine {
     }
 }
 
-/// How those who were made before the trial reach it.
+/// Connects objects that are created before the trial to it.
 final class Switchboard: Sendable {
     private let trial = Mutex<Trial?>(nil)
 
@@ -267,13 +270,13 @@ final class Switchboard: Sendable {
     func between(_ server: Int) async { await connected?.between(server) }
 
     func answer(_ call: Trial.Call) async throws -> DirectAnswer {
-        guard let connected else { throw Breach(oracle: "trial", words: "nobody answers") }
+        guard let connected else { throw Breach(oracle: "trial", words: "the trial has ended") }
         return try await connected.answer(call)
     }
 }
 
 extension Faults {
-    /// Nothing goes wrong any more.
+    /// Switches off all faults.
     mutating func stop() {
         notifications.odds = [:]
         api.odds = [:]

@@ -1,8 +1,8 @@
 import Storage
 import Synchronization
 
-/// A database as a server that may die at any moment sees it: before a transaction, and after its
-/// commit but before it knows of that. And one whose machine's clock is the trial's.
+/// A database as seen by a server that may crash at any moment: before a transaction, or after its
+/// commit but before the server knows of it. The database machine's clock is the trial's.
 struct UnsteadyDatabase: Database {
     let database: any Database
     let power: Power
@@ -38,7 +38,7 @@ struct UnsteadyDatabase: Database {
     func close() { database.close() }
 }
 
-/// A connection to a machine whose clock is the trial's: leases run out in virtual time.
+/// A connection to a machine whose clock is the trial's: leases expire in virtual time.
 private struct TimedConnection: Connection {
     private static let question = "SELECT \(Dialect.sqlite.clock)"
 
@@ -65,7 +65,7 @@ private struct TimedConnection: Connection {
     }
 }
 
-/// How often something was written, so that what was read before need not be read again.
+/// Counts commits, so that what was read before need not be read again if nothing was written.
 final class Commits: Sendable {
     private let number = Atomic(0)
 
@@ -73,9 +73,10 @@ final class Commits: Sendable {
     func add() { number.add(1, ordering: .relaxed) }
 }
 
-/// Whether a server's process lives. What it does is a row of steps, and it may die at each.
+/// Whether a server's process is running. Its work is a sequence of steps, and it may crash at
+/// each.
 final class Power: Sendable {
-    /// Between which two things a server dies.
+    /// The steps before or after which a server can crash.
     enum Step: String, Sendable, CaseIterable {
         case beforeRead = "crash before a read"
         case beforeCommit = "crash before a commit"
@@ -91,7 +92,7 @@ final class Power: Sendable {
     }
 
     private let state: Mutex<State>
-    /// Lets others act between two steps.
+    /// Lets other servers act between two steps.
     private let between: @Sendable () async -> Void
 
     init(odds: Double, _ lots: Lots, between: @escaping @Sendable () async -> Void) {
@@ -102,12 +103,12 @@ final class Power: Sendable {
     var isOn: Bool { state.withLock(\.isOn) }
     var diedAt: Step? { state.withLock(\.diedAt) }
 
-    /// From now on it dies no more by itself.
+    /// From now on the process no longer crashes by itself.
     func steady() { state.withLock { $0.odds = 0 } }
 
     func turnOff() { state.withLock { $0.isOn = false } }
 
-    /// A step, or the end.
+    /// Takes a step. Throws if the process crashes at it, or is not running.
     func step(_ step: Step) async throws {
         if step != .afterCommit { await between() }
         let lives = state.withLock { state in
@@ -117,6 +118,6 @@ final class Power: Sendable {
             state.diedAt = step
             return false
         }
-        guard lives else { throw StorageFailure("the process is dead", kind: .unavailable) }
+        guard lives else { throw StorageFailure("the process is not running", kind: .unavailable) }
     }
 }

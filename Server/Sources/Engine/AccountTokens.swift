@@ -1,19 +1,19 @@
 import Ledger
 import Storage
 
-/// Whom the account tokens of an app's purchases name (Apple: `appAccountToken`).
+/// What the account tokens of an app's purchases identify (Apple: `appAccountToken`).
 package enum AccountTokens: String, Hashable, Sendable, CaseIterable {
-    /// Customers: each token is the id of one.
+    /// Customers: each token is a customer's id.
     case customers
-    /// Something else of the app's. They name nobody.
+    /// Something else that the app uses. They identify no customer.
     case other
 }
 
 extension Engine {
-    /// Tokens that are looked at together.
+    /// The number of tokens examined at a time.
     private static let tokensAtOnce = 1_000
 
-    /// Counts an app's purchases whose account token is no id of a customer. Only reads.
+    /// Counts an app's purchases whose account token is not the id of a known customer. Only reads.
     package func purchasesNamingStrangers(app appID: AppID) async throws(EngineFailure)
         -> NamedStrangers
     {
@@ -39,19 +39,19 @@ extension Engine {
     }
 }
 
-/// How many purchases have an account token that is no id of a customer.
+/// How many purchases have an account token that is not the id of a known customer.
 package struct NamedStrangers: Hashable, Sendable {
     package var purchases = 0
-    /// Of these, how many belong to a customer all the same.
+    /// How many of these belong to a customer nevertheless.
     package var linked = 0
 
     package init() {}
 }
 
 extension StoreTransaction {
-    /// Whom the account token of a purchase names: a customer; or an id by which nobody is known
-    /// yet, in the spelling of one of these ids, or else in lower case. Nobody, where somebody who
-    /// was erased had it as an id, or the app's tokens are no ids of customers.
+    /// The customer that a purchase's account token identifies: a known customer; or an unknown id,
+    /// in the spelling of one of the given ids, or else in lower case. Returns nil if the token was
+    /// an id of an erased customer, or if the app's tokens are not customer ids.
     func named(
         by token: String?, or ids: [CustomerID], in app: AppID
     ) throws(StorageFailure) -> CustomerID? {
@@ -63,12 +63,12 @@ extension StoreTransaction {
         return ids.first { $0.accountToken == stranger.rawValue } ?? stranger
     }
 
-    /// Whether nothing was spent of what a purchase has put into its owner's wallets. False also
-    /// if some of it is in no wallet: then the app delivers it, and we do not know what is left.
-    /// And if any of it was refunded: the refund covers what was spent, as long as it stands.
+    /// Whether nothing was spent of the credits that a purchase gave its owner's wallets. Returns
+    /// false if some of it was credited to no wallet: then the app delivers it, and we do not know
+    /// what is left. Returns false, too, if any of it was refunded: while the refund stands, it
+    /// covers what was spent.
     ///
-    /// - Parameter owner: a customer, an id by which nobody is known yet, or the name that stands
-    ///   for somebody who was erased.
+    /// - Parameter owner: a customer, an unknown id, or the pseudonym of an erased customer.
     func isUnspent(
         _ timeline: Timeline, of owner: CustomerID, in app: AppSettings
     ) throws -> Bool {
@@ -76,7 +76,7 @@ extension StoreTransaction {
         let bought = timeline.periods.map(\.payment).filter { $0.kind == .consumable }
         guard bought.allSatisfy({ $0.revocation == nil }) else { return false }
         let ids = try customer(known: owner, in: app.id)?.ids ?? [owner]
-        // By the links themselves: whoever was erased has no id any more.
+        // Uses the links themselves, because an erased customer has no ids.
         let timelines =
             try timelines(of: owner, in: app.id, environment: environment)
             + namedTimelines(ids, in: app.id, environment: environment)

@@ -3,47 +3,51 @@ import AppStoreTrust
 import Ledger
 import Storage
 
-/// How many new documents of one purchase devices may bring in an hour.
+/// How many new documents of one purchase devices may submit per hour.
 package typealias DocumentBudget = Storage.DocumentBudget
 
-/// One app, as the configuration describes it.
+/// The settings of one app, as configured.
 package struct AppSettings: Hashable, Sendable {
-    /// The name that the configuration gives it, such as `birds`.
+    /// The app's name in the configuration, such as `birds`.
     package var id: AppID
     package var bundleID: String
-    /// Apple's number for the app; nil where it is not to be checked.
+    /// Apple's number for the app; nil if it is not checked.
     package var appAppleID: Int64?
-    /// Its purchases are made in a simulator, whose root it trusts. No other app does.
+    /// Whether the app's purchases are made in a simulator. Only such an app trusts the simulator's
+    /// root.
     package var isSimulated: Bool
-    /// What notifications of version 1 carry, and verifyReceipt wants; nil: neither is used.
+    /// The shared secret, which version 1 notifications contain and verifyReceipt requires. If nil,
+    /// neither is used.
     package var sharedSecret: AppSecret?
-    /// Whether receipts, notifications of version 1 and verifyReceipt are taken as evidence.
+    /// Whether receipts, version 1 notifications and verifyReceipt are accepted as evidence.
     package var takesLegacy: Bool
-    /// Which products give which right.
+    /// The products that give each entitlement.
     package var entitlements: [EntitlementID: Set<ProductID>]
     package var rules: AccessRules
-    /// How long what does not renew lasts.
+    /// How long non-renewing products last.
     package var terms: TermRules
-    /// What consumables put into which wallet.
+    /// The wallet credits that consumables give.
     package var wallets: WalletRules
-    /// What is published, and who may read it.
+    /// What the app publishes, and who may read it.
     package var content: ContentSettings
-    /// Whom its notifications are sent on to.
+    /// The addresses that the app's notifications are forwarded to.
     package var forwards: ForwardRules
-    /// What becomes of another customer's purchase that a device shows, where it is not kept.
+    /// The restore policy for a device that shows another customer's purchase, if it is not `keep`.
     package var restore: [Environment: Claim.Policy]
-    /// To whom such a purchase is shared, where it is not as usual.
+    /// Who a purchase may be shared with, if it is not the default.
     package var sharing: [Environment: Claim.ShareRules]
-    /// Whom the account tokens of its purchases name.
+    /// What the account tokens of the app's purchases identify.
     package var accountTokens: AccountTokens
-    /// By what an app's request shows that it speaks for a customer; nil: by the id alone.
+    /// How a request from the app proves which customer it speaks for. If nil, the id alone is
+    /// enough.
     package var proof: IdentityProof?
-    /// What customers carry to be checked without us; nil: nothing.
+    /// The signed tokens that let others check a customer's entitlements without calling this
+    /// server. If nil, none are issued.
     package var tokens: TokenRules?
     package var offers: OfferCatalogue
-    /// What the store is told of purchases whose refund is wished for.
+    /// What the App Store is told about purchases whose refund is requested.
     package var consumption: ConsumptionRules
-    /// How much devices may bring of one purchase.
+    /// How many documents of one purchase devices may submit.
     package var documentBudget: DocumentBudget
 
     package init(
@@ -88,7 +92,7 @@ package struct AppSettings: Hashable, Sendable {
         sharing[environment] ?? Claim.ShareRules()
     }
 
-    /// Refuses evidence from before StoreKit 2, where the app does not take it.
+    /// Throws `legacyDisabled` if the app does not accept evidence from before StoreKit 2.
     func requireLegacy() throws(EngineFailure) {
         guard takesLegacy else { throw .legacyOff(id) }
     }

@@ -6,21 +6,23 @@ import Synchronization
 package typealias CheckRules = Ledger.CheckRules
 package typealias CheckWorker = Storage.CheckWorker
 
-/// How the App Store is asked: by whom, how often, and through what.
+/// How the App Store is queried: by which process, how often, and with which client.
 package struct Asking: Sendable {
-    /// Nil for an app whose store cannot be asked.
+    /// Returns nil for an app whose App Store cannot be queried.
     package var appStore: @Sendable (AppID) -> AppStoreClient?
-    /// How it is asked where there is no key: by receipts. Nil for an app without a shared secret.
+    /// How an app without an API key is reconciled: by its receipts. Returns nil for an app without
+    /// a shared secret.
     package var verification: @Sendable (AppID) -> ReceiptVerification? = { _ in nil }
     package var worker: CheckWorker
     package var rules: CheckRules
-    /// Purchases asked about at once by one server. One at a time, everything happens in one order.
+    /// The number of purchases that one server checks concurrently. With 1, everything happens in a
+    /// fixed order.
     package var questionsAtOnce = 8
-    /// Whether waiting is of any use: not where the clock is a simulator's, which stands still
+    /// Whether it makes sense to wait. It does not with a simulator's clock, which stands still
     /// meanwhile.
     package var waits = true
-    /// By how much our clock is ahead of the App Store's at least, by its last answer; below zero:
-    /// behind. Nil where that is not known.
+    /// How far our clock is ahead of the App Store's, at least, according to its last response;
+    /// negative if ours is behind. Returns nil if unknown.
     package var clockAhead: @Sendable () -> Duration? = { nil }
 
     package init(
@@ -32,19 +34,19 @@ package struct Asking: Sendable {
         self.appStore = appStore
     }
 
-    /// Another server may go on with what this one has not finished by then. Longer than any
-    /// question takes.
+    /// After this time another server may continue what this one has not finished. It is longer
+    /// than any query takes.
     package static let lease = Duration.seconds(300)
 
-    /// For a server that asks nobody, and for tests of other things.
+    /// For servers that do not query the App Store, and for tests of other things.
     package static let nobody = Self(
         worker: CheckWorker(holder: "nobody", lease: lease, checksPerSecond: 1)
     ) { _ in nil }
 }
 
-/// Purchases that somebody waits for: they are asked about first.
+/// Purchases that a client is waiting for: they are checked first.
 final class Wishes: Sendable {
-    /// More are left to the schedule.
+    /// The maximum number of entries. Further purchases are left to the regular schedule.
     static let wishesMax = 1_000
 
     struct Wish: Hashable, Comparable, Sendable {
@@ -62,7 +64,7 @@ final class Wishes: Sendable {
         wishes.withLock { if $0.count < Self.wishesMax { $0.insert(wish) } }
     }
 
-    /// In an order of its own, whatever the set's.
+    /// Removes and returns all entries, sorted, so that their order does not depend on the set's.
     func take() -> [Wish] {
         wishes.withLock { wishes in
             defer { wishes = [] }
@@ -71,21 +73,21 @@ final class Wishes: Sendable {
     }
 }
 
-/// How far behind the asking is, for one app in one environment, as of the last look.
+/// How far reconciliation is behind, for one app in one environment, as of the last refresh.
 package struct AskingState: Hashable, Sendable {
     package var app: AppID
     package var environment: Environment
     /// Purchases that are due.
     package var due: Int
-    /// How long the longest due has been so.
+    /// How long the purchase that is due the longest has been due.
     package var oldestDueAge: Duration
-    /// When the store last answered; nil: never.
+    /// When the App Store last responded; nil if it never has.
     package var answeredAt: Instant?
-    /// How often it has failed to answer, since it last did.
+    /// The number of failures since the last response.
     package var failures: Int
 }
 
-/// What was last seen of each app's asking.
+/// The last known state of each app's reconciliation.
 final class AskingStates: Sendable {
     private let states = Mutex<[AskingState]>([])
 

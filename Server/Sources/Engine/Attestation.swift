@@ -4,16 +4,17 @@ import Intake
 import Ledger
 import Storage
 
-/// A document that was verified, as it will be kept, and the facts that it attests.
+/// A document that has been verified, ready to be recorded, and the facts that it attests.
 struct Attestation: Sendable {
     var document: StoredDocument
     var facts: [Fact]
-    /// What was lacking where a part of it makes no fact. The document is kept all the same.
+    /// The missing fields, for parts of the document that make no fact. The document is recorded
+    /// all the same.
     var shortcomings: [IntakeFailure] = []
 
-    /// What the App Store asks with it.
+    /// The inquiry about consumption that the App Store makes with this document.
     var question: ConsumptionQuestion?
-    /// That a purchase went on as another.
+    /// That a purchase was continued as another.
     var succession: Succession?
 
     var kept: AttestedDocument {
@@ -23,7 +24,7 @@ struct Attestation: Sendable {
         return attested
     }
 
-    /// What has to be known of a document beside its bytes.
+    /// What must be known about a document besides its bytes.
     struct Origin: Sendable {
         var app: AppSettings
         var source: StoredDocument.Source
@@ -94,7 +95,7 @@ struct Attestation: Sendable {
         try Intake.fact(of: renewal.payload, signedAt: renewal.signedAt)
     }
 
-    /// An app receipt, a transaction receipt, and what else came before signed documents.
+    /// A document from before StoreKit 2: an app receipt, a transaction receipt, and so on.
     init(
         kind: StoredDocument.Kind, _ verified: Verified<some Hashable & Sendable>, _ bytes: [UInt8],
         from origin: Origin, _ facts: () throws(IntakeFailure) -> LegacyFacts
@@ -140,11 +141,11 @@ extension StoredDocument {
         formerID = verified.digest.whole
     }
 
-    /// Lets the document be known by the digest of a larger one that it stands in.
+    /// Identifies the document by the digest of the larger document that contains it.
     mutating func know(by digest: DocumentDigest) { (id, formerID) = (digest.signed, digest.whole) }
 
-    /// The document as it came; nil where what is stored is damaged. Older documents have the
-    /// digest of the whole as their id.
+    /// The original bytes of the document; nil if the stored form is damaged. Older documents use
+    /// the digest of the whole document as their id.
     var bytes: [UInt8]? {
         let packed = PackedDocument(parts: parts, headers: headers.map(\.segment))
         guard let bytes = packed.unpacked, let digest = Self.digest(of: bytes, kind),

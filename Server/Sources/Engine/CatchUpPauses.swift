@@ -1,8 +1,8 @@
 import Ledger
 import Synchronization
 
-/// Since when, and how often, an app's lost notifications could not be asked for: of this process,
-/// and apart from its other questions, which one failing endpoint must not stop.
+/// Since when, and how often, requests for an app's missed notifications have failed. Kept in this
+/// process only, and separately from other queries, which one failing endpoint must not stop.
 final class CatchUpPauses: Sendable {
     struct Key: Hashable {
         var app: AppID
@@ -26,7 +26,8 @@ final class CatchUpPauses: Sendable {
 
     func end(_ key: Key) { pauses.withLock { $0[key] = nil } }
 
-    /// Ever longer, or until a moment that the store has named.
+    /// Records a failure and extends the pause: exponentially, or until a time that the App Store
+    /// named.
     func begin(_ key: Key, at now: Instant, until moment: Instant?) {
         pauses.withLock { pauses in
             var pause = pauses[key] ?? Pause(until: now)

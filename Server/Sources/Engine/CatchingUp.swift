@@ -4,16 +4,16 @@ import Ledger
 import Storage
 
 extension Engine {
-    /// Between two looks for notifications that did not reach us.
+    /// The interval between two backfills of notifications that did not reach us.
     package static let catchUpPause = Duration.hours(1)
-    /// The first look goes back as far as the App Store goes on trying.
+    /// The first backfill covers as many days as the App Store retries.
     private static let catchUpFirst = Duration.days(7)
-    /// Each look begins so long before the end of the last: a notification may have been on its way
-    /// then.
+    /// Each backfill overlaps the previous one by this much: a notification may have been in
+    /// transit when the previous one ended.
     private static let catchUpOverlap = Duration.days(1)
 
-    /// How long the store keeps its notifications ("Get Notification History"), without an hour in
-    /// which clocks may differ.
+    /// How long the App Store stores notifications ("Get Notification History"), minus an hour for
+    /// differences between clocks.
     static func historyKept(in environment: Ledger.Environment) -> Duration {
         switch environment {
         case .production: .days(180) - .hours(1)
@@ -21,12 +21,12 @@ extension Engine {
         }
     }
 
-    /// Whether lost notifications could not be asked for when that was last tried: then what is due
-    /// is asked first, so that one endpoint which does not answer stops no other.
+    /// Whether the last attempt to backfill notifications failed. If so, due purchases are checked
+    /// first, so that one endpoint that does not respond does not block the others.
     package var isCatchingUpFailing: Bool { catchUpPauses.areAny }
 
-    /// Asks the App Store for the notifications that did not reach us, where that is due, and keeps
-    /// them. Returns how many were new. Harmless to repeat, and for several servers at once.
+    /// Requests missed notifications from the App Store if that is due, and records them. Returns
+    /// how many were new. Idempotent and safe for several servers at once.
     @discardableResult
     package func catchUp() async throws(EngineFailure) -> Int {
         var count = 0
@@ -60,7 +60,7 @@ extension Engine {
             return 0
         }
         let wished = lease.from.map { $0 - Self.catchUpOverlap } ?? now - Self.catchUpFirst
-        // Further back the store refuses the question, and would for ever.
+        // The App Store rejects requests for times further back, and would do so forever.
         let from = max(wished, now - Self.historyKept(in: environment))
         do {
             let count = try await keepLost(from: from, to: now, app, environment, client)
@@ -71,13 +71,13 @@ extension Engine {
             catchUpPauses.end(pause)
             return count
         } catch {
-            // Not since the question was begun, which may be long ago.
+            // The time of the failure, not of the request, which may have begun long ago.
             let failedAt = self.now()
             let failure = error as? AppStoreFailure
-            // A server that stops has not been refused an answer.
+            // If this server is stopping, the failure is not the App Store's.
             let isStopping = Task.isCancelled
             logger.warning(
-                "It could not be found out which notifications were lost.",
+                "backfilling missed notifications failed",
                 metadata: ["app": "\(app)", "reason": "\(error)"])
             if !isStopping {
                 catchUpPauses.begin(pause, at: failedAt, until: failure?.namedMoment)
@@ -109,8 +109,8 @@ extension Engine {
         return count
     }
 
-    /// How often a page is waited for, and how long at most: the store, or our own pace, wants some
-    /// time between two.
+    /// How often a page is retried, and how long each retry waits at most: the App Store or our own
+    /// rate limit may require a pause between two pages.
     private static let pageWaitsMax = 3
     private static let pageWaitMax = Duration.seconds(5)
 
@@ -126,9 +126,10 @@ extension Engine {
         return try await pages.next()
     }
 
-    /// True where it is new. One that is not trusted is told, and left out.
+    /// Records a missed notification. Returns true if it is new. A notification that is not trusted
+    /// is logged and skipped.
     ///
-    /// - Parameter sendsOn: whether it is sent on to other addresses.
+    /// - Parameter sendsOn: whether it is forwarded to other addresses.
     func keepLost(
         _ payload: String, of appID: AppID, sendsOn: Bool = true
     ) async throws -> Bool {
@@ -143,7 +144,7 @@ extension Engine {
                     app: app, source: .reconciliation, receivedAt: now, digests: digests))
             var attested = attestation.kept
             if sendsOn {
-                // The others have not had it either.
+                // The other addresses have not received it either.
                 let body = JSON.object([JSON.Member("signedPayload", .string(payload))]).bytes
                 attested.forward = order(
                     for: ArrivedNotification(contentType: "application/json", body: body),
@@ -156,7 +157,7 @@ extension Engine {
         } catch {
             guard case .notTrusted = error else { throw error }
             logger.error(
-                "A notification that the App Store gave again is not trusted.",
+                "a backfilled notification is not trusted; it is skipped",
                 metadata: ["app": "\(appID)", "reason": "\(error)"])
             return false
         }
@@ -164,7 +165,7 @@ extension Engine {
 }
 
 extension AppStoreFailure {
-    /// Whether other questions will fare no better.
+    /// Whether other requests would fail in the same way.
     fileprivate var concernsAllQuestions: Bool {
         switch self {
         case .unauthorized, .unavailable: true
@@ -172,7 +173,7 @@ extension AppStoreFailure {
         }
     }
 
-    /// Before then nobody asks again.
+    /// The time before which no request should be repeated, if the App Store named one.
     var namedMoment: Instant? {
         if case .tooMany(let until) = self { Instant(until) } else { nil }
     }

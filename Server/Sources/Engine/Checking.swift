@@ -5,37 +5,38 @@ import Intake
 import Ledger
 import Storage
 
-/// What came of asking about a purchase.
+/// The result of checking a purchase.
 package enum CheckOutcome: Hashable, Sendable {
-    /// The store answered, and what it said is kept.
+    /// The App Store responded, and its documents are recorded.
     case answered(documents: Int)
-    /// The store did not answer, or not so that it could be believed. All is as it was, and it
-    /// will be asked again.
+    /// The App Store did not respond, or the response could not be verified. Nothing changed, and
+    /// the check will be retried.
     case noAnswer(String)
-    /// There is nobody to ask.
+    /// The app has no credentials to query the App Store with.
     case noStore
-    /// Another server is asking just now, or the purchase is not known.
+    /// Another server is checking the purchase right now, or the purchase is unknown.
     case anotherServersOrUnknown
 }
 
-/// What one answer brought, so far.
+/// What one check has found so far.
 struct Findings {
     var attestations: [Attestation] = []
-    /// How many of these, from the first on, were kept when they came.
+    /// How many of these, from the first on, were recorded when they were read.
     var keptCount = 0
-    /// Why a document of the answer was not believed.
+    /// Why a document of the response was rejected.
     var refused: String?
-    /// Whether it was asked for the account's transactions, and not for the state alone.
+    /// Whether the account's transactions were read, not only the subscription status.
     var isListRead = false
 }
 
 extension Engine {
-    /// Asks, keeps, and says when to ask again.
+    /// Queries the App Store about a leased purchase, records the response, and schedules the next
+    /// check.
     ///
-    /// Of a purchase never asked about the whole account's history is read: it may have begun long
-    /// before we heard of it. Later the state of its chain of renewals is enough, which comes with
-    /// its latest transaction; what is no subscription, and what has ended, is asked about by what
-    /// changed in the history since.
+    /// For a purchase that was never checked, the account's whole history is read: it may have
+    /// begun long before we first saw it. Later the status of the subscription is enough, which
+    /// contains its latest transaction. Purchases that are not subscriptions, or have ended, are
+    /// checked by what changed in the history since.
     func carryOut(_ lease: CheckLease) async throws(EngineFailure) -> CheckOutcome {
         guard let client = asking.appStore(lease.app) else {
             return try await carryOutByReceipt(lease)
@@ -57,9 +58,9 @@ extension Engine {
         } catch { throw EngineFailure(error) }
     }
 
-    /// Page by page, each kept before the next is asked for: an account that has too many to be
-    /// read at once is read on from there the next time. To be called before anything else is
-    /// found.
+    /// Reads the history page by page and records each page before requesting the next one. If an
+    /// account has too many transactions for one check, the next check continues from there. Call
+    /// this before anything else is added to the result.
     func readHistory(
         of lease: CheckLease, from client: AppStoreClient, into findings: inout Findings
     ) async throws {
@@ -85,13 +86,13 @@ extension Engine {
         findings.isListRead = true
     }
 
-    /// The state of a subscription's whole group.
+    /// Fetches the status of a subscription's whole group.
     ///
-    /// Only what is signed in the answer is kept, and counts: the status beside it does not, but
-    /// for grace whose end the signed part does not name (see ``GraceAnswer``). Where no end can be
-    /// told, what is signed about renewal is left out: whatever was said before goes on to hold,
-    /// for as long as it would have without the answer, and the store is asked again as where it is
-    /// silent.
+    /// Only the signed parts of the response are recorded and count. The unsigned status next to
+    /// them does not count, except for a grace period whose end the signed part does not name (see
+    /// ``GraceResponse``). If no end can be determined, the signed renewal info is skipped:
+    /// whatever was known before stays valid for as long as it would have without the response, and
+    /// the App Store is queried again as if it had not responded.
     func askState(
         of purchase: PurchaseID, for lease: CheckLease, from client: AppStoreClient,
         into findings: inout Findings
@@ -129,7 +130,7 @@ extension Engine {
                 Intake.isWhole(fact, beside: answer.status)
             }
             logger.notice(
-                "The App Store says grace, and not until when.",
+                "the App Store reports a grace period without its end",
                 metadata: [
                     "purchase": "\(lease.purchase)",
                     "holds": "\(saysUntilWhen ? "the shortest that fits" : "what was known")",
@@ -138,10 +139,11 @@ extension Engine {
         }
     }
 
-    /// An answer counts by its signatures, as everything else does: what is not believed is left
-    /// out, and told.
+    /// Verifies a document and adds it to the result. A response counts only by its signatures, as
+    /// everything else does: a document that cannot be verified is skipped, and the reason is
+    /// recorded.
     ///
-    /// - Parameter attest: nil for what is not to be kept.
+    /// - Parameter attest: verifies the document; returns nil if it is not to be recorded.
     private func take(
         of lease: CheckLease, _ findings: inout Findings,
         _ attest: (Verifier, Attestation.Origin) async throws(EngineFailure) -> Attestation?
@@ -162,7 +164,7 @@ extension Engine {
     ) async throws(EngineFailure) -> CheckOutcome {
         if let refused = findings.refused {
             logger.error(
-                "A document of the App Store's answer is not trusted.",
+                "a document of the App Store's response is not trusted",
                 metadata: ["purchase": "\(lease.purchase)", "reason": "\(refused)"])
         }
         let told = Set(findings.attestations.flatMap { $0.facts.map(\.purchase) }).sorted()
@@ -185,9 +187,9 @@ extension Engine {
         return .answered(documents: findings.attestations.count)
     }
 
-    // MARK: - No answer
+    // MARK: - Failures
 
-    /// The store is left alone after more failures in a row than these, by all servers.
+    /// After more failures in a row than these, all servers pause queries to the App Store.
     private static let failuresWithoutPause = 2
     private static let storePauses = DoublingPauses(first: .seconds(15), longest: .seconds(600))
 
@@ -196,10 +198,10 @@ extension Engine {
         let isStopping = Task.isCancelled
         let environment = lease.purchase.environment
         logger.warning(
-            "The App Store did not answer a question.",
+            "checking a purchase with the App Store failed",
             metadata: ["purchase": "\(lease.purchase)", "reason": "\(failure)"])
         try await transaction { tx in
-            // A server that stops has not been refused an answer.
+            // If this server is stopping, the failure is not the App Store's.
             if isStopping { return try tx.release(lease) }
             switch failure {
             case .tooMany(let until):
@@ -221,7 +223,7 @@ extension StoreTransaction {
         of app: AppID, in environment: Ledger.Environment, at now: Instant
     ) throws(StorageFailure) {
         let standing = try standing(of: app, in: environment)
-        // What was asked together with a question that failed says no more than that one did.
+        // A request that was sent together with a failed one adds no information if it fails too.
         guard standing.pausedUntil <= now else { return }
         try storeFailed(
             app, in: environment,
@@ -230,7 +232,8 @@ extension StoreTransaction {
 }
 
 extension Engine {
-    /// None at first, since one purchase may fail for a reason of its own.
+    /// There is no pause after the first failures, since one purchase may fail for a reason of its
+    /// own.
     fileprivate static func storePause(after failures: Int) -> Duration {
         storePauses.pause(after: failures - failuresWithoutPause)
     }
@@ -241,9 +244,10 @@ extension CheckLease {
         timeline.periods.isEmpty || timeline.periods.contains { $0.payment.kind == .autoRenewable }
     }
 
-    /// A chain that goes on is told by its state. What was given back of its past changes nothing
-    /// that may be used now, and is read once in a while, and after an upgrade. What was never
-    /// asked about, or has ended, or is no chain, is asked about whole.
+    /// Whether the whole history must be read. For a running subscription the status is enough.
+    /// Refunds of its earlier periods change nothing that may be used now; they are read
+    /// periodically, and after an upgrade. Purchases that were never checked, have ended, or are
+    /// not subscriptions are checked by their history.
     func needsHistory(at now: Instant, rules: CheckRules) -> Bool {
         guard let asked = history.askedAt, isSubscription else { return true }
         let isUpgradedToUnknown = timeline.periods.last?.isUpgradedToUnknown
@@ -255,7 +259,7 @@ extension CheckLease {
 }
 
 extension PurchaseID {
-    /// As the store names it.
+    /// The environment as the App Store client names it.
     var storeEnvironment: StoreEnvironment { environment.storeEnvironment }
 }
 

@@ -5,18 +5,18 @@ import Ledger
 import Storage
 
 extension Engine {
-    /// Documents that may hold a receipt of a purchase, the newest first. Nearly always the first
-    /// does.
+    /// The documents that are searched for a receipt of a purchase, newest first. The first nearly
+    /// always contains one.
     private static let receiptDocumentsMax = 5
 
-    /// Asks about a purchase by the newest receipt that is known of it, for an app without a key.
-    /// The answer is about the whole account, whatever the age of the receipt.
+    /// Checks a purchase by its newest known receipt, for an app without an API key. The response
+    /// covers the whole account, however old the receipt is.
     func carryOutByReceipt(_ lease: CheckLease) async throws(EngineFailure) -> CheckOutcome {
         guard let verification = asking.verification(lease.app) else { return .noStore }
         let asked = now()
         guard let receipt = try await receipt(of: lease.purchase, in: lease.app) else {
             try await transaction { tx in try tx.failed(lease, at: asked) }
-            return .noAnswer("No receipt of it is known, and there is no key to ask with.")
+            return .noAnswer("No receipt of the purchase is known, and no API key is configured.")
         }
         do {
             let answer = try await verification.answer(
@@ -53,7 +53,8 @@ extension Engine {
             of: purchase, in: app,
             among: [.appReceipt, .transactionReceipt, .notificationV1, .receiptAnswer])
         if let newest { return newest }
-        // Apple's answers about what does not renew hold no new receipt, however many there are.
+        // verifyReceipt responses about non-renewing purchases contain no new receipt, however many
+        // there are.
         return try await receipt(
             of: purchase, in: app, among: [.appReceipt, .transactionReceipt, .notificationV1])
     }
@@ -70,7 +71,7 @@ extension Engine {
 }
 
 extension StoredDocument {
-    /// The receipt that it is, or holds, in Base64.
+    /// The receipt that the document is or contains, in Base64.
     fileprivate var receipt: String? {
         guard let bytes else { return nil }
         switch kind {

@@ -6,14 +6,14 @@ import Storage
 package typealias Consent = Storage.Consent
 package typealias StoredQuestion = Storage.StoredQuestion
 
-/// What an app's server says of a customer whose refund may be asked for.
+/// What an app's server reports about a customer whose purchases may be refunded.
 package struct ConsumptionReport: Hashable, Sendable {
     package var isConsentGiven: Bool
-    /// Nil: as the app's rules say.
+    /// If nil, the app's configured rules apply.
     package var hadSample: Bool?
     package var uses: [PurchaseUse]
 
-    /// Purchases in one report.
+    /// The maximum number of purchases in one report.
     package static let usesMax = 100
 
     package init(isConsentGiven: Bool, hadSample: Bool? = nil, uses: [PurchaseUse] = []) {
@@ -23,18 +23,18 @@ package struct ConsumptionReport: Hashable, Sendable {
     }
 }
 
-/// What is known for the App Store's questions about a customer's purchases.
+/// What is known for the App Store's consumption inquiries about a customer's purchases.
 package struct ConsumptionState: Hashable, Sendable {
-    /// Nil where nobody has said.
+    /// Nil if consent was neither given nor refused.
     package var consent: Consent?
     package var uses: [PurchaseUse]
-    /// In the order in which they were asked.
+    /// In the order in which the App Store made them.
     package var questions: [StoredQuestion]
 }
 
 extension Engine {
-    /// Keeps what an app's server says of a customer, and lets open questions be looked at.
-    /// Consent takes the place of what was said before; so does each use. Harmless to repeat.
+    /// Records what an app's server reports about a customer, and reschedules open inquiries. A new
+    /// consent replaces the previous one; so does each use of a purchase. Idempotent.
     package func put(
         _ report: ConsumptionReport, of id: CustomerID, app appID: AppID, environment: Environment
     ) async throws(EngineFailure) -> ConsumptionState {
@@ -56,7 +56,7 @@ extension Engine {
         }
     }
 
-    /// What was said of a customer, what the App Store asked, and what it was told.
+    /// What was reported about a customer, and the App Store's inquiries with our responses.
     package func consumption(
         of id: CustomerID, app appID: AppID, environment: Environment
     ) async throws(EngineFailure) -> ConsumptionState {
@@ -67,21 +67,21 @@ extension Engine {
         }
     }
 
-    // MARK: - Answering
+    // MARK: - Responses
 
-    /// Questions of one app that are answered one after the other under one lease.
+    /// Inquiries of one app that are processed one after the other under one lease.
     private static let questionsMax = 8
-    /// Between attempts.
+    /// The pauses between attempts.
     private static let answerPauses = DoublingPauses(first: .seconds(60), longest: .hours(1))
-    /// The last attempt is so long before the time is over.
+    /// The last attempt is made this long before the deadline.
     private static let answerMargin = Duration.seconds(60)
 
-    /// Answers the App Store's questions that are due. Returns how many were looked at; 0 where
-    /// nothing is due.
+    /// Responds to the App Store's consumption inquiries that are due. Returns how many were
+    /// processed; 0 if nothing is due.
     ///
-    /// Harmless to repeat, and for several servers at once: each question is one server's for a
-    /// while. Without consent nothing is sent; what cannot be sent is tried again until the twelve
-    /// hours are over, and given up then.
+    /// Idempotent and safe for several servers at once: each inquiry is leased to one server.
+    /// Nothing is sent without consent. A failed response is retried until the twelve hours are
+    /// over, and then abandoned.
     package func answerQuestions() async throws(EngineFailure) -> Int {
         let now = now()
         let worker = asking.worker
@@ -112,7 +112,7 @@ extension Engine {
         let now = now()
         let question = stored.question
         guard app.consumption.policy != .never else {
-            return .withheld("The configuration says that nothing is told.")
+            return .withheld("The configuration says that no consumption data is sent.")
         }
         let answer = try await reading { tx in try tx.answer(to: question, in: app, at: now) }
         guard let answer else {
@@ -121,10 +121,10 @@ extension Engine {
                 ? .later(question.deadline, why, isAttempt: false) : .withheld(why)
         }
         guard now < question.deadline else {
-            return .givenUp(stored.trouble ?? "The twelve hours were over.")
+            return .givenUp(stored.trouble ?? "The twelve hours for the response are over.")
         }
         guard let client = asking.appStore(app.id) else {
-            return again(stored, "There is no key of the App Store for this app.", at: now)
+            return again(stored, "No App Store key is configured for this app.", at: now)
         }
         do throws(AppStoreFailure) {
             try await client.sendConsumption(
@@ -137,8 +137,8 @@ extension Engine {
             case .tooMany(let until):
                 return again(stored, "\(error)", at: max(now, Instant(until)))
             case .unavailable where Task.isCancelled:
-                // A server that stops has not been refused an answer.
-                let trouble = stored.trouble ?? "The server stopped meanwhile."
+                // If this server is stopping, the failure is not the App Store's.
+                let trouble = stored.trouble ?? "The server was stopped."
                 return .later(now, trouble, isAttempt: false)
             case .unknownThere, .unauthorized, .unavailable, .unreadable:
                 return again(stored, "\(error)", at: now)
@@ -157,7 +157,7 @@ extension Engine {
 }
 
 extension StoreTransaction {
-    /// Nil where the customer has not agreed, or nobody is known to have bought it.
+    /// Returns nil if the customer has not consented, or the buyer is unknown.
     fileprivate func answer(
         to question: ConsumptionQuestion, in app: AppSettings, at now: Instant
     ) throws -> ConsumptionAnswer? {
@@ -190,14 +190,14 @@ extension StoreTransaction {
         to question: ConsumptionQuestion, in app: AppSettings
     ) throws -> String {
         guard let holder = try holder(of: question, in: app) else {
-            return "It is no customer's, so that nobody can have agreed to it."
+            return "The purchase belongs to no customer, so nobody can have consented."
         }
         return try isPseudonym(holder, in: app.id)
-            ? "Its customer was erased, and what they had agreed to with them."
-            : "The customer has not agreed to it."
+            ? "The customer was erased, and their consent with them."
+            : "The customer has not consented."
     }
 
-    /// Who is known to have bought what is asked about.
+    /// The customer who is known to have bought the purchase of an inquiry.
     fileprivate func holder(
         of question: ConsumptionQuestion, in app: AppSettings
     ) throws -> CustomerID? {
@@ -227,7 +227,7 @@ extension StoreTransaction {
 }
 
 extension Consumption {
-    /// In the App Store's words.
+    /// Converts a response to the App Store's format.
     fileprivate init(_ answer: ConsumptionAnswer) {
         let delivery: Delivery =
             switch answer.delivery {

@@ -6,24 +6,24 @@ import Storage
 package struct ShelfEntry: Hashable, Sendable {
     package var item: ContentSettings.Entry
     package var reading: Reading
-    /// Nil where it may not be read, or has no file.
+    /// Nil if it may not be read, or has no file.
     package var link: ContentLink?
-    /// It may be read by purchases of the sandbox, for which no file is given out.
+    /// It may be read because of sandbox purchases, which do not open files.
     package var isWithheld = false
 
     fileprivate var isDeliverable: Bool { reading.isOpen && item.file != nil }
 }
 
-/// A right to one file for a while, for whoever holds it.
+/// Temporary permission to download one file, for whoever has the link.
 package struct ContentLink: Hashable, Sendable {
     package var app: AppID
     package var publication: PublicationID
-    /// Of the purchases that opened it.
+    /// The environment of the purchases that opened the file.
     package var environment: Environment
-    /// It was asked for with a secret key.
+    /// Whether the link was requested with a secret key.
     package var isServer: Bool
     package var until: Instant
-    /// HMAC-SHA256 over the others.
+    /// HMAC-SHA256 over the other members.
     package var signature: [UInt8] = []
 
     package init(
@@ -43,7 +43,7 @@ package struct ContentLink: Hashable, Sendable {
         return link
     }
 
-    /// Unambiguous: only the last of them can hold a line break.
+    /// Unambiguous: only the last part can contain a line break.
     private var signedText: [UInt8] {
         let asker = isServer ? "server" : "app"
         return Array(
@@ -57,10 +57,10 @@ package struct ContentLink: Hashable, Sendable {
 }
 
 extension Engine {
-    /// What has come out, the newest first, and whether a customer may read it, and why. What may
-    /// be read has a link, where purchases of the environment open files.
+    /// All publications that have appeared, newest first, each with whether the customer may read
+    /// it and why. Readable ones have a link if purchases of the environment open files.
     ///
-    /// - Parameter isServer: it is asked for with a secret key.
+    /// - Parameter isServer: whether the request has a secret key.
     package func content(
         of id: CustomerID, app appID: AppID, environment: Environment, isServer: Bool
     ) async throws(EngineFailure) -> [ShelfEntry] {
@@ -92,9 +92,9 @@ extension Engine {
         }
     }
 
-    /// The file of a publication for a customer who may read it.
+    /// The file of a publication, for a customer who may read it.
     ///
-    /// - Parameter isServer: it is asked for with a secret key.
+    /// - Parameter isServer: whether the request has a secret key.
     package func file(
         of publication: PublicationID, for id: CustomerID, app appID: AppID,
         environment: Environment, isServer: Bool
@@ -117,7 +117,7 @@ extension Engine {
         return file
     }
 
-    /// The file that a link leads to; nil for a link that is over, or none of ours.
+    /// The file that a link leads to. Returns nil if the link has expired or was not signed by us.
     package func file(of link: ContentLink) async throws(EngineFailure) -> ContentFile? {
         let now = now()
         guard let app = apps[link.app], now < link.until,
@@ -127,7 +127,8 @@ extension Engine {
         return try app.file(of: link.publication, at: now)
     }
 
-    /// The same for all servers of one database, made when it is first needed.
+    /// The key that signs links: the same for all servers of one database, created when first
+    /// needed.
     private func linkKey(of app: AppID) async throws(EngineFailure) -> SymmetricKey {
         let name = "content links"
         if let known = try await reading({ tx in try tx.secret(name, of: app) }) {
@@ -139,21 +140,21 @@ extension Engine {
             try tx.addSecret(fresh, name, of: app, at: now)
             return try tx.secret(name, of: app)
         }
-        guard let kept else { throw .storage("the secret for \(name) is not there when kept") }
+        guard let kept else { throw .storage("the secret for \(name) was not stored") }
         return SymmetricKey(data: kept)
     }
 }
 
-/// Where a file is, for whoever delivers it.
+/// Where a file is, for the code that delivers it.
 package struct ContentFile: Hashable, Sendable {
     package var place: ContentSettings.Place
-    /// Relative to the place.
+    /// The path relative to the place.
     package var path: String
-    /// Until when a link to it may hold.
+    /// The expiry of links to the file.
     package var until: Instant
 
-    /// Of a way to it and the second at which it ends, in hexadecimal; nil where there is no
-    /// secret.
+    /// The signature of a path and its expiry in seconds, in hexadecimal. Returns nil if there is
+    /// no secret.
     package func signature(of path: String) -> String? {
         guard case .elsewhere(_, let secret?) = place else { return nil }
         let code = HMAC<SHA256>.authenticationCode(
@@ -198,12 +199,12 @@ extension Reading.Reason {
     package var sentence: String {
         switch self {
         case .bought(let product): "Bought by itself: \(product)."
-        case .publishedMeanwhile: "Published while they had the right to it."
-        case .currentAtStart(let start): "The newest when their right began on \(start.minute)."
-        case .earlier: "Their right opens everything published before it, too."
-        case .lapsed: "Published while they had the right to it, which they have no more."
-        case .notMeanwhile: "Not published while they had the right to it."
-        case .onlySold: "Only sold by itself, and not bought."
+        case .publishedMeanwhile: "Published while the customer had access."
+        case .currentAtStart(let start): "The newest issue when access began on \(start.minute)."
+        case .earlier: "Access includes everything published before it began."
+        case .lapsed: "Published while the customer had access, which has ended."
+        case .notMeanwhile: "Not published while the customer had access."
+        case .onlySold: "Sold only individually, and not bought."
         }
     }
 }

@@ -1,14 +1,14 @@
 import Ledger
 
-/// What an app publishes, as the configuration describes it.
+/// What an app publishes, as configured.
 package struct ContentSettings: Hashable, Sendable {
     package var items: [Entry]
     package var rules: PublicationRules
-    /// Nil where the app delivers its files by itself.
+    /// Nil if the app delivers its files itself.
     package var place: Place?
-    /// How long a link to a file holds.
+    /// How long a link to a file is valid.
     package var linkLifetime: Duration
-    /// Whether purchases of the sandbox, which cost nothing, open files to apps.
+    /// Whether sandbox purchases, which cost nothing, open files to apps.
     package var opensSandbox: Bool
 
     package static let linkLifetimeDefault = Duration.seconds(300)
@@ -17,7 +17,7 @@ package struct ContentSettings: Hashable, Sendable {
     package struct Entry: Hashable, Sendable {
         package var publication: Publication
         package var title: String
-        /// Relative to the place; nil where it has none.
+        /// The path relative to the place; nil if the publication has no file.
         package var file: String?
 
         package init(_ publication: Publication, title: String, file: String? = nil) {
@@ -27,12 +27,12 @@ package struct ContentSettings: Hashable, Sendable {
         }
     }
 
-    /// Where files lie.
+    /// Where the files are.
     package enum Place: Hashable, Sendable {
-        /// Of this machine.
+        /// A folder on this machine.
         case folder(String)
-        /// Below an address of the owner's, which is told nothing but the way; with a secret each
-        /// link is signed and ends.
+        /// Below a URL of the operator's, which is given only the path. With a secret, each link is
+        /// signed and expires.
         case elsewhere(url: String, secret: [UInt8]?)
     }
 
@@ -49,11 +49,11 @@ package struct ContentSettings: Hashable, Sendable {
 
     /// Whether purchases of an environment open files.
     ///
-    /// - Parameter isServer: it was asked for with a secret key.
+    /// - Parameter isServer: whether the request has a secret key.
     func opensFiles(in environment: Environment, isServer: Bool) -> Bool {
         environment == .production || isServer || opensSandbox
     }
 
-    /// Whether it is there, and which.
+    /// The publication's entry. Returns nil if the publication is not configured.
     func item(_ id: PublicationID) -> Entry? { items.first { $0.publication.id == id } }
 }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// How often things happened since the start.
+/// Counts of events since the process started.
 final class Counters: Sendable {
     final class Counter: Sendable {
         private let value = Atomic<Int>(0)
@@ -30,11 +30,12 @@ package struct EngineCounts: Hashable, Sendable {
     package var notificationsRepeated: Int
     package var notificationsRefused: Int
     package var notificationsLeftToOthers: Int
-    /// That were asked for, as they had not reached us, or were lost since.
+    /// Missed notifications that were found by requesting them from the App Store.
     package var notificationsFound: Int
-    /// Of the App Store's history, read to find out what is missing here.
+    /// Pages of the App Store's notification history that were read to find missing notifications.
     package var historyPages: Int
-    /// Documents that could not be judged, since our clock is behind their signing.
+    /// Documents that could not be verified yet because they were signed later than our clock's
+    /// time.
     package var documentsSignedAhead: Int
     package var purchasesPosted: Int
     package var customersAnswered: Int

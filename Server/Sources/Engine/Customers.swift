@@ -3,42 +3,42 @@ import Storage
 
 /// What a customer may use at a moment, and why.
 package struct CustomerState: Hashable, Sendable {
-    /// The id that was asked for.
+    /// The id that was requested.
     package var id: CustomerID
-    /// All other ids that mean the same customer, the eldest first.
+    /// All other ids of the same customer, oldest first.
     package var aliases: [CustomerID]
     package var environment: Environment
     package var asOf: Instant
-    /// Only those that the customer has or had.
+    /// Only entitlements that the customer has or had.
     package var entitlements: [EntitlementID: Right]
     package var purchases: [PurchaseState]
-    /// What was bought for a time and does not renew, of all purchases together.
+    /// The terms of all non-renewing purchases together.
     package var terms: [Term]
-    /// The same as the customer sees it.
+    /// The terms as they are shown to the customer.
     package var shownTerms: [Term]
-    /// The same of products whose length the configuration does not say.
+    /// Payments for non-renewing products whose length is not configured.
     package var termsWithoutLength: [Payment]
-    /// What was given by hand, also what is over.
+    /// Grants made by support, including those that have ended.
     package var grants: [Grant]
-    /// Of each currency of which there was ever an entry.
+    /// The balance of each currency that has ever had an entry.
     package var balances: [CurrencyID: Int64]
-    /// By which the days of terms count.
+    /// The clock by which the days of terms are counted.
     package var clock = WallClock.utc
 }
 
-/// One purchase of a customer, and what it gives.
+/// One purchase of a customer, and the access it gives.
 package struct PurchaseState: Hashable, Sendable {
     package var timeline: Timeline
-    /// Nil where it gives nothing by time or ownership, such as a consumable.
+    /// Nil if it gives no access by time or ownership, as a consumable.
     package var access: Access?
 }
 
 extension Engine {
-    /// Ids that may mean one customer.
+    /// The maximum number of ids of one customer.
     package static let idsMax = 100
 
-    /// What a customer may use now. An id never heard of is a customer without purchases; nothing
-    /// is written.
+    /// What a customer may use now. An unknown id is a customer without purchases; nothing is
+    /// written.
     package func customer(
         _ id: CustomerID, app appID: AppID, environment: Environment
     ) async throws(EngineFailure) -> CustomerState {
@@ -49,16 +49,16 @@ extension Engine {
             try tx.state(of: id, in: app, environment: environment, at: now)
         }
         counters.customersAnswered.add()
-        // What is not confirmed is asked about soon.
+        // Unconfirmed purchases are checked soon.
         wish(for: state, in: appID)
         return state
     }
 
-    /// Lets another id mean the same customer from now on. Where both were customers, they become
-    /// one. Harmless to repeat.
+    /// Makes another id an alias of the customer. If both ids are customers, they are merged.
+    /// Idempotent.
     ///
-    /// - Parameter proofs: those of an app's request, which needs one of each customer that wants
-    ///   one; nil for a server's.
+    /// - Parameter proofs: the identity proofs of an app's request, which needs one of each
+    ///   customer that requires one; nil for a server's request.
     package func alias(
         _ other: CustomerID, to id: CustomerID, app appID: AppID, environment: Environment,
         proofs: [String]? = nil
@@ -68,7 +68,7 @@ extension Engine {
         try other.requireMeaning()
         let now = now()
         return try await deciding { tx in
-            // Here and not before: what an anonymous id needs changes with whose it is.
+            // Checked inside the transaction: what an anonymous id needs changes with its owner.
             if let proofs,
                 let failure = try tx.lack(in: proofs, ofBoth: [id, other], in: app, at: now)
             {
@@ -79,8 +79,8 @@ extension Engine {
         }
     }
 
-    /// Parts an id from a customer: it means nobody from now on. All that is the customer's stays
-    /// with them. The first of their ids cannot be parted: the others were added to it.
+    /// Removes an alias from a customer; it then identifies nobody. Everything the customer has
+    /// stays with them. The customer's primary id cannot be removed.
     package func part(
         _ alias: CustomerID, from id: CustomerID, app appID: AppID, environment: Environment
     ) async throws(EngineFailure) -> CustomerState {
@@ -98,10 +98,10 @@ extension Engine {
 }
 
 extension CustomerID {
-    /// Bytes of an id.
+    /// The maximum length of an id, in bytes.
     package static let bytesMax = 255
 
-    /// What programs write where they have no id: one customer for all of their users.
+    /// What programs write if they have no id: they would merge all their users into one customer.
     private static let meaninglessWords: Set<String> = [
         "null", "(null)", "nil", "none", "undefined", "nan", "n/a", "0", "-1", "false", "true",
         "guest", "anonymous", "anon", "unknown", "user", "customer", "default", "test",
@@ -123,9 +123,9 @@ extension CustomerID {
         return Self.meaninglessWords.contains(rawValue.lowercased())
     }
 
-    /// Something printable, with no space before, after, or twice within.
+    /// Printable text, without leading, trailing or doubled spaces.
     private var isWellFormed: Bool {
-        // Nearly all ids are plain ASCII: then nothing needs to be asked of each character.
+        // Nearly all ids are plain ASCII, and then the Unicode properties need not be examined.
         if rawValue.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) { return !rawValue.isEmpty }
         let words = rawValue.split(whereSeparator: \.isWhitespace).joined(separator: " ")
         let isPrintable = rawValue.unicodeScalars.allSatisfy {
@@ -160,7 +160,7 @@ extension StoreTransaction {
             balances: balances, clock: app.terms.clock)
     }
 
-    /// All purchases that answer for a customer.
+    /// All purchases of a customer, including those shared with them.
     func timelines(
         of known: StoredCustomer?, _ ids: [CustomerID], in app: AppSettings,
         environment: Environment
@@ -169,7 +169,8 @@ extension StoreTransaction {
             + sharedTimelines(with: known, in: app, environment: environment)
     }
 
-    /// The same of whomever an id means; of an id that is not known, those that carry it.
+    /// All purchases of the customer that an id identifies. If the id is unknown, the purchases
+    /// that carry it as an account token.
     func timelines(
         answeringFor id: CustomerID, in app: AppSettings, environment: Environment
     ) throws -> [Timeline] {
@@ -177,7 +178,7 @@ extension StoreTransaction {
         return try timelines(of: known, known?.ids ?? [id], in: app, environment: environment)
     }
 
-    /// Those that are a customer's alone, and credit wallets.
+    /// The purchases that belong to a customer alone and credit wallets.
     func ownTimelines(
         of known: StoredCustomer?, _ ids: [CustomerID], in app: AppID, environment: Environment
     ) throws -> [Timeline] {
@@ -188,7 +189,7 @@ extension StoreTransaction {
         return timelines + (try namedTimelines(ids, in: app, environment: environment))
     }
 
-    /// What is shared counts as long as the policy says so.
+    /// Shared purchases count while the restore policy is to share.
     private func sharedTimelines(
         with known: StoredCustomer?, in app: AppSettings, environment: Environment
     ) throws -> [Timeline] {
@@ -227,7 +228,7 @@ extension StoreTransaction {
 }
 
 extension AppSettings {
-    /// Only those that the customer has or had.
+    /// The status of each entitlement that the customer has or had.
     func rights(
         _ timelines: [Timeline], _ terms: [Term], _ grants: [Grant], at now: Instant
     ) -> [EntitlementID: Right] {

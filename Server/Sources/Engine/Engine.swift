@@ -5,8 +5,8 @@ import Ledger
 import Logging
 import Storage
 
-/// The verbs: take in what Apple says, say what a customer may use. Decisions are made in Ledger;
-/// rows are written by Storage; here is the border of the transaction.
+/// The operations of the server: records what Apple signs and says what a customer may use. Ledger
+/// makes the decisions, Storage writes the rows, and this type sets the boundaries of transactions.
 package struct Engine: Sendable {
     let store: Store
     let apps: [AppID: AppSettings]
@@ -28,20 +28,20 @@ package struct Engine: Sendable {
     let askingTurn = AskingTurn()
     let signers: [AppID: OfferSigner]
 
-    /// - Parameter verifiers: for each app the one that holds the roots it trusts.
+    /// - Parameter verifiers: the verifier of each app, which holds the roots that the app trusts.
     /// - Parameter now: the machine's clock, or a simulator's.
-    /// - Parameter asking: how the App Store is asked.
-    /// - Parameter forwarding: how notifications are sent on.
-    /// - Parameter signers: for each app that may sign offers the one that does.
+    /// - Parameter asking: how the App Store is queried.
+    /// - Parameter forwarding: how notifications are forwarded to other addresses.
+    /// - Parameter signers: the offer signer of each app that may sign offers.
     package init(
         database: any Database, apps: [AppSettings], verifiers: [AppID: Verifier],
         now: @escaping @Sendable () -> Instant, asking: Asking = .nobody,
         forwarding: Forwarding = .nobody, signers: [AppID: OfferSigner] = [:], logger: Logger
     ) {
         precondition(
-            apps.allSatisfy { verifiers[$0.id] != nil }, "Every app needs a verifier of its own.")
+            apps.allSatisfy { verifiers[$0.id] != nil }, "Every app must have a verifier.")
         precondition(
-            Set(apps.map(\.bundleID)).count == apps.count, "Two apps have the same bundle.")
+            Set(apps.map(\.bundleID)).count == apps.count, "Bundle IDs of apps must be unique.")
         store = Store(
             database,
             rules: StoreRules(
@@ -62,32 +62,32 @@ package struct Engine: Sendable {
         self.logger = logger
     }
 
-    /// Brings the tables up to this program's version. Harmless to repeat.
+    /// Migrates the database schema to this program's version. Idempotent.
     package func prepare() async throws(EngineFailure) {
         let now = now().milliseconds
         do { try await store.migrate(at: now) } catch { throw EngineFailure(error) }
         try await keyErasures()
     }
 
-    /// Makes the tables of the months to come, where the database keeps documents by month.
-    /// Harmless to repeat.
+    /// Creates the tables of the coming months if the database partitions documents by month.
+    /// Idempotent.
     package func prepareMonths() async throws(EngineFailure) {
         let now = now()
         do { try await store.prepareMonths(around: now) } catch { throw EngineFailure(error) }
     }
 
-    /// Whether the database answers and writes. After a write that failed, for whatever reason, it
-    /// is tried with a small one: until that succeeds, the engine is not ready.
+    /// Returns whether the database can be read and written. After any failed write a small test
+    /// write is tried; until one succeeds, the engine is not ready.
     package func isReady() async -> Bool {
         do { try await store.checkWrites(at: now()) } catch {
-            logger.error("The database does not write.", metadata: ["error": "\(error)"])
+            logger.error("writing to the database failed", metadata: ["error": "\(error)"])
             return false
         }
         do {
             _ = try await reading { tx in try tx.keyCount(of: AppID(rawValue: "")) }
             return true
         } catch {
-            logger.error("The database does not answer.", metadata: ["error": "\(error)"])
+            logger.error("reading from the database failed", metadata: ["error": "\(error)"])
             return false
         }
     }
@@ -109,10 +109,11 @@ package struct Engine: Sendable {
         return (settings, verifier)
     }
 
-    /// Whether any app takes evidence from before StoreKit 2.
+    /// Whether any app accepts evidence from before StoreKit 2.
     package var takesLegacy: Bool { apps.values.contains(where: \.takesLegacy) }
 
-    /// Where there is but one, nobody's claim needs to be read.
+    /// The only configured app, or nil if there are several. With a single app, a document's claim
+    /// need not be read to choose the app.
     var onlyApp: (AppSettings, Verifier)? {
         guard apps.count == 1, let settings = apps.values.first,
             let verifier = verifiers[settings.id]
@@ -120,14 +121,14 @@ package struct Engine: Sendable {
         return (settings, verifier)
     }
 
-    /// The app that a document claims to be for. The claim only chooses by whose identity it is
-    /// verified.
+    /// The app whose bundle ID a document claims. The claim is unverified: it only selects the
+    /// identity that the document is then verified against.
     func app(claimedBy jws: [UInt8]) throws(EngineFailure) -> (AppSettings, Verifier) {
         let claim = Verifier.peek(jws)
         guard let settings = apps.values.first(where: { $0.bundleID == claim?.bundleID }),
             let verifier = verifiers[settings.id]
         else {
-            if claim == nil { throw .unreadable("The payload is no signed document.") }
+            if claim == nil { throw .unreadable("The payload is not a signed document.") }
             throw .notForAnyApp(
                 found: claim?.bundleID, known: apps.values.map(\.bundleID).sorted())
         }

@@ -3,82 +3,84 @@ import Intake
 import Ledger
 import Storage
 
-/// Why a verb was not carried out. What is said to whom about it is decided where the answer is
-/// written.
+/// Why an operation failed. The module that writes the response decides what it says about it, and
+/// to whom.
 package enum EngineFailure: Error, Hashable, Sendable {
-    /// The body is not what it should be.
+    /// The body is malformed. The text says what is wrong.
     case unreadable(String)
     case tooMuch(what: String, limit: Int)
-    /// The document is for a bundle that is not in the configuration.
+    /// The document is for a bundle ID that is not configured.
     case notForAnyApp(found: String?, known: [String])
     case unknownApp(AppID)
-    /// A receipt, a notification of version 1 or a question of verifyReceipt, for an app that does
-    /// not take any.
+    /// A receipt, a version 1 notification or a verifyReceipt request for an app that does not
+    /// accept legacy evidence.
     case legacyOff(AppID)
     case notTrusted(Refusal)
     case cannotTellNow(Uncertainty)
-    /// Signed by Apple, but it lacks what a purchase needs.
+    /// Signed by Apple, but without a field that a purchase needs.
     case incomplete(IntakeFailure)
-    /// Renewal information names no bundle: only a transaction of the same purchase shows whose app
-    /// it is about.
+    /// Renewal info names no bundle ID. Only a transaction of the same purchase shows which app it
+    /// belongs to.
     case renewalWithoutTransaction(String)
     case meaninglessCustomerID(String)
-    /// One id more would mean the same customer.
+    /// One more id would exceed the limit of ids per customer.
     case tooManyIDs(limit: Int)
-    /// Longer than all that can be looked for.
+    /// The search query is longer than any value that can be searched for.
     case queryTooLong(limit: Int)
     case belongsToAnotherCustomer(PurchaseID, Claim.Refusal)
     case unknownPurchase(PurchaseID)
     case unknownTransfer(LogPlace)
-    /// The purchase has gone on, or the share has ended.
+    /// The purchase has been transferred again, or the share has ended.
     case transferSuperseded(Int64)
     case unknownEntitlement(EntitlementID, known: [EntitlementID])
     case unknownGrant(GrantID)
-    /// It would end before it begins.
+    /// The grant would end before it begins.
     case grantWithoutTime(Instant)
     case noProof(IdentityProof.Lack)
-    /// It is no other id of the customer.
+    /// The id is not an alias of the customer.
     case unknownAlias(CustomerID)
-    /// The others were added to it.
+    /// The id is the customer's primary id: the others were added to it.
     case firstID(CustomerID)
-    /// There is no key to sign offers with.
+    /// No key for signing offers is configured.
     case noOffersKey
-    /// Nil: an introductory one.
+    /// The offer id is nil for an introductory offer.
     case unknownOffer(String?, ProductID?)
     case offerNotForThem(OfferAnswer.Why)
-    /// An offer is to be signed for a transaction that is not known as the customer's.
+    /// The request names a transaction for an offer, and the transaction is not known to belong to
+    /// the customer.
     case offerForUnknownTransaction(String)
     case unknownCurrency(CurrencyID, known: [CurrencyID])
     case walletHasTooLittle(CurrencyID, balance: Int64)
-    /// Not in the configuration; or in it, and without a file.
+    /// The publication is not in the configuration; or it is listed, but has no file.
     case unknownContent(PublicationID, isListed: Bool)
     case contentNotOpen(PublicationID, reason: String)
-    /// Purchases of the sandbox cost nothing: what is asked for is not given for them.
+    /// Sandbox purchases cost nothing, so they do not give access to what was requested.
     case notForSandbox(SandboxLimit)
-    /// The name given to a request was given to another one before.
+    /// The idempotency key was used before for a different request.
     case keyOfAnotherRequest
-    /// The notification is kept, but these addresses, which the App Store's answer waits for, did
-    /// not accept it.
+    /// The notification is recorded, but these addresses did not accept it, and the response to the
+    /// App Store depends on them.
     case notForwarded([String])
-    /// A place in the log behind its end.
+    /// The cursor is past the end of the log.
     case unknownCursor(LogPlace)
-    /// A place in the log as it was before a restore. `goOnFrom`: up to there it is the same log;
-    /// nil where nothing is known of the one that the place is of.
+    /// The cursor is from a log that existed before a restore. Up to `goOnFrom` both logs are the
+    /// same; it is nil if nothing is known of the cursor's log.
     case outdatedCursor(goOnFrom: LogPlace?)
-    /// So many writers wait for the database that one more is turned away.
+    /// Too many writers are waiting for the database, so this one is rejected.
     case busy
-    /// Devices have brought so many new documents of a purchase that no more are taken for a while.
+    /// Devices have submitted so many new documents of a purchase that no more are accepted for a
+    /// while.
     case documentBudgetSpent(PurchaseID, wait: Duration)
     case storage(String)
 
-    /// What is not given for purchases that cost nothing.
+    /// What sandbox purchases do not give access to.
     package enum SandboxLimit: Hashable, Sendable {
         case file
-        /// Of an offer, in a form that says nothing of the environment.
+        /// The signature of an offer, in a form that does not name the environment.
         case signature
     }
 
-    /// What a database transaction threw, as ours.
+    /// Converts an error thrown by a database transaction.
     init(_ error: any Error) {
         switch error {
         case let failure as EngineFailure: self = failure
@@ -94,60 +96,63 @@ package enum EngineFailure: Error, Hashable, Sendable {
 }
 
 extension EngineFailure: CustomStringConvertible {
-    /// For logs and the command line; over HTTP there are other words, and a remedy.
+    /// For logs and the command line. HTTP responses use other texts, with a remedy.
     package var description: String {
         switch self {
         case .unreadable(let sentence): sentence
         case .tooMuch(let what, let limit): "more than \(limit) \(what)"
         case .notForAnyApp(let found, let known):
-            "for bundle \(found ?? "(none)"), configured are \(known.joined(separator: ", "))"
+            "for bundle ID \(found ?? "(none)"), configured are \(known.joined(separator: ", "))"
         case .unknownApp(let app): "no app \(app) is configured"
-        case .legacyOff(let app): "app \(app) takes no evidence from before StoreKit 2"
+        case .legacyOff(let app): "app \(app) does not accept evidence from before StoreKit 2"
         case .notTrusted(let refusal): refusal.sentence
         case .cannotTellNow(let uncertainty): uncertainty.sentence
         case .incomplete(let failure): "a signed document lacks \(failure)"
         case .renewalWithoutTransaction(let purchase):
             "renewal information of \(purchase) without a transaction"
-        case .meaninglessCustomerID(let id): "the id \(id.debugDescription) means nobody"
-        case .tooManyIDs(let limit): "more than \(limit) ids of one customer"
-        case .queryTooLong(let limit): "a query of more than \(limit) bytes"
+        case .meaninglessCustomerID(let id): "the customer id \(id.debugDescription) is not valid"
+        case .tooManyIDs(let limit): "a customer can have at most \(limit) ids"
+        case .queryTooLong(let limit): "the query is longer than \(limit) bytes"
         case .belongsToAnotherCustomer(let purchase, let why):
-            "\(purchase) is another customer's: \(why.rawValue)"
+            "\(purchase) belongs to another customer: \(why.rawValue)"
         case .unknownPurchase(let purchase): "no purchase \(purchase) is known"
         case .unknownTransfer(let place): "no transfer \(place) of this customer is known"
-        case .transferSuperseded(let number): "transfer \(number) was followed by another"
+        case .transferSuperseded(let number): "transfer \(number) was superseded by another"
         case .unknownEntitlement(let entitlement, let known):
             "no entitlement \(entitlement), there are "
                 + known.map(\.rawValue).joined(separator: ", ")
         case .unknownGrant(let grant): "no grant \(grant) of this customer is known"
-        case .grantWithoutTime(let until): "a grant until \(until) is over already"
+        case .grantWithoutTime(let until): "a grant that ends at \(until) has already expired"
         case .noOffersKey: "there is no key to sign offers with"
         case .unknownOffer(let offer, let product):
             "\(product?.rawValue ?? "the product") has no offer \(offer ?? "for new customers")"
-        case .offerNotForThem(let why): "the offer is not for this customer: \(why.rawValue)"
+        case .offerNotForThem(let why):
+            "this customer is not eligible for the offer: \(why.rawValue)"
         case .offerForUnknownTransaction(let transaction):
-            "the transaction \(transaction.debugDescription) is not known as this customer's"
+            "the transaction \(transaction.debugDescription) is not known to be this customer's"
         case .unknownAlias(let alias):
-            "\(alias.rawValue.debugDescription) is no other id of this customer"
+            "\(alias.rawValue.debugDescription) is not an alias of this customer"
         case .firstID(let id):
-            "\(id.rawValue.debugDescription) is the id that the others were added to"
-        case .noProof(let lack): "the request does not prove its customer: \(lack.rawValue)"
+            "\(id.rawValue.debugDescription) is the customer's primary id"
+        case .noProof(let lack):
+            "the request does not prove the customer's identity: \(lack.rawValue)"
         case .unknownCurrency(let currency, let known):
             "no currency \(currency), there are \(known.map(\.rawValue).joined(separator: ", "))"
-        case .walletHasTooLittle(let currency, let balance): "\(currency) has only \(balance)"
+        case .walletHasTooLittle(let currency, let balance):
+            "the balance of \(currency) is only \(balance)"
         case .unknownContent(let publication, let isListed):
-            isListed ? "\(publication) has no file" : "there is no content \(publication)"
+            isListed ? "\(publication) has no file" : "no content \(publication) is configured"
         case .contentNotOpen(let publication, let reason):
             "\(publication) may not be read: \(reason)"
-        case .notForSandbox(.file): "no file is given out for purchases of the sandbox"
-        case .notForSandbox(.signature): "the signature would count for the production store, too"
-        case .keyOfAnotherRequest: "the idempotency key belongs to another request"
+        case .notForSandbox(.file): "sandbox purchases do not open files"
+        case .notForSandbox(.signature): "the signature would also be valid in production"
+        case .keyOfAnotherRequest: "the idempotency key was used for another request"
         case .notForwarded(let targets): "not accepted by \(targets.joined(separator: ", "))"
         case .unknownCursor(let place): "the log has no event \(place)"
-        case .outdatedCursor: "the cursor is of the log before a restore"
-        case .busy: "too many writers wait for the database"
+        case .outdatedCursor: "the cursor is from the log before a restore"
+        case .busy: "too many writers are waiting for the database"
         case .documentBudgetSpent(let purchase, let wait):
-            "too many new documents of \(purchase), for \(wait)"
+            "too many new documents of \(purchase), retry in \(wait)"
         case .storage(let what): what
         }
     }

@@ -6,28 +6,28 @@ package typealias EventEntry = Storage.EventEntry
 package typealias LogPlace = Storage.LogPlace
 package typealias LogEpochs = Storage.LogEpochs
 
-/// Some events of an app's log, and where to go on from.
+/// A page of an app's event log, and the cursor of the next page.
 package struct EventPage: Hashable, Sendable {
     package var events: [LoggedEvent]
-    /// Of the log: an event's id names the epoch that the event belongs to.
+    /// The epochs of the log: an event's id names the epoch that the event belongs to.
     package var epochs: LogEpochs
     package var next: LogPlace
 }
 
 extension Engine {
-    /// Events in one answer.
+    /// The maximum number of events in one response.
     package static let eventsMax = StoreTransaction.eventsMax
-    /// Purchases of one app that are told of at a time.
+    /// Purchases of one app that are processed in one transaction.
     private static let turnsMax = 200
 
-    /// The events of an app behind one, in their order; only those of a customer, if one is named,
-    /// who may be known by the account token of purchases alone. A customer never heard of has
-    /// none.
+    /// The events of an app after a cursor, in order. If a customer is named, only that customer's
+    /// events, including those of purchases that only carry an account token equal to the id. An
+    /// unknown customer has none.
     ///
-    /// - Parameter place: where the reader has come to; nil for the beginning.
-    /// - Throws: ``EngineFailure``: `unknownCursor` for a place behind the last event, and
-    ///   `outdatedCursor` for one of the log before a restore, however far the log has come since:
-    ///   whoever went on from either would miss events.
+    /// - Parameter place: the cursor of the last event read; nil for the beginning.
+    /// - Throws: ``EngineFailure``: `unknownCursor` if the cursor is past the last event, and
+    ///   `outdatedCursor` if it is from the log before a restore, however far the log has advanced
+    ///   since: a reader that continued from either would miss events.
     package func eventPage(
         of appID: AppID, customer id: CustomerID? = nil, after place: LogPlace?, limit: Int
     ) async throws(EngineFailure) -> EventPage {
@@ -50,7 +50,7 @@ extension Engine {
         return try page.get()
     }
 
-    /// The same events, without a name for their place: for whoever keeps no cursor.
+    /// The events of an app after a sequence number, in order, for callers that keep no cursor.
     ///
     /// - Parameter sequence: of the last event that is known already; 0 for the first.
     package func events(
@@ -61,12 +61,12 @@ extension Engine {
         return try await eventPage(of: appID, customer: id, after: place, limit: limit).events
     }
 
-    /// Writes events for what time alone has done by now: periods that ended, grace that is over,
-    /// terms that will soon be. Returns how many purchases and customers were looked at; 0 where
-    /// nothing is due. Harmless to repeat, and for several servers at once.
+    /// Emits events for changes that only time has caused: periods that ended, grace periods that
+    /// ended, terms that will end soon. Returns how many purchases and customers were examined; 0
+    /// if nothing is due. Idempotent and safe for several servers at once.
     ///
-    /// - Throws: ``EngineFailure`` of the first app that failed, when nothing is due of the others:
-    ///   none waits for another.
+    /// - Throws: ``EngineFailure`` of the first app that failed, if nothing is due for the others.
+    ///   A failing app does not delay the others.
     package func tellTurns() async throws(EngineFailure) -> Int {
         var count = 0
         var failure: EngineFailure?
@@ -81,7 +81,7 @@ extension Engine {
         let app = settings.id
         let now = now()
         let reminded = try await tellReminders(of: settings)
-        // A look that finds nothing must not wait for those who write.
+        // Checking for due work must not wait for writers.
         let isDue = try await reading { tx in
             try tx.hasTurns(of: app, dueBy: now) || tx.hasEndedGrants(of: app, dueBy: now)
         }
@@ -95,8 +95,8 @@ extension Engine {
 }
 
 extension StoreTransaction {
-    /// Why a place is no cursor of an app's log; nil where it is one. The beginning is the same in
-    /// every epoch.
+    /// Why a position is not a valid cursor of an app's log; nil if it is valid. The beginning is
+    /// the same in every epoch.
     fileprivate func refusal(
         of place: LogPlace, in app: AppID, _ epochs: LogEpochs
     ) throws(StorageFailure) -> EngineFailure? {
@@ -115,8 +115,8 @@ extension StoreTransaction {
         return try events(concerning: customer, in: app, after: sequence, limit: limit)
     }
 
-    /// The events of a customer behind one, in their order: by any id of theirs, and by an account
-    /// token that is one.
+    /// The events of a customer after a sequence number, in order: by any of the customer's ids,
+    /// and by an account token equal to one of them.
     fileprivate func events(
         concerning id: CustomerID, in app: AppID, after sequence: Int64, limit: Int
     ) throws -> [LoggedEvent] {
@@ -126,7 +126,7 @@ extension StoreTransaction {
         return Array((own + named).sorted { $0.sequence < $1.sequence }.prefix(limit))
     }
 
-    /// The last of them.
+    /// The last events of a customer, in order.
     func lastEvents(
         concerning state: CustomerState, in app: AppID, limit: Int
     ) throws -> [LoggedEvent] {

@@ -2,8 +2,8 @@ import Ledger
 import Storage
 
 extension Engine {
-    /// What a customer may use, why, and the documents behind it: text for a person, some lines a
-    /// purchase.
+    /// Explains what a customer may use, why, and which documents that is based on: text for a
+    /// person, a few lines per purchase.
     package func explain(
         _ id: CustomerID, app appID: AppID, environment: Environment
     ) async throws(EngineFailure) -> String {
@@ -47,12 +47,12 @@ extension Engine {
     }
 }
 
-/// The chain from an answer to the documents that it stands on, in words.
+/// The text of an explanation: the chain from a result to the documents it is based on.
 private enum Explanation {
-    /// The last events that are shown.
+    /// The number of recent events shown.
     static let eventsMax = 20
 
-    /// The last that are shown of what people and policies decided.
+    /// The number of recent decisions by people and policies shown.
     private static let decisionsMax = 20
 
     static func lines(byHand lines: [HistoryLine]) -> [String] {
@@ -85,7 +85,7 @@ private enum Explanation {
         if case .document(let id) = event.entry.cause {
             line += "  by \(DocumentID(bytes: id).rawValue.prefix(12))"
         }
-        return line + "  told \(event.entry.toldAt.minute)"
+        return line + "  emitted \(event.entry.toldAt.minute)"
     }
 
     private static func text(of condition: Condition?) -> String {
@@ -118,21 +118,21 @@ private enum Explanation {
         return lines
     }
 
-    /// What was told before the end of terms, and what will be.
+    /// The reminders that were emitted before the end of terms, and those that are scheduled.
     static func lines(
         of reminders: [TermReminder], told: [TermEnding.Name: Instant], at now: Instant
     ) -> [String] {
         reminders.compactMap { reminder in
             let ending = reminder.ending
             if let toldAt = told[ending.name] {
-                return "reminder \(ending.text): told on \(toldAt.minute)"
+                return "reminder \(ending.text): emitted on \(toldAt.minute)"
             }
             guard now < ending.until else { return nil }
             return "reminder \(ending.text): due on \(reminder.dueAt.minute)"
         }
     }
 
-    /// The newest that are shown.
+    /// The number of newest publications shown.
     private static let readingsMax = 10
 
     static func lines(of readings: [ShelfEntry]) -> [String] {
@@ -142,7 +142,7 @@ private enum Explanation {
         }
     }
 
-    /// Offers that are shown.
+    /// The number of offers shown.
     private static let offersMax = 10
 
     static func lines(of offers: [OfferAnswer]) -> [String] {
@@ -160,7 +160,7 @@ private enum Explanation {
         return ["token: \(what), for \(tokens.life.components.seconds / 60) minutes"]
     }
 
-    /// The last entries that are shown.
+    /// The number of recent wallet entries shown.
     private static let walletEntriesMax = 10
 
     static func lines(of wallet: Wallet, _ currency: CurrencyID) -> [String] {
@@ -191,7 +191,7 @@ private enum Explanation {
     ) -> [String] {
         var lines = ["Purchase \(state.timeline.purchase.original)"]
         let evidence = link.map { "linked by \($0.evidence.rawValue) on \($0.since.minute)" }
-        lines.append("  " + (evidence ?? "linked to nobody; found by its account token"))
+        lines.append("  " + (evidence ?? "no link; found by its account token"))
         lines += state.timeline.periods.map(line)
         if let renewal = state.timeline.renewal { lines.append(line(of: renewal)) }
         lines.append("  documents:")
@@ -202,7 +202,7 @@ private enum Explanation {
     private static func line(of period: Timeline.Period) -> String {
         let payment = period.payment
         var line =
-            "  \(period.from.minute) – \(period.end?.minute ?? "for ever")  \(period.product)"
+            "  \(period.from.minute) – \(period.end?.minute ?? "without end")  \(period.product)"
         line += "  \(payment.terms.rawValue)"
         if let offer = payment.offer { line += "  \(offer.text)" }
         if payment.quantity > 1 { line += "  \(payment.quantity) of them" }
@@ -217,7 +217,7 @@ private enum Explanation {
     private static func fate(of period: Timeline.Period) -> String {
         var line = ""
         if let revocation = period.payment.revocation {
-            line += "  taken back on \(revocation.at.minute) (\(revocation.kind.rawValue)"
+            line += "  revoked on \(revocation.at.minute) (\(revocation.kind.rawValue)"
             if let part = revocation.percentage { line += ", \(Percentage.percent(part)) %" }
             line += ")"
         }
@@ -230,12 +230,12 @@ private enum Explanation {
         let value = renewal.value
         var line = "  renewal, as of \(renewal.at.minute): \(value.willRenew ? "on" : "off")"
         if value.willRenew, let product = value.renewsTo { line += ", to \(product)" }
-        if value.isRetrying { line += ", trying to collect" }
+        if value.isRetrying { line += ", billing retry" }
         if let grace = value.graceUntil { line += ", grace until \(grace.minute)" }
         if let ending = value.ending { line += ", ending: \(ending.rawValue)" }
         if let offer = value.offer { line += ", with \(offer.text)" }
         if let rise = value.priceRise { line += ", higher price: \(rise.rawValue)" }
-        if value.commitmentRenews == false { line += ", no promise after this" }
+        if value.commitmentRenews == false { line += ", commitment not renewed" }
         return line
     }
 
@@ -252,7 +252,7 @@ private enum Explanation {
 }
 
 extension Offer {
-    /// `promotional offer stay`.
+    /// For example `promotional offer stay`.
     var text: String { "\(kind.word) offer" + (id.map { " \($0)" } ?? "") }
 }
 
@@ -261,7 +261,7 @@ extension TermEnding {
 }
 
 extension Money {
-    /// `9.99 USD`.
+    /// For example `9.99 USD`.
     fileprivate var text: String {
         let (units, rest) = milliunits.magnitude.quotientAndRemainder(dividingBy: 1000)
         var fraction = String(String(rest + 1000).dropFirst())

@@ -7,9 +7,10 @@ package typealias ForwardAnswer = Storage.ForwardAnswer
 package typealias StoredForward = Storage.StoredForward
 package typealias ForwardPosition = Storage.ForwardPosition
 
-/// An address that an app's notifications are sent on to.
+/// An address that an app's notifications are forwarded to.
 package struct ForwardTarget: Hashable, Sendable {
-    /// The address without its query, which may hold a secret: what is shown, and stored.
+    /// The address without its query, which may contain a secret. This is what is displayed and
+    /// stored.
     package var name: String
     package var url: String
     package var environments: Set<Environment>
@@ -21,18 +22,20 @@ package struct ForwardTarget: Hashable, Sendable {
     }
 }
 
-/// Whom an app's notifications are sent on to, and what the App Store is answered.
+/// Where an app's notifications are forwarded, and what that means for the response to the App
+/// Store.
 package struct ForwardRules: Hashable, Sendable {
     package var targets: [ForwardTarget]
     package var policy: Policy
 
-    /// What a notification needs for the App Store to be answered 200, and not send it again.
+    /// What must be done before the App Store gets a 200 response and does not send the
+    /// notification again.
     package enum Policy: String, Hashable, Sendable, CaseIterable {
-        /// That we have kept it.
+        /// We have recorded it.
         case own
-        /// That we have kept it, or, where we cannot, that another has accepted it.
+        /// We have recorded it, or, if we cannot, another address has accepted it.
         case any
-        /// That we have kept it, and all others have accepted it.
+        /// We have recorded it, and all other addresses have accepted it.
         case all
     }
 
@@ -44,22 +47,24 @@ package struct ForwardRules: Hashable, Sendable {
     package static let none = Self(targets: [])
 }
 
-/// How notifications are sent on: through what, and by whom.
+/// How notifications are forwarded: the transport, and the name of this process.
 package struct Forwarding: Sendable {
-    /// Posts a body to a URL. Returns in less than ``lease``, whatever happens.
+    /// Posts a body to a URL. Always returns in less than ``lease``.
     package var post: @Sendable (_ url: String, ArrivedNotification) async -> ForwardAnswer
-    /// Distinct for each process.
+    /// The name of this process in leases; distinct for each process.
     package var holder: String
 
-    /// After so long another server may try what this one has taken and not finished.
+    /// After this time another server may attempt what this one has leased and not finished.
     package static let lease = Duration.seconds(30)
-    /// Tried at a time, for each address.
+    /// The number of concurrent attempts for each address.
     package static let attemptsAtOnce = 8
-    /// Between attempts.
+    /// The pauses between attempts.
     private static let pauses = DoublingPauses(first: .seconds(15), longest: .hours(6))
-    /// More than six days in all: the App Store itself goes on for as long.
+    /// The attempts take more than six days in all, which is as long as the App Store itself
+    /// retries.
     package static let attemptsMax = 36
-    /// Where the App Store waits for others' answers, the queue leaves the first attempt to it.
+    /// If the App Store waits for the other addresses' responses, the request makes the first
+    /// attempt, and the queue waits this long.
     static let headStart = Duration.seconds(60)
 
     package init(
@@ -71,28 +76,28 @@ package struct Forwarding: Sendable {
     }
 
     package static let nobody = Self(holder: "nobody") { _, _ in
-        .none("this program sends nothing on")
+        .none("this program does not forward notifications")
     }
 
-    /// Before the next attempt; nil where there is none any more.
+    /// The pause before the next attempt. Returns nil if there is no further attempt.
     ///
-    /// - Parameter attempts: those that have failed.
+    /// - Parameter attempts: the number of attempts that have failed.
     package static func pause(after attempts: Int) -> Duration? {
         guard attempts < attemptsMax else { return nil }
         return pauses.pause(after: attempts)
     }
 }
 
-/// How much waits for one address, as of the last look.
+/// How many notifications wait for one address, as of the last refresh.
 package struct ForwardingState: Hashable, Sendable {
     package var app: AppID
     package var target: String
     package var waiting: Int
-    /// How long the longest has waited.
+    /// How long the oldest has waited.
     package var oldestAge: Duration
 }
 
-/// What was last seen of all queues.
+/// The last known state of all queues.
 final class ForwardingStates: Sendable {
     private let states = Mutex<[ForwardingState]>([])
 
@@ -100,8 +105,8 @@ final class ForwardingStates: Sendable {
 
     func put(_ new: [ForwardingState]) { states.withLock { $0 = new } }
 
-    /// Whether an address' queue takes no more. It may go over its limit by what comes between two
-    /// looks.
+    /// Whether the queue of an address accepts no more. The queue may exceed its limit by what
+    /// arrives between two refreshes.
     func isFull(_ target: String, of app: AppID) -> Bool {
         states.withLock { states in
             states.contains {

@@ -3,15 +3,16 @@ import Ledger
 import Storage
 
 extension Engine {
-    /// Characters of a Content-Type that are kept; a longer one is left out.
+    /// A longer Content-Type is omitted.
     private static let contentTypeCharactersMax = 255
-    /// Forwards in an answer.
+    /// The maximum number of forwards in one response.
     package static let forwardsMax = 500
-    /// Those that are over are forgotten after so long: by then the App Store sends none again.
+    /// Completed forwards are deleted after this time: by then the App Store no longer sends their
+    /// notifications again.
     private static let overKept = Duration.days(8)
     private static let allKept = Duration.days(30)
     private static let forgottenAtOnce = 500
-    /// Times in one look that so many are forgotten.
+    /// The maximum number of deletion batches in one refresh.
     private static let forgettingRoundsMax = 20
 
     static func arrived(_ body: [UInt8], _ contentType: String?) -> ArrivedNotification {
@@ -19,7 +20,7 @@ extension Engine {
         return ArrivedNotification(contentType: isShort ? contentType : nil, body: body)
     }
 
-    /// Whom a notification is to be sent on to; nil: nobody.
+    /// The addresses a notification is to be forwarded to. Returns nil if there are none.
     func order(
         for arrived: ArrivedNotification, _ document: StoredDocument
     ) -> ForwardOrder? {
@@ -38,7 +39,7 @@ extension Engine {
     private func noteLeftOut(_ target: String, _ document: StoredDocument) {
         counters.forwardsLeftOut.add()
         logger.error(
-            "A notification is not sent on: too many wait for this address.",
+            "a notification is not forwarded: too many are waiting for this address",
             metadata: [
                 "app": "\(document.app)", "target": "\(target)",
                 "document": "\(DocumentID(bytes: document.id))",
@@ -47,8 +48,9 @@ extension Engine {
 
     // MARK: - The queue
 
-    /// Tries what is due for one address of an app. Returns how many were tried, whatever came of
-    /// it. Harmless to repeat, and for several servers at once: each is one server's for a while.
+    /// Attempts the forwards that are due for one address of an app. Returns how many were
+    /// attempted, whatever the result. Idempotent and safe for several servers at once: each
+    /// forward is leased to one server.
     package func forwardDue(to target: ForwardTarget, of app: AppID) async throws -> Int {
         let now = now()
         let holder = forwarding.holder
@@ -61,9 +63,9 @@ extension Engine {
         return leases.count
     }
 
-    /// Tries several at once. What was not finished because this server ends stays due.
+    /// Attempts several forwards at once. If this server stops, unfinished ones stay due.
     ///
-    /// - Parameter arrived: what is sent; nil: what was stored.
+    /// - Parameter arrived: the notification to send; nil: the stored one.
     private func attempt(
         _ leases: [(lease: ForwardLease, target: ForwardTarget)], of app: AppID,
         _ arrived: ArrivedNotification?
@@ -75,7 +77,7 @@ extension Engine {
                     if let body = arrived ?? lease.arrived {
                         answer = await forwarding.post(target.url, body)
                     } else {
-                        answer = .none("what came is not kept any more")
+                        answer = .none("the notification is no longer stored")
                     }
                     try await end(lease, of: app, answer, isStopping: Task.isCancelled)
                 }
@@ -88,10 +90,11 @@ extension Engine {
         _ lease: ForwardLease, of app: AppID, _ answer: ForwardAnswer, isStopping: Bool
     ) async throws {
         let now = now()
-        // Of what is not kept there is nothing to try again.
+        // A notification that is no longer stored cannot be retried.
         let pause = lease.arrived.flatMap { _ in Forwarding.pause(after: lease.attempts + 1) }
         try await transaction { tx in
-            // A server that stops has not been refused.
+            // If this server is stopping, a failed attempt does not mean that the address rejected
+            // it.
             if isStopping, !answer.isAccepted { return try tx.release(lease, of: app) }
             try tx.ended(lease, of: app, answer, at: now, next: pause.map { now + $0 })
         }
@@ -101,8 +104,8 @@ extension Engine {
         logger.log(
             level: pause == nil ? .error : .notice,
             pause == nil
-                ? "A notification was sent on to an address for the last time."
-                : "An address did not accept a notification.",
+                ? "forwarding a notification failed for the last time; it will not be retried"
+                : "forwarding a notification failed; it will be retried",
             metadata: [
                 "app": "\(app)", "target": "\(lease.target)", "answer": "\(answer)",
                 "document": "\(DocumentID(bytes: lease.document))",
@@ -111,9 +114,9 @@ extension Engine {
 
     // MARK: - What the App Store waits for
 
-    /// Sends a notification on to all at once that have not accepted it.
+    /// Forwards a notification at once to all addresses that have not accepted it yet.
     ///
-    /// - Throws: ``EngineFailure`` `notForwarded` with those that did not accept it.
+    /// - Throws: ``EngineFailure`` `notForwarded` with the addresses that did not accept it.
     func requireAll(
         _ document: StoredDocument, _ arrived: ArrivedNotification
     ) async throws(EngineFailure) {
@@ -138,7 +141,7 @@ extension Engine {
         } catch { throw EngineFailure(error) }
     }
 
-    /// Whether another accepts a notification that we cannot keep.
+    /// Returns whether another address accepts a notification that we cannot record.
     func isAcceptedElsewhere(
         _ document: StoredDocument, _ arrived: ArrivedNotification
     ) async -> Bool {
@@ -155,8 +158,8 @@ extension Engine {
 
     // MARK: - How it goes
 
-    /// Looks how much waits for each address, for ``forwardingState``, and forgets what is long
-    /// over.
+    /// Refreshes ``forwardingStates``: how many notifications wait for each address. Also deletes
+    /// old forwards.
     package func lookAtForwards() async throws {
         let now = now()
         let queues = forwardQueues
@@ -174,7 +177,8 @@ extension Engine {
         }
     }
 
-    /// In transactions of their own, so that nobody waits for all of it.
+    /// Deletes old forwards in batches, each in its own transaction, so that others do not wait
+    /// long.
     private func forgetForwards(of app: AppID, at now: Instant) async throws {
         for _ in 0..<Self.forgettingRoundsMax {
             let count = try await transaction { tx in
@@ -186,7 +190,7 @@ extension Engine {
         }
     }
 
-    /// As of the last ``lookAtForwards()``.
+    /// As of the last ``refreshForwardingStates()``.
     package var forwardingState: [ForwardingState] { forwardingStates.all }
 
     /// Every address of every app.
@@ -196,9 +200,9 @@ extension Engine {
         }
     }
 
-    /// Lets what was given up of a document be tried again by every address that is configured.
-    /// Harmless to repeat. Returns how all of its addresses stand then: none where it was sent on
-    /// to nobody, or that is forgotten.
+    /// Schedules abandoned forwards of a document again, for every configured address. Idempotent.
+    /// Returns the state of all its forwards; the list is empty if it was never forwarded, or its
+    /// forwards have been deleted.
     package func retryForwards(
         of document: [UInt8], app appID: AppID
     ) async throws(EngineFailure) -> [StoredForward] {
@@ -211,7 +215,7 @@ extension Engine {
         }
     }
 
-    /// What was sent on, or is to be, the newest first.
+    /// Completed and pending forwards of an app, newest first.
     package func forwards(
         of appID: AppID, in state: StoredForward.State?, after position: ForwardPosition?,
         limit: Int

@@ -4,19 +4,19 @@ import Intake
 import Ledger
 import Storage
 
-/// That a subscription is in grace, as an answer of the App Store Server API says it: by a status
-/// that nobody has signed, beside signed renewal information that does not name the end.
+/// A response of the App Store Server API that reports a grace period: by an unsigned status, next
+/// to signed renewal info that does not name the period's end.
 ///
-/// By itself the renewal information says that the store collects, without grace, and would shut a
-/// payer out. So what was answered is kept as a document of its own, and a rebuild finds the same
-/// grace again. It is believed as answers of verifyReceipt are, which nobody has signed either:
-/// nobody but us can have put it there.
+/// By itself the renewal info says that the App Store is collecting payment without a grace period,
+/// and would deny access to a paying customer. So the response is recorded as a document of its
+/// own, and a rebuild finds the same grace period again. It is trusted like verifyReceipt
+/// responses, which are not signed either: only we can have recorded it.
 struct GraceAnswer {
     let signedRenewalInfo: String
 
     init(signedRenewalInfo: String) { self.signedRenewalInfo = signedRenewalInfo }
 
-    /// Nil for bytes that are no such document.
+    /// Returns nil if the bytes are not such a document.
     init?(_ bytes: [UInt8]) {
         guard let json = try? JSON(parsing: bytes),
             json["status"]?.integer == SubscriptionStatus.gracePeriod.rawValue,
@@ -25,7 +25,7 @@ struct GraceAnswer {
         signedRenewalInfo = renewal
     }
 
-    /// As it is kept: two members of Apple's answer, by their names there.
+    /// The recorded form: two members of Apple's response, by their names there.
     var bytes: [UInt8] {
         let json: JSON = [
             "status": .integer(SubscriptionStatus.gracePeriod.rawValue),
@@ -40,7 +40,7 @@ extension Engine {
         graceAnswer bytes: [UInt8], _ verifier: Verifier, _ origin: Attestation.Origin
     ) async throws(EngineFailure) -> Attestation {
         guard let answer = GraceAnswer(bytes) else {
-            throw .unreadable("What is kept is no answer about grace.")
+            throw .unreadable("The stored document is not a grace response.")
         }
         let outcome = await verifier.renewal(
             Array(answer.signedRenewalInfo.utf8), for: origin.app.identity,

@@ -3,13 +3,13 @@ import Storage
 
 package typealias StoredGrant = Storage.StoredGrant
 
-/// What support gives a customer.
+/// A grant that support makes to a customer.
 package struct GrantOrder: Hashable, Sendable {
     package var entitlement: EntitlementID
-    /// Nil: until it is taken back.
+    /// If nil, the grant lasts until it is withdrawn.
     package var until: Instant?
     package var reason: String
-    /// A name of the asker's own for this one grant: the same one again is the same grant.
+    /// The caller's idempotency key: a request with the same key is the same grant.
     package var key: String?
 
     package static let reasonBytesMax = 500
@@ -25,8 +25,7 @@ package struct GrantOrder: Hashable, Sendable {
 }
 
 extension Engine {
-    /// Gives a customer an entitlement by hand. Harmless to repeat with a key: the first answer is
-    /// given again.
+    /// Grants a customer an entitlement. Idempotent with a key: repeats return the first result.
     package func grant(
         _ order: GrantOrder, to id: CustomerID, app appID: AppID, environment: Environment
     ) async throws(EngineFailure) -> StoredGrant {
@@ -58,7 +57,7 @@ extension Engine {
         }
     }
 
-    /// Takes back what was given by hand. Harmless to repeat; what has ended stays as it ended.
+    /// Withdraws a grant. Idempotent; a grant that has ended is not changed.
     package func withdraw(
         _ grantID: GrantID, of id: CustomerID, app appID: AppID
     ) async throws(EngineFailure) -> StoredGrant {
@@ -76,7 +75,7 @@ extension Engine {
         }
     }
 
-    /// All that was given to a customer by hand, in the order of time.
+    /// All grants of a customer, in order of time.
     package func grants(
         of id: CustomerID, app appID: AppID, environment: Environment
     ) async throws(EngineFailure) -> [Grant] {
@@ -89,10 +88,10 @@ extension Engine {
 }
 
 extension GrantOrder {
-    /// Letters of a grant's id behind its prefix.
+    /// The number of characters of a grant's id after its prefix.
     private static let idCharacters = 24
 
-    /// The same for the same key.
+    /// The same id for the same key.
     fileprivate var grantID: GrantID {
         let digits = OrderName.digits(
             for: key.map { "grant \($0)" }, count: Self.idCharacters)

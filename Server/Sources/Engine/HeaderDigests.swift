@@ -2,18 +2,17 @@ import AppStoreFormats
 import Crypto
 import Synchronization
 
-/// Remembers the digests of header segments. Apple signs for months with one chain, so nearly every
-/// document brings a header that was digested before.
+/// Caches the digests of header segments. Apple signs for months with one chain, so nearly every
+/// document has a header that was digested before.
 ///
-/// The row itself is looked for with every document all the same, and written where it is absent:
-/// after a failover to a server that lacks the last commits, a document must never stand there
-/// without its header.
+/// The header's row is still looked up with every document, and written if it is absent: after a
+/// failover to a server that lacks the last commits, no document must be stored without its header.
 final class HeaderDigests: Sendable {
-    /// The oldest goes first.
+    /// When full, the oldest entry is removed.
     static let headersMax = 64
 
-    // A list, not a dictionary: to hash a header costs more than to compare it with the few there
-    // are, which differ early.
+    // A list, not a dictionary: hashing a header costs more than comparing it with the few entries,
+    // which differ early.
     private let known = Mutex<[(segment: [UInt8], digest: [UInt8])]>([])
 
     func digest(of segment: [UInt8]) -> [UInt8] {

@@ -1,14 +1,14 @@
 import Ledger
 import Storage
 
-/// One thing that is known of a customer, as a person is told it.
+/// One entry of a customer's history, with a sentence for a person.
 package struct HistoryLine: Hashable, Sendable {
     package var at: Instant
     package var kind: Kind
     package var sentence: String
     package var purchase: PurchaseID?
     package var document: DocumentID?
-    /// Of a transfer, a grant, a debit, an event: by what else it is known.
+    /// The id of the transfer, grant, debit or event.
     package var reference: String?
 
     package enum Kind: String, Hashable, Sendable, CaseIterable {
@@ -20,17 +20,17 @@ package struct HistoryLine: Hashable, Sendable {
         case block
         case grant
         case debit
-        /// What the store asked of a purchase, and was told.
+        /// An inquiry of the App Store about a purchase, and our response.
         case consumption
         case event
     }
 }
 
 extension Engine {
-    /// Events of a customer that a history shows; the last ones.
+    /// The maximum number of events in a history; the last ones are shown.
     package static let historyEventsMax = 500
 
-    /// All that is known of a customer, in the order of time, with a sentence for each.
+    /// Everything that is known of a customer, in order of time, with a sentence for each entry.
     package func history(
         of id: CustomerID, app appID: AppID, environment: Environment
     ) async throws(EngineFailure) -> [HistoryLine] {
@@ -83,7 +83,7 @@ extension StoreTransaction {
             lines.append(
                 HistoryLine(at: link.since, kind: .link, sentence: sentence, purchase: purchase))
             if let block = try block(of: purchase, in: app) {
-                let sentence = "Nobody may take purchase \(purchase.original): \(block.reason)"
+                let sentence = "Purchase \(purchase.original) is blocked: \(block.reason)"
                 lines.append(
                     HistoryLine(
                         at: block.since, kind: .block, sentence: sentence, purchase: purchase))
@@ -96,8 +96,8 @@ extension StoreTransaction {
 extension Claim.Evidence {
     var sentence: String {
         switch self {
-        case .device: "as a device posted it"
-        case .token: "as it carries the customer's account token"
+        case .device: "because a device posted it"
+        case .token: "because it carries the customer's account token"
         case .support: "by support"
         }
     }
@@ -106,7 +106,7 @@ extension Claim.Evidence {
 // MARK: - Sentences
 
 extension FactWithSource {
-    /// `transaction from a device`.
+    /// For example `transaction from a device`.
     var origin: String {
         let place =
             switch source {
@@ -134,7 +134,7 @@ extension HistoryLine {
             switch (transfer.kind, transfer.former) {
             case (.moved, _) where transfer.stays && transfer.evidence == .support:
                 "stays with \(transfer.customer), \(transfer.evidence.sentence)"
-            // From somebody who has become the same one since.
+            // The former owner has since become the same customer.
             case (.moved, _) where transfer.stays:
                 "came to \(transfer.customer), \(transfer.evidence.sentence)"
             case (.moved, let former?):
@@ -159,7 +159,7 @@ extension HistoryLine {
             sentence: "\(grant.entitlement) given by hand\(end): \(grant.reason)",
             reference: grant.id.rawValue)
         guard let over = grant.end, over <= now else { return [given] }
-        let how = grant.withdrawnAt == nil ? "ended" : "was taken back"
+        let how = grant.withdrawnAt == nil ? "ended" : "was withdrawn"
         return [
             given,
             HistoryLine(
@@ -175,11 +175,11 @@ extension HistoryLine {
         if let reason = question.reason { sentence += " (\(reason))" }
         let why = stored.trouble.map { ": \($0)" } ?? "."
         switch stored.state {
-        case .waiting: sentence += ". Not answered yet" + why
-        case .withheld: sentence += ". It was told nothing" + why
-        case .givenUp: sentence += ". It could not be told" + why
+        case .waiting: sentence += ". No response yet" + why
+        case .withheld: sentence += ". Nothing was sent" + why
+        case .givenUp: sentence += ". The response was abandoned" + why
         case .answered:
-            sentence += ". It was told" + (stored.answer.map { " \($0.sentence)" } ?? why)
+            sentence += ". Our response was" + (stored.answer.map { " \($0.sentence)" } ?? why)
         }
         self.init(
             at: question.askedAt, kind: .consumption, sentence: sentence,
@@ -195,7 +195,7 @@ extension HistoryLine {
 
     init(_ event: LoggedEvent, at place: LogPlace) {
         let change = event.entry.change
-        var sentence = "Told: \(change.kind.rawValue.replacing("_", with: " "))"
+        var sentence = "Event: \(change.kind.rawValue.replacing("_", with: " "))"
         if let purchase = event.entry.purchase { sentence += " of purchase \(purchase.original)" }
         if let grant = change.grant { sentence += " of \(grant.entitlement)" }
         if let ending = change.ending {
@@ -215,7 +215,7 @@ extension HistoryLine {
 }
 
 extension WalletChange {
-    /// `-30 seeds, from 100 to 70`.
+    /// For example `-30 seeds, from 100 to 70`.
     var text: String {
         "\(amount < 0 ? "" : "+")\(amount) \(currency), from \(before) to \(after)"
     }
@@ -243,7 +243,7 @@ extension Fact.Statement {
             words += "from \(payment.from.minute)"
             if let until = payment.until { words += " until \(until.minute)" }
             if let revocation = payment.revocation {
-                words += "; taken back on \(revocation.at.minute)"
+                words += "; revoked on \(revocation.at.minute)"
             }
             return words + "."
         case .renewal(let renewal):

@@ -4,24 +4,24 @@ import Foundation
 import Ledger
 import Storage
 
-/// How an app's request shows that it speaks for the customer it names: by something that only the
-/// app's own backend can make.
+/// How a request from an app proves which customer it speaks for: with something that only the
+/// app's own backend can create.
 package enum IdentityProof: Hashable, Sendable {
-    /// `SECONDS.CODE`: until when it counts, in seconds since 1970-01-01 UTC, and in hexadecimal
-    /// the HMAC-SHA256 of the customer's id, a line break and these seconds under a secret.
+    /// `SECONDS.CODE`: the expiry in seconds since 1970-01-01 UTC, and the HMAC-SHA256, in
+    /// hexadecimal, of the customer's id, a line break and these seconds, with a secret.
     ///
-    /// Where `endless` is true also the HMAC-SHA256 of the id alone, which counts for ever.
+    /// If `endless` is true, the HMAC-SHA256 of the id alone is accepted as well. It never expires.
     case hmac(AppSecret, endless: Bool = false)
-    /// A JWT by HS256 (RFC 7519), whose `sub` is the customer's id.
+    /// A JWT signed with HS256 (RFC 7519) whose `sub` is the customer's id.
     case token(AppSecret, Claims = Claims())
-    /// The same by ES256: the public key in X9.63 form.
+    /// A JWT signed with ES256 whose `sub` is the customer's id. The public key is in X9.63 form.
     case signedToken(publicKey: [UInt8], Claims = Claims())
 
-    /// What a JWT has to say besides `sub` and `exp`.
+    /// What a JWT must contain besides `sub` and `exp`.
     package struct Claims: Hashable, Sendable {
-        /// One of `aud`; nil: it is not looked at.
+        /// The required `aud`; nil if it is not checked.
         package var audience: String?
-        /// `iss`; nil: it is not looked at.
+        /// The required `iss`; nil if it is not checked.
         package var issuer: String?
 
         package init(audience: String? = nil, issuer: String? = nil) {
@@ -30,9 +30,9 @@ package enum IdentityProof: Hashable, Sendable {
         }
     }
 
-    /// Bytes of a proof.
+    /// The maximum length of a proof, in bytes.
     package static let bytesMax = 4096
-    /// How far the clock of whoever made a JWT may be ahead of ours.
+    /// How far the clock of a JWT's issuer may be ahead of ours.
     package static let clockSkewMax = Duration.seconds(60)
 
     package enum Lack: String, Hashable, Sendable {
@@ -40,26 +40,26 @@ package enum IdentityProof: Hashable, Sendable {
         case wrong
         case expired
         case notYet = "not yet valid"
-        /// It is good but for its end, which it does not have.
+        /// The proof is valid except that it does not expire.
         case endless = "without an end"
-        /// Of two ids that are to become one.
+        /// Two ids are to be merged, and the proof is for only one of them.
         case ofOneOnly = "of one of the two ids only"
     }
 
-    /// A public key of P-256 in X9.63 form.
+    /// Reads a P-256 public key and returns it in X9.63 form.
     ///
-    /// - Parameter pem: as OpenSSL writes it.
-    /// - Throws: where there is none in it.
+    /// - Parameter pem: the key as OpenSSL writes it.
+    /// - Throws: if the text contains no such key.
     package static func publicKey(pem: String) throws -> [UInt8] {
         Array(try P256.Signing.PublicKey(pemRepresentation: pem).x963Representation)
     }
 
-    /// Nil where the proof is good.
+    /// Returns nil if the proof is valid for the customer.
     package func lack(in proof: String?, of id: CustomerID, at now: Instant) -> Lack? {
         lack(in: proof.map { [$0] } ?? [], ofAnyOf: [id], at: now)
     }
 
-    /// Nil where one of the proofs is good for one of these ids.
+    /// Returns nil if one of the proofs is valid for one of these ids.
     func lack(in proofs: [String], ofAnyOf ids: [CustomerID], at now: Instant) -> Lack? {
         var lack = Lack.missing
         for proof in proofs where !proof.isEmpty {
@@ -91,7 +91,8 @@ package enum IdentityProof: Hashable, Sendable {
         }
     }
 
-    /// No customer's id holds a line break: so a code with an end is never one without.
+    /// No customer id contains a line break, so a code with an expiry is never equal to one
+    /// without.
     private static func lack(
         inCode proof: String, by key: SymmetricKey, _ takesEndless: Bool,
         ofAnyOf ids: [CustomerID], at now: Instant
@@ -114,7 +115,8 @@ package enum IdentityProof: Hashable, Sendable {
 }
 
 extension IdentityProof.Claims {
-    /// The algorithm is ours to say and not the token's: one that names another is wrong.
+    /// The algorithm is given by the configuration, not by the token: a token that names another
+    /// one is rejected.
     fileprivate func lack(
         in token: String, _ algorithm: String, ofAnyOf ids: [CustomerID], at now: Instant,
         isSigned: (_ signed: [UInt8], _ signature: [UInt8]) -> Bool
@@ -143,7 +145,7 @@ extension IdentityProof.Claims {
 }
 
 extension JSON {
-    /// Seconds since 1970-01-01 UTC, which may have a fraction (RFC 7519: NumericDate).
+    /// Seconds since 1970-01-01 UTC, possibly with a fraction (RFC 7519: NumericDate).
     fileprivate var numericDate: Double? {
         switch self {
         case .integer(let seconds): Double(seconds)
@@ -159,10 +161,11 @@ extension AppSecret {
 
 extension CustomerID {
     static let anonymousPrefix = "anon_"
-    /// Characters behind the prefix, so that nobody can guess one.
+    /// The minimum number of characters after the prefix, so that ids cannot be guessed.
     static let anonymousCharactersMin = 32
 
-    /// Made by an app for somebody who has not said who they are: whoever knows it speaks for them.
+    /// Whether an app created the id for a user who has not signed in. Whoever knows such an id
+    /// speaks for it.
     package var isAnonymous: Bool {
         rawValue.hasPrefix(Self.anonymousPrefix)
             && rawValue.utf8.count >= Self.anonymousPrefix.utf8.count + Self.anonymousCharactersMin
@@ -170,15 +173,15 @@ extension CustomerID {
 }
 
 extension Engine {
-    /// Proofs in one request: where two customers become one, each may need its own.
+    /// The maximum number of proofs in one request: to merge two customers, each may need its own.
     package static let proofsMax = 2
 
-    /// Whether an app's requests have to show for whom they speak.
+    /// Whether requests from an app must prove which customer they speak for.
     package func wantsProof(_ app: AppID) -> Bool { apps[app]?.proof != nil }
 
-    /// Lets a request of an app through where it shows that it speaks for a customer, or the app
-    /// does not want that shown. Whoever knows an anonymous id speaks for it, until it has become
-    /// one with an id that needs a proof: then that one's proof is needed.
+    /// Accepts an app's request if it proves that it speaks for a customer, or if the app requires
+    /// no proof. Throws `identityNotProven` otherwise. Whoever knows an anonymous id speaks for it,
+    /// until it is merged with an id that needs a proof: then a proof of that id is needed.
     package func requireProof(
         _ proofs: [String], of id: CustomerID, app appID: AppID
     ) async throws(EngineFailure) {
@@ -193,7 +196,7 @@ extension Engine {
 }
 
 extension StoreTransaction {
-    /// Ids whose proof speaks for an id; none where it needs no proof.
+    /// The ids whose proof speaks for an id. Returns an empty array if the id needs no proof.
     fileprivate func provers(
         of id: CustomerID, in app: AppID
     ) throws(StorageFailure) -> [CustomerID] {
@@ -201,8 +204,8 @@ extension StoreTransaction {
         return try customer(known: id, in: app)?.ids.filter { !$0.isAnonymous } ?? []
     }
 
-    /// Why the proofs of a request do not let two ids become one; nil where they do, or the app
-    /// wants none.
+    /// Why the proofs of a request do not allow two ids to be merged. Returns nil if they do, or if
+    /// the app requires none.
     func lack(
         in proofs: [String], ofBoth ids: [CustomerID], in app: AppSettings, at now: Instant
     ) throws -> EngineFailure? {

@@ -1,13 +1,13 @@
 import Ledger
 import Storage
 
-/// What a change of an app's configuration would do to its customers, now.
+/// What a change of an app's configuration would change for its customers now.
 package struct Impact: Hashable, Sendable {
     package var customers = 0
-    /// Entitlements that would be shut, of all customers together, and the first of them.
+    /// How many entitlements would be lost, over all customers, and the first of these losses.
     package var shut = 0
     package var firstShut: [Loss] = []
-    /// Entitlements that would be open and are not.
+    /// How many entitlements would be gained.
     package var opened = 0
 
     package static let firstMax = 20
@@ -42,13 +42,13 @@ package struct Impact: Hashable, Sendable {
 }
 
 extension Engine {
-    /// Customers that are looked at in one reading.
+    /// The number of customers examined in one read transaction.
     private static let impactBatch = 500
 
-    /// What each customer of an app has by its settings, and would have by others. Nothing is
-    /// written.
+    /// Compares what each customer of an app has under the current settings with what they would
+    /// have under others. Nothing is written.
     ///
-    /// - Parameter progress: told how many were looked at.
+    /// - Parameter progress: called with the number of customers examined so far.
     package func impact(
         of settings: AppSettings, progress: (Int) -> Void = { _ in }
     ) async throws(EngineFailure) -> Impact {

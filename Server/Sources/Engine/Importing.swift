@@ -8,31 +8,31 @@ import Storage
 package typealias ImportPosition = Storage.ImportPosition
 package typealias ImportKey = Storage.ImportKey
 
-/// What came of one row of an import.
+/// The result of one row of an import.
 package enum ImportOutcome: Hashable, Sendable {
-    /// What it says is kept, now or since before.
+    /// The row's evidence is recorded, now or previously.
     case used
-    /// It never will be of use, and why.
+    /// The row can never be used, for the given reason.
     case unusable(String)
-    /// The App Store has not answered. Nil: nobody knows when to ask again.
+    /// The App Store has not responded. `until` is nil if it is unknown when to retry.
     case notNow(until: Instant?, String)
-    /// The App Store refuses whatever this app asks.
+    /// The App Store rejects every request of this app.
     case refusedAltogether(String)
 }
 
 extension Engine {
-    /// Digits of a transaction's number. Apple's have up to 18.
+    /// The maximum number of digits of a transaction id. Apple's have up to 18.
     private static let transactionIDDigitsMax = 20
 
     // MARK: - Receipts
 
-    /// Takes in an app receipt, or a transaction receipt, out of an operator's file, and makes its
-    /// purchases a customer's that are nobody's yet. Harmless to repeat.
+    /// Records an app receipt or a transaction receipt from an operator's file, and links those of
+    /// its purchases that have no owner to a customer. Idempotent.
     ///
     /// - Parameters:
     ///   - text: Base64.
-    ///   - id: nil leaves the purchases to whoever shows them next.
-    ///   - isTrial: says what would come of it, and keeps nothing.
+    ///   - id: if nil, the purchases get no owner until a customer shows them.
+    ///   - isTrial: whether to only report the outcome, and record nothing.
     package func bring(
         receipt text: String, of id: CustomerID?, app appID: AppID, isTrial: Bool = false
     ) async throws(EngineFailure) -> ImportOutcome {
@@ -77,16 +77,16 @@ extension Engine {
         }
     }
 
-    // MARK: - Numbers
+    // MARK: - Transaction ids
 
-    /// Asks the App Store about a purchase that is known by its number alone, keeps all that it
-    /// says, and makes the purchase a customer's where it is nobody's yet. One that was asked
-    /// about before is not asked about again. Harmless to repeat.
+    /// Queries the App Store about a purchase of which only a transaction id is known, records the
+    /// whole response, and links the purchase to a customer if it has no owner. A purchase that was
+    /// queried before is not queried again. Idempotent.
     ///
     /// - Parameters:
-    ///   - number: of the purchase's first transaction, or of any other.
-    ///   - other: one more id of the customer's.
-    ///   - isTrial: says what is wrong with the row, asks nobody, and keeps nothing.
+    ///   - number: the id of the purchase's first transaction, or of any other.
+    ///   - other: another id of the customer.
+    ///   - isTrial: whether to only validate the row; nothing is queried or recorded.
     package func bring(
         transaction number: String, of id: CustomerID?, also other: CustomerID? = nil,
         app appID: AppID, in environment: Ledger.Environment, isTrial: Bool = false
@@ -146,8 +146,9 @@ extension Engine {
         }
     }
 
-    /// Reads the history of the account that a purchase is in, and, of a subscription, its state.
-    /// Returns the purchase that has a transaction of that number; nil where there is none.
+    /// Reads the history of the account that a purchase belongs to, and the status of a
+    /// subscription. Returns the purchase that contains a transaction with that id, or nil if there
+    /// is none.
     private func find(_ asked: PurchaseID, of appID: AppID) async throws -> PurchaseID? {
         guard let client = asking.appStore(appID) else {
             throw AppStoreFailure.unauthorized(
@@ -176,7 +177,7 @@ extension Engine {
         return found.purchase
     }
 
-    // MARK: - How far it is
+    // MARK: - Progress
 
     package func importPosition(
         of key: ImportKey
@@ -184,9 +185,9 @@ extension Engine {
         try await reading { tx in try tx.importPosition(of: key) }
     }
 
-    /// Writes down how far an import is. At its end the App Store's history is walked as if for
-    /// the first time: Apple may have told somebody else what the file does not hold yet, before
-    /// this server walked at all.
+    /// Saves the position of an import. At its end the notification history is walked again as if
+    /// for the first time: Apple may have reported to another backend what the file does not yet
+    /// contain, before this server's first walk.
     package func put(
         _ position: ImportPosition, of key: ImportKey
     ) async throws(EngineFailure) {
@@ -200,15 +201,15 @@ extension Engine {
         }
     }
 
-    /// By the clock that all rows of an import have.
+    /// The time that all rows of one import share.
     package var moment: Instant { now() }
 
-    /// Whether the App Store can be asked about an app's transactions.
+    /// Whether the App Store can be queried about an app's transactions.
     package func canAskByNumber(_ app: AppID) -> Bool { asking.appStore(app) != nil }
 }
 
 extension Findings {
-    /// The purchase that has a transaction, of whichever number in its chain.
+    /// The purchase that contains a transaction, whatever its place in the chain.
     fileprivate func purchase(
         with number: TransactionID
     ) -> (purchase: PurchaseID, isSubscription: Bool)? {
@@ -223,9 +224,9 @@ extension Findings {
 }
 
 extension StoreTransaction {
-    /// Makes purchases a customer's, as far as they are nobody's and name nobody else.
+    /// Links purchases to a customer if they have no owner and do not name another customer.
     ///
-    /// - Parameter other: one more id of the customer's.
+    /// - Parameter other: another id of the customer.
     fileprivate func claim(
         _ purchases: [PurchaseID], for id: CustomerID?, also other: CustomerID?, in app: AppID,
         at now: Instant
@@ -240,8 +241,8 @@ extension StoreTransaction {
         return refused.map { .unusable($0) } ?? .used
     }
 
-    /// Links a purchase that is nobody's. Returns why not, where it is another customer's or names
-    /// somebody else: then nothing is written, and an id never heard of stays so.
+    /// Links a purchase that has no owner. Returns the reason if it belongs to another customer or
+    /// names one: then nothing is written, and an unknown id is not created.
     private func attribute(
         _ purchase: PurchaseID, to id: CustomerID, _ other: CustomerID?, in app: AppID,
         at now: Instant, _ purses: inout Purses
@@ -261,9 +262,10 @@ extension StoreTransaction {
                 + "the token as the customer's alias, or write `account_tokens: other`"
         }
         let owner = try customer(id, in: app, at: now).customer
-        // What another backend knew is what a device has told it, and no decision about this
-        // purchase: as after a posting, whom the account token names gets it whenever that is
-        // heard, and the policy counts. Else it would depend on which was heard first.
+        // Another backend knew only what a device had reported, which is no decision about this
+        // purchase. So, as after a device's request, the customer that the account token names
+        // gets the purchase whenever the token becomes known, and the policy applies. Otherwise
+        // the owner would depend on the order of arrival.
         let evidence: Claim.Evidence = named == nil ? .device : .token
         try link(purchase, to: owner, by: evidence, in: app, at: now, &purses)
         return nil

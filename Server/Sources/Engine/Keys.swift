@@ -7,10 +7,10 @@ package typealias KeyHolder = Storage.KeyHolder
 package typealias StoredKey = Storage.StoredKey
 
 extension Engine {
-    /// Random bytes in a key.
+    /// The number of random bytes in a key.
     private static let keyBytes = 24
 
-    /// Makes a key. It is returned once: only its SHA-256 is kept.
+    /// Creates a key. It is returned only once: the database stores only its SHA-256.
     package func createKey(
         app: AppID, kind: KeyKind, name: String
     ) async throws(EngineFailure) -> String {
@@ -21,8 +21,8 @@ extension Engine {
         return key
     }
 
-    /// Keeps a key of one's own choosing: for development only, where a fixed one is handy.
-    /// Harmless to repeat.
+    /// Adds a key with a given value. For development only, where a fixed key is convenient.
+    /// Idempotent.
     package func keep(
         key: String, app: AppID, kind: KeyKind, name: String
     ) async throws(EngineFailure) {
@@ -34,8 +34,8 @@ extension Engine {
         }
     }
 
-    /// Whom a key lets in; nil for a key that was never made. Compared by hash, so that how long it
-    /// takes tells nothing.
+    /// The holder of a key. Returns nil if the key does not exist. The lookup is by hash, so its
+    /// duration reveals nothing about the key.
     package func keyHolder(_ key: String) async throws(EngineFailure) -> KeyHolder? {
         let hash = Array(SHA256.hash(data: Array(key.utf8)))
         let found = try await reading { tx in
@@ -44,19 +44,18 @@ extension Engine {
         return found.flatMap { apps[$0.app] == nil ? nil : $0 }
     }
 
-    /// What is kept of an app's keys, the eldest first.
+    /// The stored keys of an app, oldest first.
     package func keys(of app: AppID) async throws(EngineFailure) -> [StoredKey] {
         _ = try self.app(app)
         return try await reading { tx in try tx.keys(of: app) }
     }
 
-    /// Takes a key away. A server that has let it in remembers it for a short while. Harmless to
-    /// repeat.
+    /// Revokes a key. A server that has accepted it caches it for a short time. Idempotent.
     package func revoke(_ key: StoredKey) async throws(EngineFailure) {
         try await transaction { tx in try tx.removeKey(hash: key.hash, of: key.app) }
     }
 
-    /// Whether an app has any key at all: without one nobody can ask.
+    /// Whether an app has any key. Without one, no request can be authorised.
     package func hasKeys(_ app: AppID) async throws(EngineFailure) -> Bool {
         try await reading { tx in try tx.keyCount(of: app) > 0 }
     }

@@ -1,23 +1,23 @@
 import Crypto
 import Ledger
 
-/// Where a reading of a list has come to: the line that was told last, by its moment and its name.
-/// Not by its number: what comes late is told in the midst, so that the lines before a place become
-/// more or fewer.
+/// A position in a list: the last entry that was returned, identified by its time and a digest of
+/// its content. Not by an index: late entries are inserted in the middle, so the number of entries
+/// before a position can change.
 package struct ListPosition: Hashable, Sendable {
     private static let nameDigits = 16
 
     let at: Instant
     let name: String
 
-    /// - Parameter words: by which the line is told from all others of its moment.
+    /// - Parameter words: what distinguishes the entry from all others of the same time.
     fileprivate init(at moment: Instant, _ words: [String]) {
         at = moment
         let digest = SHA256.hash(data: Array(words.joined(separator: "\n").utf8))
         name = String(Hexadecimal.text(Array(digest)).prefix(Self.nameDigits))
     }
 
-    /// Nil for what is no ``text``.
+    /// Returns nil if the text is not a valid cursor.
     package init?(_ text: String) {
         let parts = text.split(separator: "_", omittingEmptySubsequences: false)
         guard parts.count == 2, let moment = Int64(parts[0]), parts[1].utf8.count == Self.nameDigits
@@ -30,11 +30,11 @@ package struct ListPosition: Hashable, Sendable {
     package var text: String { "\(at.milliseconds)_\(name)" }
 }
 
-// Where the line of a place is gone, all of its moment is told again, rather than anything left
-// out.
+// If the entry of a position no longer exists, all entries of its time are returned again, so that
+// none is skipped.
 
 extension [HistoryLine] {
-    /// What comes after a place; all of it where there is none.
+    /// The entries after a position; all of them if it is nil.
     package func rest(after position: ListPosition?) -> ArraySlice<HistoryLine> {
         guard let position else { return self[...] }
         let later = drop { $0.at < position.at }
@@ -44,7 +44,7 @@ extension [HistoryLine] {
 }
 
 extension Wallet {
-    /// What came before a place, the eldest first; all of it where there is none.
+    /// The entries before a position, oldest first; all of them if it is nil.
     package func entries(before position: ListPosition?) -> ArraySlice<Entry> {
         guard let position else { return entries[...] }
         let earlier = entries.prefix { $0.at <= position.at }
@@ -62,7 +62,7 @@ extension HistoryLine {
             ])
     }
 
-    /// Empty where it is said otherwise once something has come of it.
+    /// Empty for entries whose sentence changes when something comes of them.
     private var lastingSentence: String {
         switch kind {
         case .consumption, .transfer, .share: ""

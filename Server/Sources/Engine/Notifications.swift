@@ -3,27 +3,27 @@ import AppStoreTrust
 import Ledger
 import Storage
 
-/// A notification that is kept from now on.
+/// A notification that has been recorded.
 package struct KeptNotification: Hashable, Sendable {
     package var app: AppID
     package var document: DocumentID
-    /// It was kept before: Apple sent it again.
+    /// It was recorded before: Apple sent it again.
     package var isRepeat: Bool
 }
 
 extension Engine {
-    /// Bytes of a notification's body. Apple's have about 13,000; those of version 1 hold a receipt
-    /// and up to a hundred transactions.
+    /// The maximum size of a notification's body, in bytes. Apple's have about 13,000; version 1
+    /// notifications contain a receipt and up to a hundred transactions.
     package static let notificationBytesMax = 1_048_576
 
-    /// Takes in the body of a notification, of version 2 or 1. When this returns, it is on disk,
-    /// with whom it is to be sent on to; or, where the app's policy is `any`, another has it.
-    /// Harmless to repeat.
+    /// Records the body of a notification of version 2 or 1. When this returns, the notification is
+    /// on disk together with its forwards; or, if the app's policy is `any`, another address has
+    /// accepted it. Idempotent.
     ///
-    /// - Parameter contentType: as its header said, for those it is sent on to.
-    /// - Throws: ``EngineFailure``: `unreadable`, `tooMuch`, `notForAnyApp`, `notTrusted` for what
-    ///   can never be accepted; `cannotTellNow`, `storage`, `notForwarded` for what is worth
-    ///   another attempt.
+    /// - Parameter contentType: the value of its header, which is forwarded too.
+    /// - Throws: ``EngineFailure``: `unreadable`, `limitExceeded`, `notForAnyApp` or `notTrusted`
+    ///   if the notification can never be accepted; `notYetVerifiable`, `storage` or `notForwarded`
+    ///   if it should be sent again.
     package func record(
         notification body: [UInt8], contentType: String? = nil
     ) async throws(EngineFailure) -> KeptNotification {
@@ -56,12 +56,12 @@ extension Engine {
         }
         let json: JSON
         do { json = try JSON(parsing: body) } catch {
-            throw .unreadable("The body is no JSON object: \(error).")
+            throw .unreadable("The body is not a JSON object: \(error).")
         }
-        guard json.members != nil else { throw .unreadable("The body is no JSON object.") }
+        guard json.members != nil else { throw .unreadable("The body is not a JSON object.") }
         if let payload = json["signedPayload"]?.string { return .signed(Array(payload.utf8)) }
         if json["notification_type"]?.string != nil { return .v1(json) }
-        throw .unreadable("The body has neither signedPayload nor notification_type.")
+        throw .unreadable("The body must have signedPayload or notification_type.")
     }
 
     private func keep(
@@ -71,7 +71,7 @@ extension Engine {
         let receivedAt = now()
         let outcome = await verifier.notification(
             jws, for: app.identity, at: AppStoreDate(receivedAt))
-        // What it claims says better why it was refused, where it is for no app of ours.
+        // If it claims a bundle ID that is not configured, that explains the rejection better.
         if case .refused = outcome { _ = try self.app(claimedBy: jws) }
         let contents = try trusted(outcome)
         return try await keep(
@@ -82,7 +82,7 @@ extension Engine {
                     digests: digests)), arrived)
     }
 
-    /// Keeps a notification of either version with whom it is to be sent on to, and counts it.
+    /// Records a notification of either version together with its forwards, and counts it.
     func keep(
         _ attestation: Attestation, _ arrived: ArrivedNotification
     ) async throws(EngineFailure) -> KeptNotification {
@@ -100,7 +100,7 @@ extension Engine {
             }
             counters.notificationsLeftToOthers.add()
             logger.error(
-                "A notification could not be kept; another address has accepted it.",
+                "recording a notification failed; another address has accepted it",
                 metadata: ["document": "\(notification.document)", "error": "\(error)"])
             return notification
         }
@@ -127,7 +127,7 @@ extension Engine {
         }
     }
 
-    /// Counted, by whichever way it came: it is this machine's clock that is to be looked at.
+    /// Counts the document, whichever way it came: the operator should check this machine's clock.
     private func undecided(_ uncertainty: Uncertainty) -> EngineFailure {
         counters.documentsSignedAhead.add()
         return .cannotTellNow(uncertainty)
@@ -140,7 +140,7 @@ extension Engine {
     func report(_ attestation: Attestation) {
         for shortcoming in attestation.shortcomings {
             logger.warning(
-                "A verified document lacks what a fact needs; it is kept.",
+                "a verified document lacks a field that a fact needs; the document is recorded",
                 metadata: [
                     "app": "\(attestation.document.app)",
                     "document": "\(DocumentID(bytes: attestation.document.id))",

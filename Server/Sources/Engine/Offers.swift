@@ -4,20 +4,20 @@ import Foundation
 import Ledger
 import Storage
 
-/// What a device needs to buy at an offer's price.
+/// A request to sign an offer, so that a device can buy at the offer's price.
 package struct OfferOrder: Hashable, Sendable {
     package var customer: CustomerID
     package var product: ProductID
     package var form: Form
-    /// Of the account that the app names at the purchase.
+    /// The account token that the app passes at the purchase.
     package var accountToken: String?
-    /// Any transaction of the customer's, or the app transaction's.
+    /// Any transaction of the customer's, or the app transaction's id.
     package var transaction: String?
 
     package enum Form: Hashable, Sendable {
-        /// A promotional offer, in Apple's first form.
+        /// A promotional offer, signed in Apple's first format.
         case promotionalText(String)
-        /// The same as JWS.
+        /// A promotional offer, signed as a JWS.
         case promotionalToken(String)
         case introductory
     }
@@ -34,7 +34,7 @@ package struct OfferOrder: Hashable, Sendable {
     }
 }
 
-/// What was signed.
+/// A signed offer.
 package struct SignedOffer: Hashable, Sendable {
     package var keyID: String
     /// A UUID in lower case.
@@ -42,19 +42,21 @@ package struct SignedOffer: Hashable, Sendable {
     package var at: Instant
     /// Base64 of DER, or a compact JWS.
     package var signature: String
-    /// Of an introductory offer: what the signature says.
+    /// For an introductory offer: what the signature says.
     package var isAllowed: Bool?
 }
 
 extension Engine {
-    /// Which offers a customer may take by what we know of them, of each product that has any.
+    /// The offers a customer is eligible for, by what we know of them, for each product that has
+    /// any.
     package func offers(
         for id: CustomerID, app appID: AppID, environment: Ledger.Environment
     ) async throws(EngineFailure) -> [OfferAnswer] {
         try await past(of: id, naming: nil, app: appID, environment: environment).answers
     }
 
-    /// What a customer may take, and whether a transaction is one of theirs. No transaction is.
+    /// The customer's eligibility for offers, and whether a transaction belongs to them. Without a
+    /// transaction, `isTheirs` is true.
     private func past(
         of id: CustomerID, naming transaction: TransactionID?, app appID: AppID,
         environment: Ledger.Environment
@@ -74,15 +76,16 @@ extension Engine {
         }
     }
 
-    /// Signs an offer for a customer who may take it. Each is signed anew, with a nonce of its own.
+    /// Signs an offer for a customer who is eligible for it. Each signature is new, with its own
+    /// nonce.
     ///
-    /// Apple's signatures do not say for which environment they are, but a transaction does. So
-    /// where the sandbox makes a customer eligible, the signature has to name a transaction of
-    /// theirs there: else a purchase that cost nothing would lower a price in production.
+    /// Apple's signatures do not name an environment, but a transaction does. So if the customer is
+    /// eligible in the sandbox, the signature must name a sandbox transaction of theirs: otherwise
+    /// a purchase that cost nothing would lower a price in production.
     ///
-    /// - Parameter whoeverItIs: also for those who may not, by what we know, and for transactions
-    ///   that we do not know: a server may know better. Anybody can read an app's key, and make up
-    ///   a customer who never bought anything.
+    /// - Parameter whoeverItIs: whether to sign also for customers who are not eligible by what we
+    ///   know, and for unknown transactions: an app's server may know better. An app's key can be
+    ///   read by anybody, who could then invent a customer who never bought anything.
     package func sign(
         _ order: OfferOrder, app appID: AppID, environment: Ledger.Environment, whoeverItIs: Bool
     ) async throws(EngineFailure) -> SignedOffer {
@@ -120,7 +123,7 @@ extension Engine {
                 let answer = answers.first { $0.kind == .introductory }
                 guard let answer else { throw EngineFailure.unknownOffer(nil, order.product) }
                 guard let transaction = order.transaction, !transaction.isEmpty else {
-                    throw EngineFailure.unreadable("There is no transaction_id.")
+                    throw EngineFailure.unreadable("transaction_id is missing.")
                 }
                 guard mayName || !answer.why.isEligible else { throw order.transactionUnknown }
                 signed.isAllowed = answer.why.isEligible
@@ -131,7 +134,7 @@ extension Engine {
             return signed
         } catch let failure as EngineFailure {
             throw failure
-        } catch { throw .storage("An offer could not be signed: \(error)") }
+        } catch { throw .storage("Signing an offer failed: \(error)") }
     }
 
     private func requireOffer(
@@ -150,19 +153,19 @@ extension OfferOrder {
         .offerForUnknownTransaction(transaction ?? "")
     }
 
-    /// The account token, as purchases have it; empty where there is none.
+    /// The account token in the form that purchases have it; empty if there is none.
     fileprivate func uuid() throws(EngineFailure) -> String {
         guard let accountToken, !accountToken.isEmpty else { return "" }
         guard UUID(uuidString: accountToken) != nil else {
-            throw .unreadable("The app_account_token is no UUID.")
+            throw .unreadable("app_account_token must be a UUID.")
         }
         return accountToken
     }
 }
 
 extension StoreTransaction {
-    /// Whether a document about one of these purchases names a transaction. A payment may be told
-    /// under two numbers, of which its timeline keeps one.
+    /// Whether a document about one of these purchases names a transaction. A payment may be
+    /// reported under two transaction ids, of which its timeline keeps one.
     fileprivate func isTransaction(
         _ transaction: TransactionID, of purchases: [PurchaseID], in app: AppID
     ) throws -> Bool {

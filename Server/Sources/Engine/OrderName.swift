@@ -1,8 +1,8 @@
 import Crypto
 
-/// How we name what a program orders, such as a grant or a debit.
+/// Derives ids from the idempotency keys of requests, such as grants and debits.
 enum OrderName {
-    /// Hexadecimal digits: the same for the same key, and others each time where there is none.
+    /// Hexadecimal digits: the same for the same key, and random ones if there is none.
     ///
     /// - Parameter count: at most 64.
     static func digits(for key: String?, count: Int) -> String {

@@ -3,7 +3,7 @@ import Storage
 
 package typealias StoredTransfer = Storage.Transfer
 
-/// A purchase that support moves, or keeps where it is.
+/// A change of ownership by support: moves a purchase, or confirms where it is.
 package struct OwnershipOrder: Hashable, Sendable {
     package var purchase: PurchaseID
     package var reason: String
@@ -17,8 +17,9 @@ package struct OwnershipOrder: Hashable, Sendable {
 }
 
 extension Engine {
-    /// Makes a purchase a customer's by a person's word, whatever the policy says, or lets it stay
-    /// theirs. Harmless to repeat: what was done for the same reason and stands is answered.
+    /// Moves a purchase to a customer on support's authority, whatever the policy says, or confirms
+    /// that it stays with them. Idempotent: if the same change for the same reason is in effect, it
+    /// is returned.
     package func transfer(
         _ order: OwnershipOrder, to id: CustomerID, app appID: AppID
     ) async throws(EngineFailure) -> StoredTransfer {
@@ -45,8 +46,8 @@ extension Engine {
         }
     }
 
-    /// All purchases that came to a customer from others, went to others, or stayed by a person's
-    /// word, in their order.
+    /// All transfers that moved purchases to or from a customer, or that confirmed by support that
+    /// they stay, in order.
     package func transfers(
         of id: CustomerID, app appID: AppID
     ) async throws(EngineFailure) -> [StoredTransfer] {
@@ -57,12 +58,12 @@ extension Engine {
         }
     }
 
-    /// Takes a transfer back, whoever caused it. The purchase is then where it was by a person's
-    /// word: no policy moves it any more. Who had a share in it before has that again, as long as
-    /// the policy says so. Harmless to repeat.
+    /// Undoes a transfer, whoever caused it. The purchase is then where it was on support's
+    /// authority: no policy moves it any more. A customer who had a share in it before gets the
+    /// share back, if the policy still is to share. Idempotent.
     ///
-    /// - Parameter place: by which the transfer is named. Its epoch counts: before a restore the
-    ///   same number may have named another.
+    /// - Parameter place: the position that identifies the transfer, including its epoch: before a
+    ///   restore the same number may have identified another transfer.
     package func undoTransfer(
         _ place: LogPlace, of id: CustomerID, app appID: AppID
     ) async throws(EngineFailure) -> StoredTransfer {
@@ -88,14 +89,14 @@ extension Engine {
         }
     }
 
-    /// Lets nobody take a purchase from a customer who has it, until it is unblocked. Harmless to
-    /// repeat.
+    /// Prevents a purchase from being moved away from its owner until it is unblocked. Idempotent.
     package func block(
         _ order: OwnershipOrder, of id: CustomerID, app appID: AppID
     ) async throws(EngineFailure) {
         let now = now()
         try await changingBlock(of: order.purchase, of: id, app: appID) { tx, owner in
-            // Theirs by its account token alone: from now on whatever the token comes to mean.
+            // The purchase belongs to the customer only by its account token. From now on it does
+            // so whatever the token comes to mean.
             if try tx.link(of: order.purchase, in: appID) == nil {
                 try tx.link(order.purchase, to: owner, by: .token, in: appID, at: now)
             }
@@ -103,7 +104,7 @@ extension Engine {
         }
     }
 
-    /// Harmless to repeat.
+    /// Allows a purchase to be moved again. Idempotent.
     package func unblock(
         _ purchase: PurchaseID, of id: CustomerID, app appID: AppID
     ) async throws(EngineFailure) {
@@ -131,8 +132,8 @@ extension Engine {
         }
     }
 
-    /// A transaction that decides: what it refuses must not undo others of a shared commit, and so
-    /// is returned and not thrown.
+    /// Runs a transaction that may reject the request. A rejection must not roll back other
+    /// transactions of a shared commit, so it is returned and not thrown.
     func deciding<Value: Sendable>(
         _ body: @escaping @Sendable (StoreTransaction) throws -> Result<Value, EngineFailure>
     ) async throws(EngineFailure) -> Value {
@@ -141,15 +142,15 @@ extension Engine {
 }
 
 extension AppSettings {
-    /// What comes of a claim by the app's policy.
+    /// The result of a claim under the app's policy.
     func verdict(on claim: Claim, in environment: Environment) -> Claim.Verdict {
         claim.verdict(under: restore(in: environment), sharing: sharing(in: environment))
     }
 }
 
 extension StoreTransaction {
-    /// Whether a purchase stays with somebody who was erased: nobody is left who could owe what was
-    /// spent of it. Not if it names the customer, and nothing of it was spent.
+    /// Whether a purchase stays with an erased customer, because nobody is left who could owe what
+    /// was spent of it. Returns false if it names the customer, and nothing of it was spent.
     fileprivate func isUsedUpByErased(
         _ timeline: Timeline, for id: CustomerID, in app: AppSettings
     ) throws -> Bool {
@@ -162,7 +163,7 @@ extension StoreTransaction {
         return try !isUnspent(timeline, of: owner, in: app)
     }
 
-    /// Whether nothing has happened to the purchase since: also not that it came back.
+    /// Whether nothing has happened to the purchase since the transfer, not even that it came back.
     fileprivate func stands(_ transfer: StoredTransfer, in app: AppID) throws -> Bool {
         switch transfer.kind {
         case .moved:
@@ -177,8 +178,8 @@ extension StoreTransaction {
         }
     }
 
-    /// For whom a purchase answers; also an id by which nobody is known yet, where the purchase
-    /// names it: that is a customer from then on.
+    /// The customer that a purchase belongs to. If it has no owner but names the given unknown id,
+    /// that id becomes a customer.
     fileprivate func holder(
         of purchase: PurchaseID, or id: CustomerID, in app: AppID, at now: Instant
     ) throws -> CustomerID? {
@@ -188,11 +189,11 @@ extension StoreTransaction {
         return try customer(id, in: app, at: now).customer
     }
 
-    /// All that decides what comes of a purchase which somebody's device shows.
+    /// Everything that determines the result of a claim by a device that shows a purchase.
     ///
     /// - Parameters:
-    ///   - timeline: with what the device shows in it.
-    ///   - signedAt: when the newest document was signed that the device shows of it.
+    ///   - timeline: including what the device shows.
+    ///   - signedAt: the signing time of the newest document that the device shows of it.
     func claim(
         _ timeline: Timeline, signedAt: Instant?, by id: CustomerID, in app: AppSettings,
         at now: Instant
@@ -202,10 +203,10 @@ extension StoreTransaction {
         let link = try link(of: purchase, in: app.id)
         var owner = link.map { Claim.Owner($0.customer, by: $0.evidence) }
         if owner == nil, let keeper = try keeper(of: timeline, in: app.id) {
-            // As it will be linked when what the device shows is kept.
+            // The owner that it will be linked to when the documents are recorded.
             owner = Claim.Owner(keeper, by: .token)
         }
-        // Most postings repeat what is theirs: then nothing else is read.
+        // Most requests repeat a customer's own purchases: then nothing else is read.
         if let owner, owner.customer == known {
             return Claim(owner: owner, named: nil, claimant: known)
         }
@@ -241,7 +242,7 @@ extension StoreTransaction {
         _ timeline: Timeline, of owner: CustomerID, in app: AppSettings, at now: Instant
     ) throws -> Bool {
         if let access = timeline.access(at: now, rules: app.rules) { return access.isOpen }
-        // How long a term lasts follows from all terms of its owner.
+        // The length of a term depends on all terms of its owner.
         let purchase = timeline.purchase
         let timelines = try timelines(of: owner, in: app.id, environment: purchase.environment)
         return app.terms.terms(of: timelines).contains {
@@ -249,10 +250,10 @@ extension StoreTransaction {
         }
     }
 
-    /// Carries out what was decided. Nil, or why it was refused: then nothing is written, and an id
-    /// never heard of stays so.
+    /// Applies the verdict on a claim. Returns the reason if it was refused: then nothing is
+    /// written, and an unknown id is not created.
     ///
-    /// - Parameter purses: passed on from one purchase of a posting to the next.
+    /// - Parameter purses: passed on from one purchase of a request to the next.
     func settle(
         _ claim: Claim, on purchase: PurchaseID, for id: CustomerID, in app: AppSettings,
         at now: Instant, _ purses: inout Purses

@@ -4,9 +4,9 @@ import Crypto
 import Ledger
 import Storage
 
-/// A customer who was looked for, and by what they were found.
+/// A customer who was found by a search, and how the query matched.
 package struct FoundCustomer: Hashable, Sendable {
-    /// Nil where a purchase was found that is nobody's.
+    /// Nil if the purchase that was found has no owner.
     package var customer: StoredCustomer?
     package var purchase: PurchaseID?
     package var by: Means
@@ -18,19 +18,19 @@ package struct FoundCustomer: Hashable, Sendable {
     }
 }
 
-/// What is left of a person who was erased.
+/// The result of erasing a customer.
 package struct Erased: Hashable, Sendable {
-    /// Purchases that are nobody's now.
+    /// The number of purchases that now have no owner.
     package var purchases: Int
 }
 
 extension Engine {
-    /// Bytes of what is looked for.
+    /// The maximum length of a search query, in bytes.
     package static let queryBytesMax = 255
 
-    /// Looks for customers by an id of theirs, also where it is but the account token of purchases;
-    /// or by a number of a transaction: the first of a purchase, or, where the store can be asked,
-    /// any, and that of an order.
+    /// Finds customers by one of their ids, even if it only occurs as an account token of
+    /// purchases; by the original transaction id of a purchase; or, if the App Store can be
+    /// queried, by any transaction id or order id.
     package func customers(
         like query: String, app appID: AppID
     ) async throws(EngineFailure) -> [FoundCustomer] {
@@ -48,8 +48,8 @@ extension Engine {
         return try await reading { tx in try tx.owners(of: originals, in: appID, by: means) }
     }
 
-    /// What the store says of a number that we do not know: that of any transaction of a chain, or
-    /// of the order in the customer's mail.
+    /// Queries the App Store about an id that we do not know: of any transaction of a subscription,
+    /// or of the order in the customer's e-mail.
     private func originals(
         behind query: String, in app: AppID
     ) async -> ([String], FoundCustomer.Means) {
@@ -60,8 +60,8 @@ extension Engine {
         return (await originals(ofOrder: order, in: app), .order)
     }
 
-    /// In the letters that the store uses. Nil for what is no order's number: the store is told of
-    /// nothing else that somebody looks for.
+    /// The order id in upper case, as the App Store writes it. Returns nil if the text is not an
+    /// order id: no other search query is sent to the App Store.
     package static func orderNumber(_ text: String) -> String? {
         guard text.wholeMatch(of: #/[Mm][0-9A-Za-z]{7,14}/#) != nil, text.contains(/[0-9]/) else {
             return nil
@@ -69,8 +69,9 @@ extension Engine {
         return text.uppercased()
     }
 
-    /// The first transaction of the chain that another belongs to, by the store's answer. Nil where
-    /// it cannot be asked, does not answer, or does not know it: then nothing is found.
+    /// The original transaction id of the chain that a transaction belongs to, according to the App
+    /// Store. Returns nil if the App Store cannot be queried, does not respond, or does not know
+    /// the transaction.
     private func original(of transaction: String, in app: AppID) async -> String? {
         await originals(in: app) { store in
             let environment = try await store.whereKnown(transaction)
@@ -78,7 +79,8 @@ extension Engine {
         }.first
     }
 
-    /// The same of all transactions of an order.
+    /// The original transaction ids of all transactions of an order, according to the App Store.
+    /// Returns an empty array if it cannot be queried or does not respond.
     private func originals(ofOrder order: String, in app: AppID) async -> [String] {
         await originals(in: app) { store in try await store.transactions(ofOrder: order) }
     }
@@ -100,22 +102,22 @@ extension Engine {
             return originals
         } catch {
             logger.notice(
-                "The App Store did not help to find a transaction.",
+                "querying the App Store for a transaction failed",
                 metadata: ["app": .string(app.rawValue), "error": "\(error)"])
             return []
         }
     }
 
-    /// Forgets a person: their ids and what was theirs. Their purchases become nobody's, but for
-    /// consumables, which stay used up under a name that means nothing. What Apple signed, and the
-    /// money in it, stays. Harmless to repeat.
+    /// Erases a customer: their ids and their personal data. Their purchases lose their owner,
+    /// except for consumables, which stay consumed under a meaningless pseudonym. What Apple signed
+    /// is preserved, including amounts of money. Idempotent.
     package func erase(
         _ id: CustomerID, app appID: AppID
     ) async throws(EngineFailure) -> Erased {
         _ = try app(appID)
         try id.requireMeaning()
         let now = now()
-        // Drawn before the transaction, which may be run several times.
+        // Generated before the transaction, which may run several times.
         let salt = SymmetricKey(size: .bits128).withUnsafeBytes { Array($0) }
         return try await transaction { tx in
             guard let person = try tx.person(id, in: appID) else {
@@ -131,10 +133,10 @@ extension Engine {
         }
     }
 
-    /// Erasures that are rewritten in one transaction.
+    /// The number of erasures rewritten in one transaction.
     private static let keyedAtOnce = 500
 
-    /// Rewrites erasures that an earlier version kept as plain hashes. Harmless to repeat.
+    /// Rewrites erasures that an earlier version stored as plain hashes, without a key. Idempotent.
     func keyErasures() async throws(EngineFailure) {
         let now = now()
         for app in apps.keys.sorted() {
@@ -155,8 +157,8 @@ extension ErasureKeying {
 }
 
 extension StoreTransaction {
-    /// Who is to be forgotten: also one of whom nothing is kept, whose id purchases may carry as
-    /// account token, today or later.
+    /// The customer to be erased. This includes an id of which nothing is stored, but which
+    /// purchases carry as their account token, now or later.
     fileprivate func person(_ id: CustomerID, in app: AppID) throws -> StoredCustomer? {
         if let known = try customer(known: id, in: app) { return known }
         if try !partedFrom([id], in: app).isEmpty { return StoredCustomer(customer: id, ids: [id]) }
@@ -166,8 +168,9 @@ extension StoreTransaction {
         return StoredCustomer(customer: id, ids: [id])
     }
 
-    /// Whom an id means: also one of whom nothing is kept, for whom purchases answer that name the
-    /// id; and who is known by the same token in the other case.
+    /// The customer that a searched id identifies. This includes an id of which nothing is stored,
+    /// if purchases carry it as their account token; and a customer whose id is the same token with
+    /// different case.
     fileprivate func customer(sought id: CustomerID, in app: AppID) throws -> StoredCustomer? {
         if let known = try customer(known: id, in: app) { return known }
         guard let token = id.accountToken, let holder = try named(by: token, or: [id], in: app)
@@ -180,7 +183,7 @@ extension StoreTransaction {
         return nil
     }
 
-    /// Who has purchases, by the numbers of their first transactions.
+    /// The owners of purchases, by their original transaction ids.
     fileprivate func owners(
         of originals: [String], in app: AppID, by means: FoundCustomer.Means
     ) throws -> [FoundCustomer] {
@@ -198,7 +201,7 @@ extension StoreTransaction {
         return found
     }
 
-    /// For whom a purchase answers: also one of whom nothing is kept but the token in it.
+    /// The owner of a purchase, even if nothing is stored of them but the account token in it.
     private func customer(having timeline: Timeline, in app: AppID) throws -> StoredCustomer? {
         var holder = try link(of: timeline.purchase, in: app)?.customer
         if holder == nil, let token = timeline.accountToken {
@@ -211,10 +214,10 @@ extension StoreTransaction {
 }
 
 extension CustomerID {
-    /// As account tokens are compared.
+    /// The hash of an id, in lower case, as account tokens are compared.
     var hash: [UInt8] { Array(SHA256.hash(data: Array(rawValue.lowercased().utf8))) }
 
-    /// Characters behind the prefix.
+    /// The number of characters after the prefix.
     private static let erasedCharacters = 24
 
     fileprivate static func erased(_ salt: [UInt8], _ index: Int) -> CustomerID {

@@ -1,7 +1,8 @@
 import Ledger
 import Storage
 
-/// What posting would do, and whether to buy: nothing is changed by asking.
+/// What posting purchases would do, and whether buying a product makes sense. Requesting a preview
+/// changes nothing.
 package struct Preview: Hashable, Sendable {
     package var environment: Environment
     package var purchases: [Shown]
@@ -11,37 +12,39 @@ package struct Preview: Hashable, Sendable {
     package struct Shown: Hashable, Sendable {
         package var purchase: PurchaseID
         package var product: ProductID?
-        /// It gives something now.
+        /// Whether it gives something now.
         package var isInUse: Bool
-        /// Whose it is, or whom it names while it is nobody's; nil where it names nobody.
+        /// The owner, or the customer that the purchase names if it has no owner; nil if it names
+        /// nobody.
         package var owner: CustomerID?
         package var isClaimants: Bool
         package var verdict: Claim.Verdict
     }
 
-    /// Whether a product is worth buying for this customer.
+    /// Whether this customer should buy a product.
     package struct Advice: Hashable, Sendable {
         package var product: ProductID
-        /// Nil: buy.
+        /// If nil, the customer should buy it.
         package var obstacle: Obstacle?
     }
 
     package enum Obstacle: String, Hashable, Sendable {
-        /// A term of the same chain runs, and the app sells no second one.
+        /// A term of the same chain is running, and the app sells no second one.
         case termRuns = "term_runs"
-        /// The customer has it, and the store would not sell it again, or in vain.
+        /// The customer already has it: the App Store would not sell it again, or the purchase
+        /// would have no effect.
         case alreadyHad = "already_had"
-        /// The store account of this device pays for another customer: the purchase would go on
+        /// The store account of this device pays for another customer: the purchase would be added
         /// there.
         case accountOfAnother = "store_account_of_another"
     }
 }
 
 extension Engine {
-    /// Says whose the purchases are that a device shows, and what posting them would do; and, of a
-    /// product that may be bought, whether it should be. Nothing is written.
+    /// Determines who owns the purchases that a device shows, and what posting them would do; and,
+    /// for a product that may be bought, whether it should be. Nothing is written.
     ///
-    /// - Parameter environment: where a product would be bought, if no purchase is shown.
+    /// - Parameter environment: where the product would be bought, if no purchase is shown.
     package func preview(
         _ evidence: PurchaseEvidence, of id: CustomerID, buying product: ProductID?,
         app appID: AppID, environment: Environment

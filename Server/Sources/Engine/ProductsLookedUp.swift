@@ -1,10 +1,10 @@
 import Ledger
 import Synchronization
 
-/// Remembers which products have been looked up in the configuration, so that each that gives
-/// nothing is logged once.
+/// Tracks which products were looked up in the configuration, so that each product that gives
+/// nothing is logged only once.
 final class ProductsLookedUp: Sendable {
-    /// Those that come after them are not looked up.
+    /// Products beyond this number are not looked up.
     static let productsMax = 1000
 
     private struct Place: Hashable {
@@ -14,7 +14,7 @@ final class ProductsLookedUp: Sendable {
 
     private let known = Mutex<Set<Place>>([])
 
-    /// Whether a product was not asked for before.
+    /// Whether the product has not been looked up before.
     func isNew(_ product: ProductID, of app: AppID) -> Bool {
         known.withLock { known in
             known.count < Self.productsMax
@@ -24,7 +24,8 @@ final class ProductsLookedUp: Sendable {
 }
 
 extension Engine {
-    /// Logs what was paid for and gives nothing. What is used up may well be counted by the app.
+    /// Logs products that were bought and give nothing. Consumables are excluded, because the app
+    /// may count them itself.
     func lookUpProducts(of attestation: Attestation) {
         guard let app = apps[attestation.document.app] else { return }
         for fact in attestation.facts {
@@ -32,7 +33,7 @@ extension Engine {
                 productsLookedUp.isNew(payment.product, of: app.id), !app.names(payment.product)
             else { continue }
             logger.warning(
-                "A product was bought that gives nothing: perennial.yaml does not name it.",
+                "a product was bought that gives nothing, because perennial.yaml does not name it",
                 metadata: ["app": "\(app.id)", "product": "\(payment.product)"])
         }
     }

@@ -4,20 +4,21 @@ import Intake
 import Ledger
 import Storage
 
-/// What a device has of its purchases, as the App Store signed it.
+/// A device's purchases, as the App Store signed them.
 package struct PurchaseEvidence: Hashable, Sendable {
     /// Compact JWS.
     package var signedTransactions: [String]
-    /// Compact JWS; each needs a transaction of the same purchase, here or known before.
+    /// Compact JWS. Each needs a transaction of the same purchase, in this request or recorded
+    /// before.
     package var signedRenewalInfos: [String]
-    /// The file of the app's receipt, in Base64.
+    /// The app receipt file, in Base64.
     package var appReceipt: String?
-    /// What an app before iOS 7 had of one transaction, in Base64.
+    /// A single-transaction receipt of an app from before iOS 7, in Base64.
     package var transactionReceipt: String?
-    /// Of the device that ``appReceipt`` must be for: a UUID, or a network address of a Mac.
+    /// The device that ``appReceipt`` must be issued for: a UUID, or the network address of a Mac.
     package var deviceGUID: String?
 
-    /// Documents in one posting.
+    /// The maximum number of documents in one request.
     package static let documentsMax = 200
 
     package init(
@@ -40,18 +41,19 @@ package struct PurchaseEvidence: Hashable, Sendable {
 }
 
 extension Engine {
-    /// Takes in what a customer's device has, and makes those purchases theirs that are nobody's
-    /// yet. Returns the customer in the environment of the first document. Harmless to repeat.
+    /// Records a device's purchases and links those that have no owner to the customer. Returns the
+    /// customer in the environment of the first document. Idempotent.
     ///
-    /// All documents are verified before any is kept: one that is refused refuses the posting, and
-    /// changes nothing. Of a purchase that is somebody else's the app's policy decides; where it
-    /// stays theirs, what the documents attest is kept all the same.
+    /// All documents are verified before any is recorded: if one is rejected, the request fails and
+    /// changes nothing. If a purchase belongs to another customer, the app's restore policy
+    /// decides. If it stays with the other customer, what the documents attest is recorded all the
+    /// same.
     package func record(
         _ evidence: PurchaseEvidence, of id: CustomerID, app appID: AppID
     ) async throws(EngineFailure) -> CustomerState {
         let (app, verifier) = try app(appID)
         try id.requireMeaning()
-        guard !evidence.isEmpty else { throw .unreadable("There is no purchase.") }
+        guard !evidence.isEmpty else { throw .unreadable("The request contains no purchase.") }
         try evidence.requireRoom()
         let origin = Attestation.Origin(
             app: app, source: .device, receivedAt: now(), digests: digests)
@@ -93,17 +95,17 @@ extension Engine {
 
     private static func file(_ text: String, named name: String) throws(EngineFailure) -> [UInt8] {
         guard let bytes = ReceiptText.bytes(of: text) else {
-            throw .unreadable("\(name) is no Base64.")
+            throw .unreadable("\(name) is not valid Base64.")
         }
         return bytes
     }
 
-    /// Refuses a receipt whose file is much larger than what is signed in it.
+    /// Rejects a receipt file that contains too many bytes that are not signed.
     private static func requireLean(_ file: [UInt8]) throws(EngineFailure) {
         let unsigned = Verifier.unsignedBytes(inReceipt: file) ?? 0
         guard unsigned <= Verifier.unsignedReceiptBytesMax else {
             throw .unreadable(
-                "The receipt has \(unsigned) bytes that nobody signed, more than "
+                "The receipt has \(unsigned) unsigned bytes, more than "
                     + "\(Verifier.unsignedReceiptBytesMax).")
         }
     }
@@ -137,15 +139,15 @@ extension Engine {
     }
 }
 
-/// A purchase that stays another customer's.
+/// A purchase that stays with another customer.
 private struct ForeignPurchase: Sendable {
     var purchase: PurchaseID
     var why: Claim.Refusal
 }
 
 extension StoreTransaction {
-    /// Keeps documents and settles whose their purchases are. Returns a purchase that stays another
-    /// customer's, where there is one.
+    /// Records documents and resolves who owns their purchases. Returns a purchase that stays with
+    /// another customer, or nil if there is none.
     fileprivate func keep(
         _ attestations: [Attestation], of id: CustomerID, in app: AppSettings, at now: Instant
     ) throws -> ForeignPurchase? {
@@ -153,7 +155,7 @@ extension StoreTransaction {
         var new: [AttestedDocument] = []
         for attestation in attestations.sorted(by: { $0.isPayment && !$1.isPayment }) {
             if !attestation.isPayment { try requireKnownPurchase(attestation, in: app.id) }
-            // A receipt that shows no purchase is evidence of nothing: it is not kept.
+            // A receipt that shows no purchase is evidence of nothing, so it is not recorded.
             guard !attestation.isEmpty else { continue }
             let kept = attestation.kept
             if try keep(kept, &purses) { new.append(kept) }
@@ -181,21 +183,22 @@ extension StoreTransaction {
 extension PurchaseEvidence {
     func requireRoom() throws(EngineFailure) {
         guard signedTransactions.count + signedRenewalInfos.count <= Self.documentsMax else {
-            throw .tooMuch(what: "documents in a posting", limit: Self.documentsMax)
+            throw .tooMuch(what: "documents in a request", limit: Self.documentsMax)
         }
     }
 
     fileprivate func guid() throws(EngineFailure) -> [UInt8]? {
         guard let deviceGUID else { return nil }
         guard let bytes = DeviceGUID.bytes(of: deviceGUID) else {
-            throw .unreadable("device_guid is neither a UUID nor a network address.")
+            throw .unreadable("device_guid must be a UUID or a network address.")
         }
         return bytes
     }
 }
 
 extension Attestation {
-    /// Itself, where nothing is lacking: whoever posts a document expects something of it.
+    /// Returns itself if no field is missing; throws `incomplete` otherwise. Whoever submits a
+    /// document expects it to have an effect.
     fileprivate var whole: Attestation {
         get throws(EngineFailure) {
             if let lacking = shortcomings.first { throw .incomplete(lacking) }
@@ -205,12 +208,13 @@ extension Attestation {
 
     var isPayment: Bool { document.kind != .renewal }
 
-    /// It attests nothing, and lacks nothing either.
+    /// The document attests nothing, and no field is missing either.
     fileprivate var isEmpty: Bool { facts.isEmpty && shortcomings.isEmpty }
 }
 
 extension [Attestation] {
-    /// The purchases that these are about, and when the newest document of each was signed.
+    /// The purchases that these documents are about, each with the time when its newest document
+    /// was signed.
     var purchasesSigned: [PurchaseID: Instant] {
         var signed: [PurchaseID: Instant] = [:]
         for attestation in self {

@@ -3,48 +3,50 @@ import AppStoreTrust
 import Ledger
 import Storage
 
-/// What a rebuild found.
+/// The result of a rebuild.
 package struct RebuildReport: Hashable, Sendable {
     package var documents: Int
-    /// How many rows differed from what the documents make.
+    /// The number of rows that differ from what the documents produce.
     package var differences: Int
     package var firstDifferences: [String]
-    /// Documents that make no facts any more, each with why.
+    /// Documents that no longer produce facts, each with the reason.
     package var unusable: [String]
 
     package var isClean: Bool { differences == 0 && unusable.isEmpty }
 }
 
 extension Engine {
-    /// Documents read, verified and folded at a time.
+    /// The number of documents read, verified and projected at a time.
     private static let rebuildBatch = 500
-    /// Unusable documents that are named.
+    /// The maximum number of unusable documents named in the report.
     private static let unusableMax = 20
 
-    /// Walks of what has arrived meanwhile, before the rest is taken as it stands.
+    /// The number of extra passes over documents that arrived meanwhile, before the rest is copied
+    /// as it is.
     private static let shortWalksMax = 10
-    /// How far the clocks of servers may be apart, and how long a document may wait to be kept.
+    /// How far the clocks of servers may differ, and how long a document may wait before it is
+    /// recorded.
     private static let arrivalMax = Duration.seconds(600)
 
-    /// Attempts of the transaction that ends a rebuild. Each waits for its locks as long as any
-    /// write may, and something like a VACUUM holds a table for longer.
+    /// The maximum number of attempts of the transaction that finishes a rebuild. Each waits for
+    /// its locks as long as any write may, but a VACUUM, for example, holds a table for longer.
     package static let endingAttemptsMax = 10
-    /// Between attempts: then those write who have waited behind it.
+    /// The pauses between attempts, in which the writers that waited behind it can proceed.
     private static let endingPauses = DoublingPauses(first: .seconds(1), longest: .seconds(10))
 
-    /// Makes all derived rows again from the documents, or only compares.
+    /// Rebuilds all derived rows from the documents, or only compares them.
     ///
-    /// Every document is verified again, as of the moment it was received: a fact needs a verified
-    /// document, also the second time. The rows in use stay until all new ones are there; then one
-    /// transaction puts these in their place. Documents that arrive meanwhile are taken along, too;
-    /// where they never cease to, by the facts that were made of the last ones a moment ago.
+    /// Every document is verified again, as of the time it was received: a fact needs a verified
+    /// document, also the second time. The current rows stay in use until all new ones exist; then
+    /// one transaction replaces them. Documents that arrive meanwhile are included. If they never
+    /// stop arriving, the facts of the last ones are copied as they were made a moment ago.
     ///
-    /// - Parameter withoutUnusable: also where documents that count now cannot be verified any
-    ///   more, as with another configuration: what they gave is taken away.
-    /// - Parameter sleep: between attempts to lock the tables.
-    /// - Throws: ``EngineFailure``, `storage`: where they cannot, and that is not allowed, and
-    ///   where another rebuild is at work; `busy`: where others hold the tables all the time.
-    ///   Nothing is changed then.
+    /// - Parameter withoutUnusable: whether to continue even if documents that count now can no
+    ///   longer be verified, for example under another configuration. What they gave is then lost.
+    /// - Parameter sleep: called between attempts to lock the tables.
+    /// - Throws: ``EngineFailure`` `storage` if such documents exist and that is not allowed, or if
+    ///   another rebuild is running; `busy` if others hold the tables all the time. Nothing is
+    ///   changed then.
     package func rebuild(
         verifyOnly: Bool, withoutUnusable: Bool = false,
         progress: @Sendable (_ done: Int, _ of: Int) -> Void = { _, _ in },
@@ -63,7 +65,8 @@ extension Engine {
                 walk.report.firstDifferences = found.first
                 return walk.report
             }
-            // What arrived meanwhile lies behind what was walked, where it was signed later too.
+            // Documents that arrived meanwhile come after the position of the pass, even if they
+            // were signed later.
             walk.shortWalks += 1
             if walk.shortWalks > Self.shortWalksMax { walk.takesArrivedSince = since }
         }
@@ -108,8 +111,8 @@ extension Engine {
         }
     }
 
-    /// Takes in documents of another database, in the order in which they stand: each is verified
-    /// again, as of the moment it was received there, and keeps its id. Harmless to repeat.
+    /// Records documents of another database, in the given order. Each is verified again, as of the
+    /// time it was received there, and keeps its id. Idempotent.
     package func take(_ documents: [StoredDocument]) async throws(EngineFailure) {
         for document in documents {
             var attestation = try await attestation(again: document)
@@ -118,7 +121,7 @@ extension Engine {
         }
     }
 
-    /// Compares, or swaps, unless there are documents that the walk has not seen: then nil.
+    /// Compares or swaps the rows. Returns nil if there are documents that the pass has not read.
     private func finishRebuild(
         _ walk: RebuildWalk, verifyOnly: Bool, withoutUnusable: Bool,
         _ sleep: @Sendable (Duration) async throws -> Void
@@ -132,7 +135,7 @@ extension Engine {
                 taken = try tx.takeFacts(ofArrivedSince: since)
             }
             guard try tx.rebuiltCount() == walk.facts + taken else {
-                return .failure(.storage("another rebuild has been at work meanwhile"))
+                return .failure(.storage("another rebuild has run meanwhile"))
             }
             if !verifyOnly, !withoutUnusable, walk.mayLose {
                 let count = try tx.documentsLeftWithoutFacts()
@@ -149,9 +152,9 @@ extension Engine {
         do throws(EngineFailure) {
             try await untilFree(sleep) { tx in try tx.endRebuild() }
         } catch {
-            // All is done; the next rebuild empties the table first.
+            // The rebuild is complete; the next one empties the table first.
             logger.warning(
-                "The rebuilt rows could not be removed from their own table.",
+                "deleting the temporary rows of a rebuild failed",
                 metadata: ["reason": "\(error)"])
         }
         switch ending {
@@ -161,7 +164,7 @@ extension Engine {
         }
     }
 
-    /// Runs a transaction, and runs it again while others hold what it needs.
+    /// Runs a transaction, and retries it while others hold the locks that it needs.
     private func untilFree<Value: Sendable>(
         _ sleep: @Sendable (Duration) async throws -> Void,
         _ body: @escaping @Sendable (StoreTransaction) throws -> Value
@@ -173,7 +176,7 @@ extension Engine {
                 guard error == .busy, attempts < Self.endingAttemptsMax else { throw error }
             }
             logger.warning(
-                "The rebuild waits: somebody else holds the tables.",
+                "the rebuild is waiting for locks on the tables",
                 metadata: ["attempt": "\(attempts)", "of": "\(Self.endingAttemptsMax)"])
             do { try await sleep(Self.endingPauses.pause(after: attempts)) } catch {
                 throw EngineFailure.busy
@@ -181,13 +184,13 @@ extension Engine {
         }
     }
 
-    /// What a document attests that was kept before, as of the moment it was received.
+    /// Verifies a recorded document again, as of the time it was received.
     func attestation(
         again document: StoredDocument
     ) async throws(EngineFailure) -> Attestation {
         let (app, verifier) = try app(document.app)
         guard let bytes = document.bytes else {
-            throw .storage("What is stored does not give back the document's bytes.")
+            throw .storage("The stored form does not reproduce the document's bytes.")
         }
         let origin = Attestation.Origin(
             app: app, source: document.source, receivedAt: document.receivedAt,
@@ -212,31 +215,31 @@ extension Engine {
 }
 
 private enum RebuildEnding: Sendable {
-    /// There are documents that the walk has not seen.
+    /// There are documents that the pass has not read.
     case later
-    /// Nothing was changed, and what was made is of no use.
+    /// Nothing was changed, and the new rows are discarded.
     case refused(EngineFailure)
     case done(Differences)
 }
 
-/// How far a rebuild is.
+/// The progress of a rebuild.
 private struct RebuildWalk: Sendable {
     var report = RebuildReport(documents: 0, differences: 0, firstDifferences: [], unusable: [])
     var positions: [AppID: DocumentPosition] = [:]
-    /// That it has made, and no other.
+    /// The number of facts that this rebuild has made.
     var facts = 0
     var shortWalks = 0
-    /// Of documents that it has not seen and that came since then, the facts are taken as they
-    /// stand.
+    /// For documents that this rebuild has not read and that arrived since this time, the facts are
+    /// copied as they are.
     var takesArrivedSince: Instant?
 
-    /// Whether documents that count now might count no more.
+    /// Whether documents that count now might no longer count.
     var mayLose: Bool { takesArrivedSince != nil || !report.unusable.isEmpty }
 
     func why(losing count: Int) -> String {
         if let first = report.unusable.first {
-            return "\(count) documents that count cannot be verified now: \(first)"
+            return "\(count) documents in use can no longer be verified: \(first)"
         }
-        return "\(count) documents arrived meanwhile, by another clock than this machine's"
+        return "\(count) documents arrived meanwhile, timed by another clock than this machine's"
     }
 }

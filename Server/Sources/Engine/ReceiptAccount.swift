@@ -3,16 +3,16 @@ import AppStoreTrust
 import Ledger
 import Storage
 
-/// What is known of the account of a receipt, for an answer in Apple's form: what Apple last
-/// answered about it, word for word, and what has been heard since.
+/// What is known of a receipt's store account, for a response in Apple's format: Apple's last
+/// response about it, word for word, and what has been received since.
 struct ReceiptAccount: Sendable {
     var timelines: [Timeline] = []
-    /// What is held open although its period is over, and until when: where nobody can be asked
-    /// whether it goes on, and of what the receipt in question does not show.
+    /// Purchases that stay open although their period is over, each with the end of that hold: the
+    /// App Store cannot be queried about them, or the receipt in question does not show them.
     var held: [PurchaseID: Instant] = [:]
     private var told: (answer: VerifyReceiptAnswer, at: Instant, of: Ledger.Environment)?
 
-    /// Takes Apple's answer out of a document, where it is the newest.
+    /// Uses Apple's response in a document, if it is the newest one.
     mutating func take(_ document: StoredDocument?) {
         guard let document, let bytes = document.bytes,
             told.map({ $0.at < document.signedAt }) ?? true,
@@ -21,7 +21,7 @@ struct ReceiptAccount: Sendable {
         told = (answer, document.signedAt, document.environment)
     }
 
-    /// The purchases that Apple's answer names, in its rows or in what it says of renewals.
+    /// The purchases that Apple's response names, in its rows or its renewal info.
     var purchasesTold: Set<PurchaseID> {
         guard let told else { return [] }
         let named =
@@ -31,8 +31,8 @@ struct ReceiptAccount: Sendable {
         return Set(ids.map { PurchaseID(TransactionID(rawValue: $0), in: told.of) })
     }
 
-    /// Purchases whose period is over, and of which the store has not said whether they go on: each
-    /// with until when it is held open.
+    /// Purchases whose period is over and whose renewal the App Store has not confirmed or denied,
+    /// each with the end of the hold.
     func held(at now: Instant, _ rules: AccessRules) -> [PurchaseID: Instant] {
         var held: [PurchaseID: Instant] = [:]
         for timeline in timelines {
@@ -44,7 +44,7 @@ struct ReceiptAccount: Sendable {
         return held
     }
 
-    /// Adds what the receipt itself cannot say.
+    /// Adds what the receipt itself does not contain.
     func complete(
         _ answer: inout VerifyReceiptAnswer, from receipt: Verified<AppReceipt>, text: String,
         excludesOld: Bool
@@ -58,8 +58,8 @@ struct ReceiptAccount: Sendable {
         answer.renewals = renewals.isEmpty ? nil : renewals
     }
 
-    /// Without an answer of Apple's, the receipt's own rows are what is known. What is missing is
-    /// added; of what is there, only what was heard later changes anything.
+    /// The rows of a response. Without a response of Apple's, they begin with the receipt's own
+    /// rows. Missing rows are added; existing ones are changed only by what was received later.
     func rows(of receipt: AppReceipt, madeAt: Instant) -> [VerifyReceiptRow] {
         var rows = told?.answer.latestRows ?? []
         if told == nil { rows = receipt.purchases.map { VerifyReceiptRow($0) } }
@@ -78,15 +78,16 @@ struct ReceiptAccount: Sendable {
         return inOrder(rows)
     }
 
-    /// Apple knew of it when it answered, and did not list it: as where the sandbox has forgotten
-    /// what was long ago. Of a product whose kind is not known it may have been used up.
+    /// Whether Apple knew of the period when it responded, and did not list it: for example,
+    /// because the sandbox has forgotten old transactions. A product of unknown kind may also have
+    /// been consumed.
     private func isLeftOut(_ period: Timeline.Period) -> Bool {
         guard let told, period.attestedAt <= told.at else { return false }
         guard period.payment.kind != .unknown else { return true }
         return told.answer.receipt?.purchases?.contains { $0.isOf(period) } ?? false
     }
 
-    /// By age. Apple's own order is left as it is; where rows were added, its direction.
+    /// Sorts rows by age. Apple's own order is preserved; if rows were added, its direction is.
     private func inOrder(_ rows: [VerifyReceiptRow]) -> [VerifyReceiptRow] {
         let apples = told?.answer.latestRows ?? []
         if told != nil, rows.count == apples.count { return rows }
@@ -97,8 +98,8 @@ struct ReceiptAccount: Sendable {
         return sorted.reversed()
     }
 
-    /// Of each the row that ends last; of two that end together the one that was bought later.
-    /// Where it stands among the others says nothing.
+    /// The row of each subscription that ends last; of two that end together, the one bought later.
+    /// The order of the rows has no meaning.
     static func newestOfEachSubscription(_ rows: [VerifyReceiptRow]) -> [VerifyReceiptRow] {
         var newest: [String: Int] = [:]
         for (place, row) in rows.enumerated() where row.expires != nil {
@@ -109,8 +110,8 @@ struct ReceiptAccount: Sendable {
         return newest.values.sorted().map { rows[$0] }
     }
 
-    /// Of each subscription, by what was said of its last period: what was said of a former one,
-    /// and why that ended, is no longer so.
+    /// The renewal info of each subscription's last period. What was reported about an earlier
+    /// period, and why it ended, no longer applies.
     var renewals: [VerifyReceiptRenewal] {
         var renewals = told?.answer.renewals ?? []
         for timeline in timelines {
@@ -121,8 +122,8 @@ struct ReceiptAccount: Sendable {
                 timeline.news(about: period)?.value, of: timeline.purchase, period)
             renewals.put(row)
         }
-        // What we hold open is shown as in grace: Apple's word for what goes on although nothing
-        // was paid.
+        // What we hold open is shown as in a grace period: Apple's term for access that continues
+        // although nothing was paid.
         for timeline in timelines {
             guard let until = held[timeline.purchase], let period = timeline.lastToRenew else {
                 continue
@@ -136,7 +137,8 @@ struct ReceiptAccount: Sendable {
         return renewals
     }
 
-    /// Whether Apple's answer knew of it: then it stands there, or was left out on purpose.
+    /// Whether Apple's response already considered the renewal: then it is listed there, or was
+    /// omitted on purpose.
     private func isTold(
         _ renewal: Timeline.Attested<Renewal>, of period: Timeline.Period
     ) -> Bool {
@@ -147,8 +149,8 @@ struct ReceiptAccount: Sendable {
 }
 
 extension ReceiptAccount {
-    /// The same in the style of iOS 6: the subscription's latest transaction, under one key while
-    /// it is in force and under another after.
+    /// Completes a response in the style of iOS 6: the subscription's latest transaction, under one
+    /// key while it is active and under another after that.
     func complete(
         _ answer: inout VerifyReceiptTransactionAnswer,
         from receipt: Verified<TransactionReceipt>, text: String, at now: AppStoreDate
@@ -177,10 +179,10 @@ extension ReceiptAccount {
     }
 }
 
-// MARK: - Our words in Apple's
+// MARK: - Conversion to Apple's format
 
 extension Timeline.Period {
-    /// Consumables are in an answer until the app has finished them, which we are not told.
+    /// Consumables appear in a response until the app has finished them, which we are not told.
     fileprivate var isShown: Bool { !isVoid && payment.kind != .consumable }
 }
 
@@ -190,8 +192,8 @@ extension Timeline {
         periods.last { !$0.isVoid && $0.payment.until != nil }
     }
 
-    /// When another product took a period's place before its own end; nil where none did. It is the
-    /// newer one that tells it.
+    /// When another product replaced a period before its own end; nil if none did. The newer period
+    /// shows this.
     fileprivate func replacement(of period: Period) -> Instant? {
         guard period.isReplaced, let end = period.end else { return nil }
         let next = periods.first { $0.from == end && !$0.isVoid && $0.product != period.product }
@@ -204,7 +206,7 @@ extension VerifyReceiptRow {
         let payment = period.payment
         if let line = payment.line, let mine = webOrderLineItemID { return mine == line }
         if transactionID == payment.transaction.rawValue { return true }
-        // What has no line is known by what else is one in its chain.
+        // A row without a line item is identified by other fields within its chain.
         guard let until = payment.until, payment.kind == .autoRenewable else { return false }
         return productID == payment.product.rawValue && expires.map { Instant($0) } == until
     }
@@ -214,8 +216,8 @@ extension VerifyReceiptRow {
         return mine == others ? other.isOlder(than: self) : mine > others
     }
 
-    /// Up to when it counted: what was given back no longer than that; and not at all where another
-    /// product took its place and Apple does not say when.
+    /// When the row stopped counting: at the refund, if it was refunded; not at all, if another
+    /// product replaced it and Apple does not say when.
     private var lastMoment: Int64 {
         let end = expires?.milliseconds ?? 0
         if let cancelled { return min(cancelled.milliseconds, end) }
@@ -234,7 +236,7 @@ extension VerifyReceiptRow {
         if payment.isUpgraded { isUpgraded = true }
     }
 
-    /// Adds what a receipt does not say of a purchase, and its account knows.
+    /// Adds what a receipt does not contain but its account knows.
     fileprivate mutating func complete(from payment: Payment) {
         subscriptionGroupID = subscriptionGroupID ?? payment.group
         appAccountToken = appAccountToken ?? payment.accountToken
@@ -242,7 +244,7 @@ extension VerifyReceiptRow {
         offerCodeReferenceName = offerCodeReferenceName ?? payment.offer?.name(as: .code)
     }
 
-    /// Takes in when another product took its place.
+    /// Records when another product replaced the row.
     fileprivate mutating func take(_ replacement: Instant?) {
         guard let replacement, cancelled == nil else { return }
         cancelled = AppStoreDate(replacement)
@@ -277,8 +279,8 @@ extension VerifyReceiptRenewal {
         originalTransactionID == purchase.original.rawValue
     }
 
-    /// - Parameter renewal: what was said of the period's end. Where nothing was, whoever has
-    ///   bought the period has switched renewal on with it.
+    /// - Parameter renewal: the renewal info of the period's end. If there is none, renewal is on,
+    ///   because buying the period switched it on.
     fileprivate init(_ renewal: Renewal?, of purchase: PurchaseID, _ period: Timeline.Period) {
         self.init()
         originalTransactionID = purchase.original.rawValue
@@ -292,7 +294,7 @@ extension VerifyReceiptRenewal {
         }
         graceUntil = renewal.grace(after: period).map { AppStoreDate($0) }
         priceIncreaseStatus = renewal.priceRise.map { $0 == .agreed ? .agreed : .notAnswered }
-        // The older spelling, which the oldest programs know.
+        // The older spelling, for the oldest clients.
         priceConsentStatus = priceIncreaseStatus
         offerCodeReferenceName = renewal.offer?.name(as: .code)
         promotionalOfferID = renewal.offer?.name(as: .promotional)
@@ -300,7 +302,7 @@ extension VerifyReceiptRenewal {
 }
 
 extension [VerifyReceiptRenewal] {
-    /// In the place of what was there of the same subscription.
+    /// Inserts the row, or replaces the existing row of the same subscription.
     fileprivate mutating func put(_ row: VerifyReceiptRenewal) {
         let place = firstIndex { $0.originalTransactionID == row.originalTransactionID }
         if let place { self[place] = row } else { append(row) }
@@ -308,13 +310,13 @@ extension [VerifyReceiptRenewal] {
 }
 
 extension Offer {
-    /// Its name, where it is of a kind.
+    /// Its name, if it is of this kind.
     fileprivate func name(as kind: Kind) -> String? { self.kind == kind ? id : nil }
 }
 
 extension Renewal {
-    /// One of an earlier failure is over; and once renewal is off, a grace still named means
-    /// nothing.
+    /// A grace period of an earlier failure is over; and once renewal is off, a grace period still
+    /// named has no meaning.
     fileprivate func grace(after period: Timeline.Period) -> Instant? {
         guard isRetrying || willRenew, let graceUntil, let end = period.payment.until else {
             return nil
@@ -343,7 +345,7 @@ extension TransactionReceipt {
         cancelled = payment.revocation.map { AppStoreDate($0.at) }
         if cancelled == nil { cancellationReason = nil }
         guard transactionID != payment.transaction.rawValue else { return }
-        // Why another was given back is not known.
+        // The reason for another transaction's refund is unknown.
         cancellationReason = nil
         productID = payment.product.rawValue
         transactionID = payment.transaction.rawValue

@@ -3,27 +3,28 @@ import AppStoreTrust
 import Ledger
 import Storage
 
-/// What is known of the store account that a receipt is from. What is not known is asked for, where
-/// it can be; where the store is silent, nothing is said that might shut out who has paid.
+/// Finds what is known of the store account that a receipt is from. Unknown parts are requested
+/// from the App Store if possible. If it does not respond, nothing is reported that might deny
+/// access to a paying customer.
 extension Engine {
-    /// Where the store answers, but so often says that it does not know a purchase, nothing more is
-    /// waited for: it seldom says so of one that exists.
+    /// After this many responses that a purchase does not exist, the request does not wait any
+    /// longer. The App Store seldom says so of a purchase that exists.
     private static let refusalsMax = 3
-    /// Questions for one answer, about purchases whose period has just ended.
+    /// The maximum number of checks per request of purchases whose period has just ended.
     private static let unconfirmedMax = 3
-    /// Of one account, beside those in the receipt; more are left out.
+    /// The maximum number of other purchases of the same account; further ones are omitted.
     private static let othersMax = 1_000
-    /// Documents of each kind that are read for other purchases of an account: the newest shows
-    /// whatever those before it did.
+    /// The documents of each kind that are read to find other purchases of an account: the newest
+    /// shows whatever the previous ones did.
     private static let witnessesMax = 1
 
-    /// What is known of the account of a receipt, which is kept. Nil where that is too little for
-    /// an answer, and more may be known in a while: the App Store is to be asked about a purchase
-    /// for the first time, and does not answer; or it has not said what became of one at the end of
-    /// its period, so that we hold it open.
+    /// Records a receipt and returns what is known of its account. Returns nil if that is too
+    /// little for a response, and more may be known later: the App Store must be queried about a
+    /// purchase for the first time and does not respond; or it has not reported what became of a
+    /// purchase at the end of its period, so that we hold it open.
     ///
-    /// - Parameter isWhole: whether all that the account has is wanted, or only what the receipt
-    ///   shows.
+    /// - Parameter isWhole: whether to include everything that the account has, or only what the
+    ///   receipt shows.
     func account(
         of attestation: Attestation, in app: AppSettings, isWhole: Bool
     ) async throws(EngineFailure) -> ReceiptAccount? {
@@ -32,7 +33,7 @@ extension Engine {
         let others = isWhole ? try await others(beside: attestation, in: app.id) : []
         let purchases = own + others
         guard try await isPastKnown(of: own, in: app.id) else { return nil }
-        // About the others, too; but what the receipt shows is told also where that brings nothing.
+        // Other purchases are queried, too; but the receipt's own are returned even if that fails.
         _ = try await isPastKnown(of: others, in: app.id)
         let account = try await known(of: purchases, in: app.id, isWhole: isWhole)
         let held = account.held(at: now(), app.rules)
@@ -46,8 +47,8 @@ extension Engine {
         return own.contains { left[$0] != nil } ? nil : told.holding(left)
     }
 
-    /// Keeps what a device has brought. False where too much of one of its purchases was brought
-    /// lately: then it is not kept.
+    /// Records a document that a device has submitted. Returns false, and does not record it, if
+    /// too many documents of one of its purchases were submitted recently.
     private func keepWithinBudget(
         _ attestation: Attestation, of app: AppSettings
     ) async throws(EngineFailure) -> Bool {
@@ -61,17 +62,17 @@ extension Engine {
         } catch {
             guard case .documentBudgetSpent = error else { throw error }
             logger.notice(
-                "A receipt was not kept: too many new documents of a purchase.",
+                "a receipt was not recorded: too many new documents of a purchase",
                 metadata: ["app": "\(app.id)", "reason": "\(error)"])
             return false
         }
     }
 
-    /// What the same store account has beside the purchases in a receipt: whatever the newest
-    /// documents show that each show an account, and one of the receipt's subscriptions in it.
+    /// The purchases of the same store account besides those in a receipt: whatever is shown by the
+    /// newest documents of each kind that show an account with one of the receipt's subscriptions.
     ///
-    /// A subscription is one account's, and stands in all later documents about that account. So
-    /// what belongs to another account is not among them, whoever our customer is.
+    /// A subscription belongs to one store account and is contained in all later documents about
+    /// it. So purchases of another account are not among them, whoever our customer is.
     private func others(
         beside attestation: Attestation, in app: AppID
     ) async throws(EngineFailure) -> [PurchaseID] {
@@ -86,9 +87,10 @@ extension Engine {
         var others: Set<PurchaseID> = []
         for witness in witnesses where witness.id != attestation.document.id {
             do { others.formUnion(try await self.attestation(again: witness).purchases) } catch {
-                // As under another configuration. It shows nothing, and the others are told.
+                // For example, under another configuration. The document shows nothing then, and
+                // the other purchases are used.
                 logger.notice(
-                    "A document that was kept cannot be verified any more.",
+                    "a recorded document can no longer be verified",
                     metadata: [
                         "app": "\(app)", "document": "\(DocumentID(bytes: witness.id))",
                         "error": "\(error)",
@@ -98,7 +100,7 @@ extension Engine {
         return Array(others.subtracting(attestation.purchases).sorted().prefix(Self.othersMax))
     }
 
-    /// What is known of purchases, and where all is wanted also of those that Apple's own answer
+    /// What is known of purchases; and, if everything is wanted, of those that Apple's response
     /// about their account names.
     private func known(
         of purchases: [PurchaseID], in app: AppID, isWhole: Bool
@@ -121,8 +123,9 @@ extension Engine {
         }
     }
 
-    /// Whether the store has told the past of purchases, which it is asked for where it has not;
-    /// one answer is about the whole account. Where nobody can be asked, there is no more to know.
+    /// Whether the App Store has reported the past of purchases. If it has not, it is queried; one
+    /// response covers the whole account. Returns true if it cannot be queried, because no more can
+    /// be known then.
     private func isPastKnown(
         of purchases: [PurchaseID], in app: AppID
     ) async throws(EngineFailure) -> Bool {
@@ -134,7 +137,7 @@ extension Engine {
         let standing = try await reading { tx in
             try tx.standing(of: app, in: next.purchase.environment)
         }
-        // While the store does not answer, nobody waits for it.
+        // While the App Store does not respond, no request waits for it.
         guard standing.pausedUntil <= now() else { return false }
         if Self.isRefused(next, standing) { return true }
         try await ask(about: next.purchase, in: app)
@@ -149,16 +152,16 @@ extension Engine {
     }
 }
 
-/// A purchase of whose past the store has not told.
+/// A purchase whose past the App Store has not reported.
 private struct Unasked: Sendable {
     var purchase: PurchaseID
-    /// How often it was asked about in vain.
+    /// The number of failed checks.
     var failures: Int
 }
 
 extension StoreTransaction {
-    /// The first that was asked about in vain less often than so, else the first; nil where the
-    /// store has told of all.
+    /// The first purchase with fewer failed checks than this, or else the first one. Returns nil if
+    /// the App Store has reported on all.
     fileprivate func unasked(
         among purchases: [PurchaseID], in app: AppID, refusedBelow refusals: Int
     ) throws -> Unasked? {
@@ -171,7 +174,7 @@ extension StoreTransaction {
         return first
     }
 
-    /// Nil where the store has told of its past.
+    /// Returns nil if the App Store has reported the purchase's past.
     fileprivate func unasked(_ purchase: PurchaseID, in app: AppID) throws -> Unasked? {
         let history = try checkHistory(of: purchase, in: app)?.history
         guard history?.askedAt == nil else { return nil }
@@ -180,7 +183,7 @@ extension StoreTransaction {
 }
 
 extension ReceiptAccount {
-    /// The same, which shows what is held open.
+    /// A copy that shows what is held open.
     fileprivate func holding(_ held: [PurchaseID: Instant]) -> ReceiptAccount {
         var account = self
         account.held = held
@@ -189,10 +192,10 @@ extension ReceiptAccount {
 }
 
 extension Attestation {
-    /// What it says something of, each once.
+    /// The purchases that it is about, each once.
     fileprivate var purchases: [PurchaseID] { Set(facts.map(\.purchase)).sorted() }
 
-    /// A chain of renewals that it shows.
+    /// An auto-renewable subscription that it shows.
     fileprivate var subscription: PurchaseID? {
         let chains = facts.filter { fact in
             guard case .payment(let payment) = fact.statement else { return false }

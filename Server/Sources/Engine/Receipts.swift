@@ -4,7 +4,7 @@ import Intake
 import Ledger
 import Storage
 
-// What devices have of their purchases from before StoreKit 2.
+// Evidence that devices have of purchases from before StoreKit 2.
 
 extension Engine {
     func attest(
@@ -24,7 +24,7 @@ extension Engine {
         return Attestation(transactionReceipt: try trusted(outcome), file, from: origin)
     }
 
-    /// What verifyReceipt of a store answered.
+    /// Verifies a verifyReceipt response of an App Store environment.
     func attest(
         answer body: [UInt8], of store: StoreEnvironment, _ verifier: Verifier,
         _ origin: Attestation.Origin
@@ -71,9 +71,10 @@ extension Attestation {
     }
 }
 
-/// What identifies a device to its receipts.
+/// The identifier of a device that its receipts are bound to.
 enum DeviceGUID {
-    /// The bytes of a UUID (`identifierForVendor`), or of a network address for a Mac.
+    /// The bytes of a UUID (`identifierForVendor`), or of a Mac's network address. Returns nil if
+    /// the text is neither.
     static func bytes(of text: String) -> [UInt8]? {
         let digits = text.filter { $0 != "-" && $0 != ":" }
         guard [32, 12].contains(digits.utf8.count) else { return nil }

@@ -5,18 +5,19 @@ import Storage
 import Synchronization
 
 extension Engine {
-    /// Of these a purchase that somebody waits for is asked about once.
+    /// How long an urgent purchase is not checked again.
     fileprivate static let wishPause = Duration.seconds(60)
-    /// Where somebody else is asking, it is looked so often, at such a pause, whether that has
-    /// ended: for five seconds.
+    /// If another server is checking the purchase, its result is polled this many times, at this
+    /// interval: for five seconds.
     private static let looksMax = 50
     private static let lookPause = Duration.milliseconds(100)
 
-    /// Asks the App Store about purchases that are due, and keeps what it says. Returns how many
-    /// were asked about, whatever came of it; 0 where nothing is due that may be asked now.
+    /// Queries the App Store about purchases that are due and records the responses. Returns how
+    /// many purchases were checked, whatever the result; 0 if nothing is due that may be checked
+    /// now.
     ///
-    /// Harmless to repeat, and for several servers at once: each purchase is one server's for a
-    /// while. Where the store does not answer everything stays as it is.
+    /// Idempotent and safe for several servers at once: each purchase is leased to one server. If
+    /// the App Store does not respond, nothing changes.
     package func reconcileDue(limit: Int) async throws(EngineFailure) -> Int {
         let wished = try await reconcileWishes()
         let taken = ContinuousClock.now
@@ -25,8 +26,8 @@ extension Engine {
         return wished + leases.count
     }
 
-    /// However much is due of some apps, the others have their share; what they leave goes to
-    /// whoever has more.
+    /// Leases checks so that every app gets its share, however much is due for others. What an app
+    /// does not use of its share goes to the apps that have more.
     private func leaseChecks(limit: Int) async throws(EngineFailure) -> [CheckLease] {
         let apps = askingTurn.turned(askableApps)
         guard limit > 0, !apps.isEmpty else { return [] }
@@ -48,7 +49,7 @@ extension Engine {
         }
     }
 
-    /// Looks how far behind the asking is, for ``askingStates``.
+    /// Refreshes ``reconciliationStates``: how far behind reconciliation is.
     package func lookAtBacklog() async throws(EngineFailure) {
         let now = now()
         let askable = askable
@@ -65,13 +66,14 @@ extension Engine {
         states.put(seen)
     }
 
-    /// As of the last ``lookAtBacklog()``.
+    /// As of the last ``refreshReconciliationStates()``.
     package var askingStates: [AskingState] { states.all }
 
-    /// By how much our clock is ahead of the App Store's at least; see ``Asking/clockAhead``.
+    /// How far our clock is ahead of the App Store's, at least; see
+    /// ``ReconciliationSettings/clockAhead``.
     package var clockAhead: Duration? { asking.clockAhead() }
 
-    /// Asks about everything that a customer has, due or not. Returns what came of each purchase.
+    /// Checks all purchases of a customer, due or not. Returns the outcome for each purchase.
     package func reconcile(
         _ id: CustomerID, app appID: AppID, environment: Ledger.Environment
     ) async throws(EngineFailure) -> [(purchase: PurchaseID, outcome: CheckOutcome)] {
@@ -83,7 +85,7 @@ extension Engine {
         return outcomes
     }
 
-    /// Asks about one purchase, due or not.
+    /// Checks one purchase, due or not.
     package func refresh(
         _ purchase: PurchaseID, app: AppID
     ) async throws(EngineFailure) -> CheckOutcome {
@@ -96,8 +98,8 @@ extension Engine {
         return try await carryOut(lease)
     }
 
-    /// Asks about one purchase, due or not; where somebody else is asking already, waits for that
-    /// to end, as long as whoever wants an answer can be kept. What came of it is in the purchase's
+    /// Checks one purchase, due or not. If another server is already checking it, waits for that to
+    /// finish, for as long as a waiting client can be kept. The result is in the purchase's check
     /// history.
     func ask(about purchase: PurchaseID, in app: AppID) async throws(EngineFailure) {
         let before = try await checkHistory(of: purchase, in: app)
@@ -108,8 +110,8 @@ extension Engine {
         }
     }
 
-    /// The same of purchases of which somebody is to be told that we do not know; but those that
-    /// were asked about a moment ago are left alone.
+    /// Checks unconfirmed purchases before a client is told that their state is unknown. Skips
+    /// those that were checked a moment ago.
     func ask(aboutUnconfirmed purchases: [PurchaseID], in app: AppID) async throws(EngineFailure) {
         for purchase in purchases {
             let now = now()
@@ -125,19 +127,20 @@ extension Engine {
         try await reading { tx in try tx.checkHistory(of: purchase, in: app)?.history }
     }
 
-    /// Apps whose store can be asked, in both environments, production first.
+    /// The apps whose App Store can be queried, each in both environments, production first.
     var askable: [(AppID, Ledger.Environment)] {
         askableApps.flatMap { app in Ledger.Environment.allCases.map { (app, $0) } }
     }
 
     private var askableApps: [AppID] { apps.keys.sorted().filter { canAsk($0) } }
 
-    /// Whether the configuration has what the store wants: a key, or a shared secret.
+    /// Whether the configuration has the credentials that the App Store needs: a key or a shared
+    /// secret.
     func canAsk(_ app: AppID) -> Bool {
         asking.appStore(app) != nil || asking.verification(app) != nil
     }
 
-    /// Somebody was told that we do not know: ask soon. Never waits.
+    /// Requests an urgent check of each purchase that was reported as unconfirmed. Never waits.
     func wish(for state: CustomerState, in app: AppID) {
         for purchase in state.purchases where purchase.access?.state == .unconfirmed {
             wishes.add(.init(app: app, purchase: purchase.timeline.purchase))
@@ -160,8 +163,9 @@ extension Engine {
         return leases.count
     }
 
-    /// Asks about leases, some at a time. Where this process stood still meanwhile, so that the
-    /// lease may have run out, what was not begun is left to whoever has it now.
+    /// Runs leased checks, a limited number at a time. If this process stood still meanwhile, so
+    /// that the leases may have expired, checks that have not begun are left to the server that has
+    /// them now.
     ///
     /// - Parameter taken: a moment before the lease began, by this machine's clock.
     private func carryOut(
@@ -182,8 +186,8 @@ extension Engine {
 }
 
 extension StoreTransaction {
-    /// Whether to ask because somebody waits: not where that was done a moment ago, or the store is
-    /// left alone.
+    /// Whether an urgent check is due: not if the purchase was checked a moment ago, or while
+    /// queries to the App Store are paused.
     fileprivate func isDue(_ wish: Wishes.Wish, at now: Instant) throws(StorageFailure) -> Bool {
         guard let known = try checkHistory(of: wish.purchase, in: wish.app)?.history else {
             return false
@@ -196,8 +200,8 @@ extension StoreTransaction {
     }
 }
 
-/// Whose turn it is: each batch begins with another app, so that the last ones come, too, where
-/// there are more than a batch holds.
+/// The order in which apps are served. Each batch begins with another app, so that all get their
+/// share even if there are more apps than a batch holds.
 final class AskingTurn: Sendable {
     private let batches = Mutex(0)
 

@@ -3,18 +3,18 @@ import Storage
 import Synchronization
 
 extension Engine {
-    /// Customers of one app who are looked at in one transaction.
+    /// The number of customers of one app examined in one transaction.
     private static let watchesMax = 100
 
-    /// Tells customers of an app what is due before the end of their terms, and looks at them anew
-    /// where the configuration has changed. Returns how many were looked at.
+    /// Emits the reminders of an app that are due before terms end, and examines all customers
+    /// again if the configuration has changed. Returns how many customers were examined.
     ///
-    /// A reminder is written with its event, under a key that stands once: so it is told once,
-    /// however many servers look, and whenever they stop. What could not be told in time is told
-    /// late, but never from the end on.
+    /// A reminder is written together with its event, under a unique key: so it is emitted once,
+    /// however many servers are running and whenever they stop. A reminder that could not be
+    /// emitted on time is emitted late, but never after the term has ended.
     func tellReminders(of app: AppSettings) async throws(EngineFailure) -> Int {
         let isNew = !reminding.hasBegun(app.id)
-        // Where nobody is told anything one look is enough: at what the last configuration left.
+        // Without reminders, one pass is enough, to clear what the previous configuration left.
         guard isNew || app.terms.hasReminders else { return 0 }
         let now = now()
         let rules = app.reminderRules
@@ -42,7 +42,7 @@ extension Engine {
             for watch in watches { try tx.look(at: watch, in: app, at: now) }
             return swept + watches.count
         }
-        // Not before the rules are written: else nobody would try again.
+        // Only after the rules are written; otherwise no other attempt would be made.
         reminding.begin(app.id)
         return count
     }
@@ -58,7 +58,7 @@ extension StoreTransaction {
         let timelines = try timelines(
             of: known, ids, in: app, environment: watch.environment)
         let reminders = app.terms.reminders(of: app.terms.terms(of: timelines))
-        // What was told while a purchase was nobody's was told to the same person.
+        // What was emitted while a purchase had no owner reached the same person.
         let names =
             ids + [watch.subject]
             + timelines.compactMap(\.accountToken).map(CustomerID.init(rawValue:))
@@ -78,7 +78,7 @@ extension StoreTransaction {
 }
 
 extension AppSettings {
-    /// All that decides when a customer is told; empty where nobody is.
+    /// Everything that determines when a customer gets reminders; empty if there are none.
     fileprivate var reminderRules: String {
         guard terms.hasReminders else { return "" }
         let products = terms.products.sorted { $0.key < $1.key }.map { product, rules in
@@ -91,8 +91,9 @@ extension AppSettings {
     }
 }
 
-/// The apps for which this process has compared its configuration with what the last one left: only
-/// once, so that two servers with different ones do not undo each other's for ever.
+/// The apps for which this process has compared its configuration with the previous one. Each is
+/// compared only once, so that two servers with different configurations do not undo each other's
+/// work forever.
 final class Reminding: Sendable {
     private let begun = Mutex<Set<AppID>>([])
 

@@ -4,19 +4,18 @@ import Ledger
 import Storage
 import Synchronization
 
-/// What an app says of the tokens that its customers carry.
+/// The settings of the tokens that an app's customers carry.
 package struct TokenRules: Hashable, Sendable {
-    /// From `iat` to `exp`.
+    /// The time from `iat` to `exp`.
     package var life: Duration
-    /// `iss` of each of production.
+    /// The `iss` of production tokens.
     package var issuer: String
 
     package static let lifeDefault = Duration.seconds(3600)
     package static let lifeMax = Duration.hours(24)
     package static let issuerDefault = "perennial"
-    /// What follows the issuer and the app's name in tokens of the sandbox, so that whoever checks
-    /// one of them and forgets the environment does not take such a token. No app's name holds a
-    /// slash.
+    /// Appended to the issuer and the app's name in sandbox tokens, so that a verifier that forgets
+    /// to check the environment rejects them. No app's name contains a slash.
     package static let sandboxSuffix = "/sandbox"
 
     package init(life: Duration = Self.lifeDefault, issuer: String = Self.issuerDefault) {
@@ -25,7 +24,7 @@ package struct TokenRules: Hashable, Sendable {
     }
 }
 
-/// A key by which anybody can check tokens.
+/// A public key for verifying tokens.
 package struct PublishedKey: Hashable, Sendable {
     package var id: String
     /// The coordinates of the point: base64url of 32 bytes each.
@@ -33,11 +32,11 @@ package struct PublishedKey: Hashable, Sendable {
     package var y: String
 }
 
-/// Signs tokens, and remembers them: a signature costs more than the rest of an answer.
+/// Signs tokens and caches them: a signature costs more than the rest of a response.
 final class TokenMint: Sendable {
-    /// More, and all are forgotten.
+    /// When the cache exceeds this number, it is cleared.
     static let tokensMax = 10_000
-    /// A key that another server has made signs here after so long at most.
+    /// The time after which a key created by another server is used here, at most.
     static let keyLifeSeconds = 60
 
     struct SigningKey: Sendable {
@@ -62,7 +61,7 @@ final class TokenMint: Sendable {
 
     private let memory = Mutex(Memory())
 
-    /// The machine's clock and not the engine's: virtual time may stand still, or jump.
+    /// Uses the machine's clock, not the engine's: virtual time may stand still or jump.
     func key(of app: AppID) -> SigningKey? {
         let now = ContinuousClock.now
         return memory.withLock { memory in
@@ -79,7 +78,7 @@ final class TokenMint: Sendable {
         _ = memory.withLock { $0.keys.removeValue(forKey: app) }
     }
 
-    /// A token with these claims, made anew after half its life.
+    /// A token with these claims. It is signed again after half its life.
     func token(
         _ claims: [JSON.Member], by key: SigningKey, at now: Instant, life: Duration
     ) throws -> String {
@@ -108,10 +107,11 @@ final class TokenMint: Sendable {
 }
 
 extension Engine {
-    /// A retired key stays published until all that it signed has expired, and a while longer.
+    /// A retired key stays published until everything it signed has expired, plus a margin.
     private static let publishedAfterRetiring = TokenRules.lifeMax + .hours(1)
 
-    /// What a customer may use, signed: for checks without asking us. Nil where the app wants none.
+    /// The customer's entitlements, signed, so that others can check them without calling us.
+    /// Returns nil if the app issues no tokens.
     package func token(for state: CustomerState, app appID: AppID) async throws(EngineFailure)
         -> String?
     {
@@ -127,10 +127,10 @@ extension Engine {
         do {
             return try mint.token(
                 state.claims(of: app, rules), by: key, at: state.asOf, life: rules.life)
-        } catch { throw .storage("A token could not be signed: \(error)") }
+        } catch { throw .storage("Signing a token failed: \(error)") }
     }
 
-    /// The keys by which tokens that are good now were signed.
+    /// The public keys of all tokens that are valid now.
     package func publishedKeys() async throws(EngineFailure) -> [PublishedKey] {
         let now = now()
         var published: [PublishedKey] = []
@@ -154,8 +154,8 @@ extension Engine {
         String(decoding: Base64.url.encode(bytes), as: UTF8.self)
     }
 
-    /// Makes a new key, which signs from now on; other servers go on with the old one for a minute.
-    /// Returns its id.
+    /// Creates a new key, which signs from now on; other servers may use the old one for another
+    /// minute. Returns its id.
     package func rotateTokenKey(of appID: AppID) async throws(EngineFailure) -> String {
         _ = try app(appID)
         let fresh = StoredTokenKey.fresh(of: appID, at: now())
@@ -164,7 +164,7 @@ extension Engine {
         return fresh.id
     }
 
-    /// The key that signs; the first is made here.
+    /// The current signing key. The first one is created here.
     private func signingKey(of app: AppID) async throws(EngineFailure) -> TokenMint.SigningKey {
         if let key = mint.key(of: app) { return key }
         var stored = try await reading { tx in try tx.tokenKeys(of: app) }
@@ -172,14 +172,14 @@ extension Engine {
             let fresh = StoredTokenKey.fresh(of: app, at: now())
             stored = try await transaction { tx in
                 let present = try tx.tokenKeys(of: app)
-                // Another server may have made one meanwhile.
+                // Another server may have created one meanwhile.
                 guard !present.contains(where: { $0.retiredAt == nil }) else { return present }
                 try tx.rotate(to: fresh)
                 return [fresh]
             }
         }
         guard let newest = stored.last(where: { $0.retiredAt == nil }) else {
-            throw .storage("There is no key to sign tokens with.")
+            throw .storage("No key for signing tokens exists.")
         }
         let key = try newest.signing()
         mint.remember(key, of: app)
@@ -188,7 +188,7 @@ extension Engine {
 }
 
 extension StoredTokenKey {
-    /// Characters of an id.
+    /// The number of characters of an id.
     private static let idCharacters = 16
 
     fileprivate static func fresh(of app: AppID, at now: Instant) -> StoredTokenKey {
@@ -203,12 +203,12 @@ extension StoredTokenKey {
         do {
             return TokenMint.SigningKey(
                 id: id, key: try P256.Signing.PrivateKey(rawRepresentation: privateKey))
-        } catch { throw .storage("The key \(id) of tokens is damaged: rotate it.") }
+        } catch { throw .storage("The token key \(id) is damaged. Rotate it.") }
     }
 }
 
 extension CustomerState {
-    /// Only what is open. Whoever checks a token looks at `until` too: it may be nearer than `exp`.
+    /// Only open entitlements. Verifiers must check `until` too: it may be earlier than `exp`.
     fileprivate func claims(of app: AppSettings, _ rules: TokenRules) -> [JSON.Member] {
         let open = entitlements.filter(\.value.isOpen).sorted { $0.key < $1.key }
         let rights = open.map { entitlement, right in

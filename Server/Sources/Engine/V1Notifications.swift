@@ -5,7 +5,7 @@ import Ledger
 import Storage
 
 extension Engine {
-    /// Takes in a notification of version 1, once it has shown the secret of an app.
+    /// Records a version 1 notification, once it has shown the secret of an app.
     func keep(
         v1 json: JSON, _ arrived: ArrivedNotification
     ) async throws(EngineFailure) -> KeptNotification {
@@ -20,7 +20,7 @@ extension Engine {
         return try await keep(Self.attestation(try trusted(outcome), kept, origin), arrived)
     }
 
-    /// One that was kept before.
+    /// Verifies a version 1 notification that was recorded before.
     func attest(
         v1Again body: [UInt8], _ verifier: Verifier, _ origin: Attestation.Origin
     ) async throws(EngineFailure) -> Attestation {
@@ -42,7 +42,7 @@ extension Engine {
                 heardAt: AppStoreDate(origin.receivedAt),
                 kinds: Intake.kinds(in: contents.appReceipt?.payload))
         }
-        // Equal in every copy, so that a copy is known as one.
+        // Equal in every copy, so that copies are recognised.
         attestation.document.signedAt = Instant(contents.latestMoment)
         if let receipt = contents.transactionReceipt {
             attestation.add { () throws(IntakeFailure) in
@@ -60,13 +60,13 @@ extension Engine {
         }
     }
 
-    /// The app that it names; where it names none, as in 2019 and 2020, the one whose secret it
-    /// has. Where several apps have that secret, the receipt within tells them apart.
+    /// The app that the notification names. If it names none, as in 2019 and 2020, the app whose
+    /// secret it contains. If several apps have that secret, the receipt in it decides.
     private func app(ofV1 json: JSON) throws(EngineFailure) -> (AppSettings, Verifier) {
         let notification = V1Notification(json: json)
         let all = apps.values.sorted { $0.id < $1.id }
         let password = notification?.password ?? ""
-        // Every secret is compared, so that time tells nothing.
+        // Every secret is compared, so that timing reveals nothing.
         let holders = all.map { $0.sharedSecret?.matches(password) ?? false }
         let candidates = zip(all, holders).filter(\.1).map(\.0)
         let claimed = notification?.claimedBundleID ?? Self.bundleID(within: notification)
@@ -81,14 +81,14 @@ extension Engine {
         return try self.app(app.id)
     }
 
-    /// What the receipt within claims, unverified: good for choosing the app alone.
+    /// The bundle ID that the receipt in it claims, unverified: used only to choose the app.
     private static func bundleID(within notification: V1Notification?) -> String? {
         let text = notification?.unifiedReceipt?.latestReceipt
         return text.flatMap(ReceiptText.bytes).flatMap { Verifier.peek(receipt: $0) }
     }
 
-    /// The body as it came, but for the secret: it is not ours to keep in every row. Where it
-    /// cannot be cut out as it is written, all is written again without it.
+    /// The original body without the secret, which must not be stored in every row. If it cannot be
+    /// cut out of the text, the body is serialised again without it.
     static func withoutSecret(
         _ body: [UInt8], _ json: JSON, _ secret: AppSecret?
     ) -> [UInt8] {
@@ -107,7 +107,7 @@ extension Engine {
 }
 
 extension [UInt8] {
-    /// What stands before, between and after all places of some bytes.
+    /// The parts before, between and after all occurrences of a separator.
     fileprivate func split(by separator: [UInt8]) -> [ArraySlice<UInt8>] {
         var parts: [ArraySlice<UInt8>] = []
         var start = startIndex

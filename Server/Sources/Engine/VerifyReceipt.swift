@@ -4,18 +4,20 @@ import Intake
 import Ledger
 import Storage
 
-/// Apple's verifyReceipt, answered by us: for programs that ask it and are not to be changed.
+/// Our own implementation of Apple's verifyReceipt, for programs that call it and cannot be
+/// changed.
 ///
-/// The receipt is verified here. What its account has come to is what Apple last answered, where it
-/// has been asked, and everything heard since.
+/// The receipt is verified here. The state of its account is what Apple last responded, if it has
+/// been queried, and everything received since.
 extension Engine {
-    /// Bytes of a question.
+    /// The maximum size of a request, in bytes.
     package static let verifyReceiptBytesMax = 4_194_304
 
-    /// The answer to a question's body, in Apple's form. Like Apple's it says in a status what is
-    /// wrong; only our own troubles are thrown, and `legacyOff`.
+    /// The response to a request's body, in Apple's format. Like Apple's, it reports problems as a
+    /// status; only internal failures and `legacyDisabled` are thrown.
     ///
-    /// - Parameter environment: the store that a receipt must be of; Apple has an address for each.
+    /// - Parameter environment: the environment that the receipt must be from; Apple has a URL for
+    ///   each.
     package func verifyReceipt(
         _ body: [UInt8], at environment: Ledger.Environment
     ) async throws(EngineFailure) -> [UInt8] {
@@ -37,13 +39,13 @@ extension Engine {
         return try await isOld ? answer(transaction: question) : answer(app: question)
     }
 
-    /// What is answered about a receipt that is not verified. Apple's form has no room for a
-    /// reason: that our clock may be wrong is told to the operator.
+    /// The response about a receipt that could not be verified. Apple's format has no room for a
+    /// reason, so if our clock may be wrong, that is logged for the operator.
     private func unverified(_ outcome: Outcome<some Hashable & Sendable>) -> [UInt8] {
         if case .cannotTellNow(let uncertainty) = outcome {
             counters.documentsSignedAhead.add()
             logger.error(
-                "A receipt was signed ahead of this machine's clock.",
+                "a receipt was signed later than this machine's clock",
                 metadata: ["found": "\(uncertainty)"])
         }
         return VerifyReceiptAnswer(outcome.status).json.bytes
@@ -111,14 +113,14 @@ extension Engine {
     }
 }
 
-/// A question, and of which app its receipt claims to be.
+/// A request, and the app that its receipt claims to be for.
 private struct ReceiptQuestion: Sendable {
     let request: VerifyReceiptRequest
     let file: [UInt8]
     let app: AppSettings
     let store: StoreEnvironment
 
-    /// As Apple refuses what is for the other store, or comes without the secret.
+    /// Rejects a receipt of the other environment, or without the secret, as Apple does.
     func refusal(
         from origin: StoreEnvironment, needsSecret: Bool
     ) -> VerifyReceiptAnswer? {
@@ -132,7 +134,7 @@ private struct ReceiptQuestion: Sendable {
 }
 
 extension Outcome {
-    /// Of a receipt that is not verified.
+    /// The status for a receipt that is not verified.
     fileprivate var status: VerifyReceiptStatus {
         switch self {
         case .verified: .valid
@@ -157,7 +159,7 @@ extension AppReceipt {
 }
 
 extension TransactionReceipt {
-    /// The bundle that a file claims to be for.
+    /// The bundle ID that a file claims to be for.
     fileprivate static func bundleID(in file: [UInt8]) -> String? {
         let signed = try? TransactionReceiptFile(parsing: file).signedBytes
         return signed.flatMap { try? TransactionReceipt(signedBytes: $0) }?.bundleID

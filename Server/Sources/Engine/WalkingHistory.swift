@@ -5,33 +5,34 @@ import Ledger
 import Storage
 import Synchronization
 
-// A notification that was answered with 200 and lost behind that, as by a proxy, by an old backend
-// at the same URL, or by a database that was restored from a backup, is no failure to the App
-// Store. So twice a day its whole history since the last walk is read, and what is missing here is
-// kept. A page holds twenty, and nearly all of them are known: they cost one search by their id.
+// Some notifications are lost after a 200 response: by a proxy, by an old backend at the same URL,
+// or because the database was restored from a backup. The App Store does not see this as a failure.
+// So twice a day the whole notification history since the last walk is read, and missing
+// notifications are recorded. A page contains twenty, nearly all of them known: those cost one
+// lookup by id.
 
 extension Engine {
-    /// Between two walks. Half a day, so that what was lost is known within a day although a walk
-    /// fails, or the store is late.
+    /// The interval between two walks. It is half a day, so that a loss is detected within a day
+    /// even if one walk fails or the App Store is late.
     package static let walkPause = Duration.hours(12)
-    /// The first walk of a process comes sooner: its database may be a backup that was restored.
+    /// The first walk of a process comes sooner: its database may have been restored from a backup.
     private static let walkPauseAtStart = Duration.hours(1)
-    /// Each walk begins so long before the end of the last: what was made then may have come into
-    /// the history later.
+    /// Each walk overlaps the previous one by this much, because notifications may be added to the
+    /// history late.
     private static let walkOverlap = Duration.hours(2)
-    /// The first walk of a database that has documents begins so long before the newest of them:
-    /// what nobody told may have stood so long, since that is how often a running subscription is
-    /// asked about. So it is also where documents were imported: the walk begins with what the
-    /// import cannot have held. Where no purchase is known it begins now: no answer can be wrong.
-    /// A server that was started before an import has walked without those purchases: so the end of
-    /// an import makes the next walk a first one again.
+    /// The first walk of a database that has documents begins this long before the newest of them.
+    /// That is how often a running subscription is checked, so an undetected loss may be that old.
+    /// The same holds after an import: the walk begins with what the import cannot have contained.
+    /// If no purchase is known, the walk begins now, because no answer can be wrong.
+    /// A server that was started before an import has walked without the imported purchases. So
+    /// the end of an import makes the next walk a first one again.
     static let walkFirst = Duration.days(30)
-    /// Pages after which the lease is made longer: it lasts for more than so many.
+    /// The lease is extended after this many pages. It lasts for longer than that.
     private static let pagesBetweenExtensions = 20
 
-    /// Reads the App Store's history of notifications, where that is due, and keeps those that are
-    /// missing here. Returns how many were. Harmless to repeat, and for several servers at once:
-    /// one walks, and whoever comes after it goes on where it stopped.
+    /// Reads the App Store's notification history if that is due, and records the notifications
+    /// that are missing here. Returns how many there were. Idempotent and safe for several servers
+    /// at once: one walks, and the next one continues where it stopped.
     @discardableResult
     package func walkHistory() async throws(EngineFailure) -> Int {
         var count = 0
@@ -74,7 +75,7 @@ extension Engine {
     private func leaseWalk(
         of app: AppID, in environment: Ledger.Environment, at now: Instant, every pause: Duration
     ) async throws(EngineFailure) -> WalkLease? {
-        // It is looked every second: mostly it is enough to read.
+        // This runs every second: in most cases reading is enough.
         let isDue = try await reading { tx in
             try tx.isWalkDue(of: app, in: environment, at: now, every: pause)
         }
@@ -97,12 +98,12 @@ extension Engine {
             }
             wished = newest.map { $0 - Self.walkFirst } ?? now
         }
-        // Further back the store refuses the question.
+        // The App Store rejects requests for times further back.
         return min(now, max(wished, now - Self.historyKept(in: lease.environment)))
     }
 
-    /// Walks stretch by stretch, and keeps how far it came after each, so that whoever goes on
-    /// after a crash repeats one stretch at most. False where another server has taken over.
+    /// Walks in stretches and saves the position after each, so that a server which continues after
+    /// a crash repeats one stretch at most. Returns false if another server has taken over.
     private func goOn(_ walk: inout HistoryWalk) async throws -> Bool {
         let lease = walk.lease
         while walk.at < walk.end {
@@ -117,7 +118,8 @@ extension Engine {
             case .read(let pages): walks.note(pages, walk.place)
             }
             walk.at = end
-            // A first walk that is cut off begins anew: it must not send on what it finds.
+            // A first walk that is interrupted starts again from the beginning, because it must not
+            // forward what it finds.
             let walkedTo = walk.sendsOn ? end : nil
             guard try await transaction({ tx in try tx.extend(lease, walkedTo: walkedTo) }) else {
                 return false
@@ -152,7 +154,8 @@ extension Engine {
         return .read(pages: count)
     }
 
-    /// Those that are not kept. What cannot be read is among them: to be refused, and told.
+    /// The notifications that are not recorded. Those that cannot be read are included, so that
+    /// they are rejected and logged.
     private func missing(_ payloads: [String], of app: AppID) async throws -> [String] {
         var ids: [(signedAt: Instant, id: [UInt8], formerID: [UInt8])] = []
         var readable: [String] = []
@@ -177,10 +180,10 @@ extension Engine {
         logger.warning(
             "The App Store's history of notifications could not be read to its end.",
             metadata: ["app": "\(walk.lease.app)", "reason": "\(error)"])
-        // A server that stops has not been refused an answer.
+        // If this server is stopping, the failure is not the App Store's.
         guard !Task.isCancelled else { return }
         let failure = error as? AppStoreFailure
-        // A shorter stretch is repeated at less cost, and gets through where single pages fail.
+        // A shorter stretch is cheaper to repeat, and succeeds if single pages fail.
         if failure != nil { _ = walks.shorten(walk.place) }
         walks.pauses.begin(walk.place, at: now(), until: failure?.namedMoment)
         guard failure == nil else { return }
@@ -201,7 +204,7 @@ extension Engine {
     }
 }
 
-/// One walk through the history, and where it is.
+/// One walk through the history, and its position.
 private struct HistoryWalk: Sendable {
     let lease: WalkLease
     let client: AppStoreClient
@@ -215,29 +218,29 @@ private struct HistoryWalk: Sendable {
         CatchUpPauses.Key(app: lease.app, environment: lease.environment)
     }
 
-    /// Whether what is missing here is sent on: the others have not had it either. On the first
-    /// walk it may be all that they have known for weeks.
+    /// Whether missing notifications are forwarded: the other addresses have not received them
+    /// either. On the first walk, they may have received all of them weeks ago.
     var sendsOn: Bool { lease.from != nil }
 }
 
-/// What came of reading a stretch of time.
+/// The result of reading a stretch of time.
 private enum HistoryStretch: Sendable {
     case read(pages: Int)
-    /// There is more in it than is read at a time: it is to be walked in shorter ones.
+    /// The stretch has more pages than are read at a time, and must be divided.
     case tooLong
     /// Another server has the lease.
     case lost
 }
 
-/// What this process remembers of its walks: for each app and environment how long a stretch of
-/// time is asked for at once.
+/// What this process remembers of its walks: for each app and environment, the length of the time
+/// span requested at once.
 final class HistoryWalks: Sendable {
-    /// Pages of one stretch; where there are more, it is walked in shorter ones.
+    /// The maximum number of pages of one stretch. Longer stretches are divided.
     static let pagesMax = 1_000
     private static let stretchFirst = Duration.days(1)
     private static let stretchMin = Duration.seconds(60)
     private static let stretchMax = Duration.days(7)
-    /// A stretch of fewer pages is made longer the next time, one of more shorter.
+    /// After a stretch with fewer pages the next one is longer, after one with more it is shorter.
     private static let pagesWished = 100...500
 
     let pauses = CatchUpPauses()
@@ -261,7 +264,7 @@ final class HistoryWalks: Sendable {
         known.withLock { $0[place, default: Known()].stretch }
     }
 
-    /// False where it cannot be shorter.
+    /// Returns false if the stretch cannot be shorter.
     func shorten(_ place: CatchUpPauses.Key) -> Bool {
         known.withLock { known in
             let stretch = known[place, default: Known()].stretch

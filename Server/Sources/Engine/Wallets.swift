@@ -3,13 +3,13 @@ import Storage
 
 package typealias StoredDebit = Storage.StoredDebit
 
-/// What an app's server asks to be taken out of a wallet.
+/// A request of an app's server to debit a wallet.
 package struct DebitOrder: Hashable, Sendable {
     package var currency: CurrencyID
     package var amount: Int64
     package var reason: String
-    /// A name of the asker's own for this one debit: the same one again is the same debit. Nil:
-    /// every order is another.
+    /// The caller's idempotency key: a request with the same key is the same debit. If nil, every
+    /// request is a new debit.
     package var key: String?
 
     package static let reasonBytesMax = 500
@@ -23,11 +23,11 @@ package struct DebitOrder: Hashable, Sendable {
 }
 
 extension Engine {
-    /// Takes something out of a customer's wallet, where there is enough in it. Harmless to repeat
-    /// with a key: the first answer is given again.
+    /// Debits a customer's wallet if its balance is sufficient. Idempotent with a key: repeats
+    /// return the first result.
     ///
-    /// The balance is folded from what was bought and spent, within the transaction that keeps the
-    /// debit: of two that come at once, one sees the other.
+    /// The balance is computed from what was bought and spent, within the transaction that records
+    /// the debit: of two concurrent debits, one sees the other.
     package func debit(
         _ order: DebitOrder, of id: CustomerID, app appID: AppID, environment: Environment
     ) async throws(EngineFailure) -> StoredDebit {
@@ -37,14 +37,14 @@ extension Engine {
             throw .unknownCurrency(order.currency, known: app.wallets.all.sorted())
         }
         let now = now()
-        // Named before the transaction, which may be run several times: it is one debit.
+        // The id is chosen before the transaction, which may run several times but is one debit.
         let name = order.debitID
         return try await deciding { tx in
             try tx.debit(order, named: name, of: id, in: app, environment: environment, at: now)
         }
     }
 
-    /// A customer's wallet, with all that went in and out.
+    /// A customer's wallet, with all its entries.
     package func wallet(
         _ currency: CurrencyID, of id: CustomerID, app appID: AppID, environment: Environment
     ) async throws(EngineFailure) -> Wallet {
@@ -64,8 +64,8 @@ extension Engine {
 }
 
 extension StoreTransaction {
-    /// Of each currency of which there was ever an entry. The payments are looked at only where the
-    /// app has wallets.
+    /// The balance of each currency that has ever had an entry. The payments are evaluated only if
+    /// the app has wallets.
     func balances(
         of customer: CustomerID?, _ payments: @autoclosure () -> [Payment], in app: AppSettings,
         environment: Environment
@@ -133,7 +133,7 @@ extension StoreTransaction {
         let lastSpent = try spendings(of: owner, in: app.id, environment: environment)[currency]
         let moments = payments.filter { Wallet.credits($0, currency, rules: app.wallets) }
             .flatMap { [$0.from, $0.revocation?.at ?? $0.from] }
-        // Never before what is in the wallet already, whichever server's clock is ahead.
+        // Never earlier than the last entry of the wallet, whichever server's clock is ahead.
         let at = (moments + [lastSpent?.lastAt ?? now]).reduce(now, max)
         let debit = Debit(
             id: name, currency: currency, amount: order.amount, reason: order.reason, at: at)
@@ -144,10 +144,10 @@ extension StoreTransaction {
 }
 
 extension DebitOrder {
-    /// Letters of a debit's id.
+    /// The number of characters of a debit's id.
     private static let idCharacters = 32
 
-    /// The same for the same key.
+    /// The same id for the same key.
     fileprivate var debitID: DebitID {
         DebitID(rawValue: OrderName.digits(for: key, count: Self.idCharacters))
     }

@@ -29,14 +29,14 @@ import Testing
         #expect(report.breach == nil, "\(report.breach?.description ?? "")")
         #expect(report.tally["speech \(speech.rawValue)"] == 1)
         let receipts = report.tally["receipt posted"]
-        let asked = report.tally["verifyReceipt answered"]
-        let old = report.tally["notification of version 1 kept"]
+        let asked = report.tally["verifyReceipt responded"]
+        let old = report.tally["version 1 notification recorded"]
         switch speech {
         case .modern: #expect(receipts == 0 && asked == 0 && old == 0)
         case .legacy: #expect(receipts > 0 && asked > 0 && old > 0)
         case .mixed:
             #expect(receipts > 0 && asked > 0 && old > 0)
-            #expect(report.tally["notification kept"] > old)
+            #expect(report.tally["notification recorded"] > old)
         }
     }
 
@@ -49,7 +49,7 @@ import Testing
         (plan.families, plan.accounts, plan.days, plan.acts) = ([], 1, 1, 0)
         let report = try await Trial.play(plan, in: Self.house.get())
         #expect(report.breach == nil, "\(report.breach?.description ?? "")")
-        #expect(report.tally["verifyReceipt answered"] > 6)
+        #expect(report.tally["verifyReceipt responded"] > 6)
     }
 
     @Test func `of ten worlds eight speak as today, one of receipts, and one of both`() {

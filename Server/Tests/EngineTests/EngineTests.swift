@@ -198,7 +198,7 @@ private func failure<Value>(_ body: () async throws -> Value) async -> EngineFai
             signedTransactions: Array(repeating: "x", count: PurchaseEvidence.documentsMax + 1))
         #expect(
             await failure { try await engine.record(evidence, of: "anna", app: "birds") }
-                == .tooMuch(what: "documents in a posting", limit: PurchaseEvidence.documentsMax))
+                == .tooMuch(what: "documents in a request", limit: PurchaseEvidence.documentsMax))
     }
 
     @Test func `an empty database rebuilds to nothing`() async throws {

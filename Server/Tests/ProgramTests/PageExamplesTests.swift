@@ -169,28 +169,28 @@ struct PageExamples: Sendable, CustomTestStringConvertible {
     private static let shown: [String: Shown] = [
         "access.md": Shown(
             explained: [
-                "guide: shut, refunded", "for ever  guide", "taken back on 2026-01-01",
+                "guide: shut, refunded", "without end  guide", "revoked on 2026-01-01",
             ],
             history: [
-                "guide, transaction", "taken back on 2026-01-01", "Told: refunded of purchase",
+                "guide, transaction", "revoked on 2026-01-01", "Event: refunded of purchase",
             ]),
         "consumption.md": Shown(
             explained: ["The App Store asks how transaction", "30.0 % used, with a sample"],
-            history: ["The App Store asks how transaction", "Told: consumption answered"]),
+            history: ["The App Store asks how transaction", "Event: consumption answered"]),
         "content.md": Shown(
-            explained: ["content 2025-12: open. The newest when their right began"],
+            explained: ["content 2025-12: open. The newest issue when access began"],
             history: ["pro.monthly, transaction"]),
-        "events.md": Shown(explained: ["  renewed  "], history: ["Told: renewed of purchase"]),
+        "events.md": Shown(explained: ["  renewed  "], history: ["Event: renewed of purchase"]),
         "grants.md": Shown(
             explained: [
                 "pro given by hand until 2026-12-01 00:00 UTC: ticket 7", "moved from ben",
             ],
             history: [
-                "pro given by hand until 2026-12-01 00:00 UTC: ticket 7", "Told: granted of pro",
+                "pro given by hand until 2026-12-01 00:00 UTC: ticket 7", "Event: granted of pro",
             ]),
         "identity.md": Shown(
             id: "ben", explained: ["  moved  ", "  moved_away  "],
-            history: ["Told: moved of purchase"]),
+            history: ["Event: moved of purchase"]),
         "offers.md": Shown(
             explained: [
                 "offer pro.monthly, promotional stay: open.", "trial  introductory offer",
@@ -199,14 +199,14 @@ struct PageExamples: Sendable, CustomTestStringConvertible {
         "terms.md": Shown(
             explained: [
                 "term 2026-01-01 12:00 UTC – 2026-04-02 12:00 UTC  season.spring",
-                "reminder 7 days before 2026-04-02 12:00 UTC: told on 2026-03-27",
+                "reminder 7 days before 2026-04-02 12:00 UTC: emitted on 2026-03-27",
             ],
-            history: ["season.spring, transaction", "Told: term ending of purchase"]),
+            history: ["season.spring, transaction", "Event: term ending of purchase"]),
         "tokens.md": Shown(explained: ["token: nothing, for 60 minutes"], history: []),
         "wallets.md": Shown(
             explained: ["wallet seeds: 70", "→ 70  an oak, debit", "-30 seeds, from 100 to 70"],
             history: [
-                "30 of seeds spent: an oak", "Told: wallet debited, -30 seeds, from 100 to 70.",
+                "30 of seeds spent: an oak", "Event: wallet debited, -30 seeds, from 100 to 70.",
             ]),
     ]
 

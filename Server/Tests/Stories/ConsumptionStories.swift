@@ -93,7 +93,7 @@ import Testing
             #expect(try await Self.received(in: shop) == [])
             let waiting = try await Self.asked("anna", in: shop)
             #expect(waiting.map(\.state) == [.waiting])
-            #expect(waiting[0].trouble == "The customer has not agreed to it.")
+            #expect(waiting[0].trouble == "The customer has not consented.")
             #expect(try await Self.events(in: shop) == ["consumption_asked"])
 
             try await Self.consent("anna", in: shop)
@@ -113,7 +113,7 @@ import Testing
                 try await Self.events(in: shop) == ["consumption_asked", "consumption_answered"])
             let text = try await shop.engine.explain(
                 "anna", app: "birds", environment: .production)
-            #expect(text.contains("It was told delivered, 30.0 % used, with a sample"))
+            #expect(text.contains("Our response was delivered, 30.0 % used, with a sample"))
             try await Self.expectSound(shop)
         }
     }

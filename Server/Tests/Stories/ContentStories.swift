@@ -78,7 +78,7 @@ import Testing
             #expect(all["items"]?.array?.first?["readable"] == false)
             #expect(
                 all["items"]?.array?.first?["reason"]
-                    == "Not published while they had the right to it.")
+                    == "Not published while the customer had access.")
         }
     }
 

@@ -91,7 +91,7 @@ import Testing
             let answer = try await Self.post(member, in: shop)
             #expect(answer.status == 400)
             #expect(try answer.json.text("code") == "purchase_not_understood")
-            #expect(try answer.json.text("detail").contains("that nobody signed"))
+            #expect(try answer.json.text("detail").contains("unsigned bytes"))
             #expect(try await Self.count(in: shop) == 1)
         }
     }

@@ -93,7 +93,7 @@ import Testing
                 .get("/v1/customers/anna/history")["items"]?.array ?? []
             #expect(
                 history.contains {
-                    $0["sentence"] == "Told: wallet debited, -150 seeds, from 200 to 50."
+                    $0["sentence"] == "Event: wallet debited, -150 seeds, from 200 to 50."
                 })
             let explained = try await shop.engine.explain(
                 "anna", app: "birds", environment: .production)

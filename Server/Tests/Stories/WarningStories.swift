@@ -42,7 +42,7 @@ import Testing
     private static func givingNothing(_ log: RecordedLog) -> [String] {
         log.lines.filter {
             $0.level == .warning && $0.facts["app"] == "birds"
-                && $0.message.hasPrefix("A product was bought that gives nothing")
+                && $0.message.hasPrefix("a product was bought that gives nothing")
         }.compactMap { $0.facts["product"] }
     }
 
