@@ -1,11 +1,11 @@
 import AppStoreFormats
 
-/// Production or sandbox: two stores that know nothing of each other.
+/// The production or sandbox App Store. The two share no state.
 package enum SimulatedEnvironment: String, Hashable, Sendable, Comparable, CaseIterable {
     case production
     case sandbox
 
-    /// Apple's word for it.
+    /// Apple's name for the environment.
     package var storeEnvironment: StoreEnvironment {
         switch self {
         case .production: .production
@@ -16,7 +16,7 @@ package enum SimulatedEnvironment: String, Hashable, Sendable, Comparable, CaseI
     package static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
 }
 
-/// An Apple account, as far as one environment knows it.
+/// An Apple account, as one environment sees it.
 struct Account: Sendable {
     struct Key: Hashable, Sendable, Comparable {
         let name: String
@@ -28,22 +28,22 @@ struct Account: Sendable {
     }
 
     let key: Key
-    /// One for each account and app.
+    /// Unique for each pair of account and app.
     let appTransactionID: String
-    /// When the app was first had.
+    /// When the account first downloaded the app.
     let downloaded: AppStoreDate
-    /// The chain of each subscription group: its original transaction id.
+    /// The original transaction id of the chain in each subscription group.
     var chains: [String: String] = [:]
-    /// Everything else, in order of purchase.
+    /// Ids of all other purchases, in order of purchase.
     var oneTimePurchases: [String] = []
-    /// Groups whose introductory offer is used up, refunded or not.
+    /// Groups whose introductory offer was used, even if that purchase was refunded.
     var introductoryOffersUsed: Set<String> = []
-    /// Codes' offers, each of which a customer has once: `PRODUCT/OFFER`.
+    /// Redeemed code offers as `PRODUCT/OFFER`. A customer can redeem each one once.
     var codesRedeemed: Set<String> = []
-    /// The chains that follow those of others in the family, oldest first.
+    /// Chains shared by other family members, oldest first.
     var sharedChains: [String] = []
     var family: Family.Key?
-    /// Whether its purchases wait for a parent; nil as the world has it.
+    /// Whether purchases wait for a parent's approval. If nil, the world's setting applies.
     var asksToBuy: Bool?
 
     init(key: Key, appTransactionID: String, downloaded: AppStoreDate) {
@@ -53,13 +53,13 @@ struct Account: Sendable {
     }
 }
 
-/// A device that an account is signed in on.
+/// A device that an account is signed in to.
 struct Device: Sendable {
     let id: String
     var account: Account.Key
     var storefront: Storefront
-    /// Given to purchases that name none themselves.
+    /// Used for purchases that do not name a token themselves.
     let appAccountToken: String?
-    /// How fast subscriptions bought on it renew.
+    /// How fast subscriptions bought on this device renew.
     var pace = Pace.realTime
 }

@@ -1,20 +1,21 @@
 import AppStoreFormats
 
-// How time goes on in the world: it is moved, or it runs.
+// How time passes in the world: a caller moves the clock, or it runs.
 
 extension AppStoreSimulator {
-    /// Real time between two looks at a running clock.
+    /// Real time between two checks of a running clock.
     static let tick = Duration.milliseconds(50)
-    /// Real time for which a running clock is kept ahead; at least half of it.
+    /// How far ahead a running clock's time is saved, in milliseconds of real time. At least half
+    /// of it is always left.
     static let leadMilliseconds: Int64 = 2000
 
-    /// Moves the clock, letting everything due on the way happen in order of time.
+    /// Moves the clock to a moment. Everything due on the way happens in order of time.
     package func advance(to moment: AppStoreDate) async throws {
         try await advance { _ in moment }
     }
 
-    /// The same, by a length of time from when its turn comes: two callers at once move the clock
-    /// by both lengths.
+    /// Moves the clock by a duration, counted from when the caller's turn begins: two concurrent
+    /// callers move the clock by the sum of both durations.
     package func advance(by duration: ISODuration) async throws {
         try await advance { world.calendar.moment($0, plus: duration) }
     }
@@ -29,7 +30,7 @@ extension AppStoreSimulator {
         await quiesce()
     }
 
-    /// Lets virtual time run at a multiple of real time; 0 stops it.
+    /// Lets virtual time run at a multiple of real time. A rate of 0 stops the clock.
     package func setRate(_ rate: Double) async throws {
         await takeTurn()
         defer { endTurn() }
@@ -41,17 +42,17 @@ extension AppStoreSimulator {
     static func check(rate: Double) throws(StoreProblem) {
         guard (0...VirtualClock.rateMax).contains(rate) else {
             throw .badRequest(
-                "The rate is \(rate).", remedy: "Choose 0 to \(Int(VirtualClock.rateMax)).")
+                "rate must not be \(rate).", remedy: "Choose 0 to \(Int(VirtualClock.rateMax)).")
         }
     }
 
-    /// Makes a running clock do its work. Returns when its task is cancelled.
+    /// Processes what becomes due on a running clock. Returns when its task is cancelled.
     package func runClock() async {
         while !Task.isCancelled {
             if clock.rate > 0 { await catchUp() }
             do { try await Task.sleep(for: Self.tick) } catch { break }
         }
-        // Nobody waits for news of a simulator that stops.
+        // Nobody waits for updates from a simulator that is stopping.
         listeners.finish()
     }
 
@@ -61,8 +62,9 @@ extension AppStoreSimulator {
         endTurn()
     }
 
-    /// Returns what went wrong, in words. A function of its own, and not inlined: the optimizer of
-    /// Swift 6.3 crashes where an async function catches errors of both kinds of `throws`.
+    /// Returns a description of the error, or nil on success. This is a separate function that is
+    /// not inlined because the optimizer of Swift 6.3 crashes if an async function catches errors
+    /// of both typed and untyped `throws`.
     @inline(never)
     private func runToPresent() async -> String? {
         let now = clock.now
@@ -71,10 +73,10 @@ extension AppStoreSimulator {
         return nil
     }
 
-    /// Lets a moment be known before time passes it; harmless for one that has passed.
+    /// Saves a moment before virtual time passes it. Does nothing if the moment is already saved.
     ///
-    /// - Parameter rate: at which the clock runs from there: then as much more is kept as passes in
-    ///   some real time, so that it is not kept anew for each look at the clock.
+    /// - Parameter rate: the rate at which the clock runs. For a running clock a later moment is
+    ///   saved, which covers some real time ahead, so that time need not be saved at every tick.
     func keep(_ moment: AppStoreDate, runningAt rate: Double = 0) throws {
         let lead = Int64(Double(Self.leadMilliseconds) * rate)
         guard AppStoreDate(milliseconds: moment.milliseconds + lead / 2) > kept else { return }
@@ -86,11 +88,11 @@ extension AppStoreSimulator {
     func check(_ moment: AppStoreDate) throws(StoreProblem) {
         guard moment >= clock.now, moment <= Self.lastMoment else {
             throw .badRequest(
-                "The clock stands at \(RFC3339.text(clock.now)) and cannot be set there.",
-                remedy: "Choose a later time (before 2099), or begin anew with POST /_sim/reset.")
+                "The clock is at \(RFC3339.text(clock.now)) and cannot be set to that time.",
+                remedy: "Choose a later time (before 2099), or start again with POST /_sim/reset.")
         }
     }
 
-    /// 2099-01-01, when the certificates end.
+    /// 2099-01-01, when the certificates expire.
     private static let lastMoment = AppStoreDate(milliseconds: 4_070_908_800_000)
 }

@@ -1,6 +1,6 @@
 import AppStoreFormats
 
-// What StoreKit shows a device, signed anew at each look.
+// What StoreKit shows on a device. Documents are signed again for each read.
 
 /// A subscription as a device sees it.
 package struct SignedStatus: Hashable, Sendable {
@@ -10,24 +10,25 @@ package struct SignedStatus: Hashable, Sendable {
     package let signedRenewalInfo: String
 }
 
-/// What restoring purchases brings.
+/// The result of restoring purchases on a device.
 package struct RestoredPurchases: Hashable, Sendable {
-    /// Every period of every subscription, and all else but consumables.
+    /// Every period of every subscription, and all other purchases except consumables.
     package let signedTransactions: [String]
     /// One for each subscription.
     package let signedRenewalInfos: [String]
 }
 
 extension AppStoreSimulator {
-    /// All transactions of a device's account, oldest first, as they stand now; or the last that
-    /// it shows, as many as are wished.
+    /// The transactions of a device's account in their current state, oldest first.
+    ///
+    /// - Parameter last: the maximum number; only the newest are returned.
     package func transactions(on deviceID: String, last: Int = .max) throws -> [String] {
         let device = try world.device(deviceID)
         return try show(
             world.transactions(of: device.account), as: .transactions, on: device, last: last)
     }
 
-    /// The transactions that entitle to something now: as in StoreKit, without consumables.
+    /// The transactions that grant access now. As in StoreKit, consumables are excluded.
     package func entitlements(on deviceID: String) throws -> [String] {
         let device = try world.device(deviceID)
         let now = clock.now
@@ -42,7 +43,8 @@ extension AppStoreSimulator {
         return try world.chains(of: account).map { try show($0, on: deviceID, faults) }
     }
 
-    /// What a device sends to a server after restoring. Harmless to repeat; every signature is new.
+    /// What a device sends to a server after restoring purchases. Idempotent; signatures are new
+    /// each time.
     package func restore(on deviceID: String) throws -> RestoredPurchases {
         let device = try world.device(deviceID)
         let kept = world.transactions(of: device.account).filter {
@@ -55,7 +57,7 @@ extension AppStoreSimulator {
             })
     }
 
-    /// The signed statement that a device's account has the app.
+    /// The signed app transaction of a device's account.
     package func appTransaction(on deviceID: String) throws -> String {
         let payload = try world.appTransaction(
             of: world.device(deviceID).account, at: clock.now)

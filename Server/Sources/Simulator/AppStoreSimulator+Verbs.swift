@@ -1,25 +1,25 @@
 import AppStoreFormats
 
-// What accounts and their owners do. The routes call these, and tests do.
+// The actions of accounts and their owners. Called by the routes and by tests.
 
-/// What a device has after a purchase.
+/// What a device receives after a purchase.
 package struct PurchaseAnswer: Hashable, Sendable {
     package let signedTransaction: String
     package let transactionID: String
     package let originalTransactionID: String
 }
 
-/// What a verb has done.
+/// The result of a verb.
 package struct VerbAnswer: Sendable {
     package let now: AppStoreDate
-    /// As the books have it afterwards.
+    /// The purchase after the change, from the ground truth.
     package let purchase: BookedPurchase
-    /// What was notified.
+    /// The notifications that were sent.
     package let notices: [Notice]
 }
 
 extension AppStoreSimulator {
-    /// Adds a device, and its account where that is new. Returns the device's id, such as `anna-1`.
+    /// Adds a device, and its account if that is new. Returns the device's id, such as `anna-1`.
     @discardableResult
     package func addDevice(
         account: String, environment: SimulatedEnvironment = .production,
@@ -42,8 +42,7 @@ extension AppStoreSimulator {
 
     /// Buys on a device, now or at a later moment to which the clock then moves.
     ///
-    /// - Throws: also where the purchase waits, is cancelled or fails; see
-    ///   ``order(_:on:at:)``.
+    /// - Throws: also if the purchase is pending, cancelled or failed; see ``order(_:on:at:)``.
     @discardableResult
     package func purchase(
         _ order: PurchaseOrder, on deviceID: String, at moment: AppStoreDate? = nil
@@ -51,7 +50,7 @@ extension AppStoreSimulator {
         try await self.order(order, on: deviceID, at: moment).bought()
     }
 
-    /// Does something to a subscription.
+    /// Applies an act to a subscription.
     @discardableResult
     package func change(
         _ originalTransactionID: String, _ act: SubscriptionAct
@@ -61,7 +60,7 @@ extension AppStoreSimulator {
         }
     }
 
-    /// Does something to one transaction, of a subscription or not.
+    /// Applies an act to one transaction, of a subscription or not.
     @discardableResult
     package func change(transaction id: String, _ act: TransactionAct) async throws -> VerbAnswer {
         try await answer(id) { world, now throws(StoreProblem) in
@@ -77,7 +76,7 @@ extension AppStoreSimulator {
         }
     }
 
-    /// Takes in what the app says about a purchase that Apple has asked about.
+    /// Records the app's response to a consumption request.
     package func consumption(
         _ answer: ConsumptionAnswer, of transactionID: String
     ) async throws {
@@ -87,7 +86,7 @@ extension AppStoreSimulator {
         }
     }
 
-    /// Sends a notification that no purchase brings about.
+    /// Sends a notification that does not come from a purchase.
     func announce(
         _ notice: (inout World, AppStoreDate) throws(StoreProblem) -> Notice
     ) async throws -> Notice {
@@ -107,9 +106,9 @@ extension AppStoreSimulator {
         return VerbAnswer(now: now, purchase: purchase, notices: notices)
     }
 
-    /// What a route names a subscription by: its original transaction id, or `ACCOUNT:PRODUCT`,
-    /// which a person can type. What the account has bought itself comes before what it has by
-    /// Family Sharing.
+    /// Resolves the name of a subscription in a route: either its original transaction id, or
+    /// `ACCOUNT:PRODUCT`, which a person can type. A subscription that the account bought takes
+    /// precedence over one that it has by Family Sharing.
     func originalTransactionID(named name: String) throws(StoreProblem) -> String {
         guard let colon = name.lastIndex(of: ":") else { return name }
         let product = String(name[name.index(after: colon)...])
@@ -129,7 +128,7 @@ extension AppStoreSimulator {
         return only.originalTransactionID
     }
 
-    /// The simulator's verdict on what an account may use now.
+    /// The ground truth: what an account may use now.
     package func truth(of account: String) throws(StoreProblem) -> Books {
         try world.books(of: account, at: clock.now)
     }

@@ -1,19 +1,19 @@
 import AppStoreFormats
 import Synchronization
 
-/// The running simulator: owns the world and its clock, signs what the world has to say, and posts
-/// it.
+/// The running simulator. It owns the world and its clock, signs the world's documents, and posts
+/// notifications.
 ///
-/// Whatever changes the world waits its turn, so that two callers never interleave; and it answers
-/// only when everything that fell due has happened and every attempt to deliver that was due is
-/// over. What only reads does not wait, so a server may ask back while a notification is being
-/// posted to it.
+/// Everything that changes the world waits for its turn, so two callers never interleave. A call
+/// returns only when everything due has happened and every delivery attempt that was due is over.
+/// Reads do not wait for a turn, so a server may call back while a notification is being posted to
+/// it.
 package actor AppStoreSimulator {
-    /// Entries of the log that are shown; at most twice as many are kept.
+    /// Entries of the log that are returned; at most twice as many are stored.
     static let logEntriesMax = 10_000
 
     package nonisolated let clock: VirtualClock
-    /// What signs, for the present world.
+    /// Signs documents for the current world.
     package nonisolated var authority: SigningAuthority { signing.withLock { $0 } }
     private nonisolated let signing: Mutex<SigningAuthority>
     private let ownAuthority: SigningAuthority
@@ -24,35 +24,36 @@ package actor AppStoreSimulator {
     private(set) var settings: SimulatorSettings
     var world: World
     private(set) var faults: Faults
-    /// What verifyReceipt is to answer next, whatever it is asked.
+    /// Status codes that verifyReceipt is to return next, whatever the request.
     var orderedStatuses: [OrderedStatus] = []
     private var v1Desk = V1Desk()
-    /// What the App Store Server API remembers.
+    /// State of the App Store Server API.
     var api = ServerAPI()
     var answersGiven = RememberedAnswers()
-    /// By device and subscription group: whether the introductory offer could be had at first.
+    /// By device and subscription group: whether the customer was eligible for the introductory
+    /// offer when first checked.
     var eligibilitySeen: [String: [String: Bool]] = [:]
-    /// Random customers who act by themselves as time goes by.
+    /// Random customers who act by themselves as time passes.
     private var populations: [Population] = []
     private(set) var deliveries: Deliveries
     var listeners = Listeners()
-    /// The moment of the last event: on a running clock the present may be ahead of it.
+    /// The moment of the last event. On a running clock the current time may be ahead of it.
     private var settled: AppStoreDate
-    /// Virtual time has not passed this moment, and is known to whoever has to remember it.
+    /// Virtual time has not passed this moment, and it was reported to `keepTime`.
     var kept: AppStoreDate
     private var entries: [JSON] = []
     private var isBusy = false
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
     /// - Parameters:
-    ///   - keepsRoot: whether a world that is to be repeatable signs with the given keys, too,
-    ///     since somebody trusts them; else it has keys of its seed.
-    ///   - post: posts a notification's body and says what came back. It is awaited before time
-    ///     goes on.
-    ///   - quiesce: awaited after each step that posted something, and at the end of each advance:
-    ///     lets the server finish what is due at the new time.
-    ///   - keepTime: called before virtual time passes a moment: whoever begins a later world after
-    ///     a sudden end lets it begin there. What it throws stops time, and is thrown on.
+    /// - keepsRoot: whether a deterministic world also signs with the given keys, because somebody
+    ///   trusts them. Otherwise its keys are derived from its seed.
+    /// - post: posts a notification's body and returns the result. It is awaited before time
+    ///   continues.
+    /// - quiesce: awaited after each step that posted something, and at the end of each advance.
+    ///   Lets the server finish what is due at the new time.
+    /// - keepTime: called before virtual time passes a moment. If the process stops suddenly, the
+    ///   next world can begin at that moment. An error stops time and is rethrown.
     package init(
         _ settings: SimulatorSettings, authority: SigningAuthority, keepsRoot: Bool = false,
         post: @escaping @Sendable (_ url: String, _ body: [UInt8]) async -> PostAnswer,
@@ -74,29 +75,28 @@ package actor AppStoreSimulator {
         kept = settings.now
     }
 
-    /// The certificate to trust.
+    /// The root certificate to trust.
     package nonisolated var rootDER: [UInt8] { authority.rootDER }
 
     /// Every notification made since the last reset, in order.
     package var notifications: [SentNotification] { deliveries.all }
 
-    /// What was made from a number on and is still kept, of all kinds; and the number to go on
-    /// from.
+    /// The stored notifications of all kinds from a number on, and the number to continue from.
     package func notifications(from number: Int) -> (made: [SentNotification], next: Int) {
         (deliveries.made(from: number), deliveries.count)
     }
 
-    /// What faults sent beside them, that a server must refuse.
+    /// Documents that faults sent beside the true notifications. A server must refuse them.
     package var strays: [SentNotification] { deliveries.strays }
 
-    /// The same of version 1.
+    /// The version 1 notifications made since the last reset, in order.
     package var v1Notifications: [SentNotification] { deliveries.v1 }
 
-    /// What happened: requests, notifications and attempts to deliver them.
+    /// The log: requests, notifications and delivery attempts.
     package var log: [JSON] { entries.suffix(Self.logEntriesMax) }
 
-    /// Begins a new world. The root stays the same, unless the world is to be repeatable. The clock
-    /// stands still, and may have gone back.
+    /// Begins a new world. The root stays the same unless the world is deterministic. The clock is
+    /// stopped and may move back.
     package func reset(_ settings: SimulatorSettings) async throws {
         await takeTurn()
         defer { endTurn() }
@@ -125,12 +125,12 @@ package actor AppStoreSimulator {
     {
         guard settings.isDeterministic else { return ownAuthority }
         if keepsRoot { return ownAuthority.repeating }
-        // One that is there already has made the keys of its receipts, perhaps.
+        // Reuse an existing authority of this seed: its receipt keys may have been made already.
         for known in [authority, ownAuthority] where known.seed == settings.seed { return known }
         return try SigningAuthority(seed: settings.seed, ocspURL: ownAuthority.ocspURL)
     }
 
-    /// Changes what goes wrong from now on.
+    /// Changes which faults occur from now on.
     @discardableResult
     package func setFaults<Value, Failure>(
         _ change: (inout Faults) throws(Failure) -> Value
@@ -138,7 +138,7 @@ package actor AppStoreSimulator {
         try change(&faults)
     }
 
-    /// Changes the world by one verb: first everything that is due happens, then the change, then
+    /// Applies one change to the world. First everything that is due happens, then the change, then
     /// its notifications are posted.
     func perform<Value: Sendable>(
         at wished: AppStoreDate? = nil,
@@ -157,15 +157,15 @@ package actor AppStoreSimulator {
         return (value, notices)
     }
 
-    /// Writes something down by which nothing happens, without waiting for a turn: an app that
-    /// answers a question while time goes on is waited for by whoever has the turn.
+    /// Applies a change that has no consequences in the world, without waiting for a turn. Needed
+    /// if an app responds while time advances: the holder of the turn waits for that response.
     func note(
         _ change: (inout World, AppStoreDate) throws(StoreProblem) -> Void
     ) throws(StoreProblem) {
         try change(&world, clock.now)
     }
 
-    /// Lets random customers come, and live, as time goes by. Returns their accounts' names.
+    /// Adds random customers who act as time passes. Returns their accounts' names.
     package func populate(
         _ accounts: Int, within duration: ISODuration
     ) async throws -> [String] {
@@ -181,8 +181,9 @@ package actor AppStoreSimulator {
         return population.names
     }
 
-    /// Posts notifications of the other version from now on; nil posts none of it. Those of version
-    /// 1 that are on their way still come: where no address is left for them, to the other one.
+    /// Changes the notification URLs of versions 2 and 1; nil stops that version. Version 1
+    /// notifications already under way are still delivered, to the version 2 URL if no version 1
+    /// URL is left.
     package func announce(signed url: String?, v1: String?) async {
         await takeTurn()
         defer { endTurn() }
@@ -194,9 +195,9 @@ package actor AppStoreSimulator {
 // MARK: - The loop
 
 extension AppStoreSimulator {
-    /// Takes one due thing after another, the earliest first. Of one moment a delivery comes before
-    /// what the world does next, so a notification is posted before anything else happens; and what
-    /// happens by itself comes before what random customers do.
+    /// Processes what is due, earliest first. At the same moment a delivery comes before a world
+    /// event, so a notification is posted before anything else happens; and world events come
+    /// before the acts of random customers.
     func run(until target: AppStoreDate) async throws(SigningFailure) {
         while true {
             let delivery = deliveries.nextDue
@@ -274,7 +275,7 @@ extension AppStoreSimulator {
         }
     }
 
-    /// Notes what struck a notification, and sends what comes beside it.
+    /// Logs the faults of a notification, and sends the extra documents that they cause.
     private func send(
         strays faults: [NotificationFault], of notice: Notice, _ payload: JSON
     ) throws(SigningFailure) {
@@ -290,7 +291,8 @@ extension AppStoreSimulator {
         }
     }
 
-    /// Sends what version 1 says of the same event. Faults strike it where version 2 is not posted.
+    /// Sends the version 1 notifications of the same event. Faults apply to them only if version 2
+    /// is not posted.
     private func sendV1(_ notice: Notice, fate: Faults.Fate) throws(SigningFailure) {
         guard settings.v1NotificationURL != nil else { return }
         for letter in try v1Desk.letters(for: notice, in: world, by: try authority.receipts) {
@@ -301,16 +303,17 @@ extension AppStoreSimulator {
         }
     }
 
-    /// Where a notification is posted. A test has the form of version 2 whatever the URL is for.
+    /// The URL that a notification is posted to. A test has the form of version 2 whichever URL it
+    /// tests.
     private func url(of notification: SentNotification) -> String? {
         if notification.v1 != nil { return settings.v1NotificationURL ?? settings.notificationURL }
         let isTest = notification.notice.type == .test
         return settings.notificationURL ?? (isTest ? settings.v1NotificationURL : nil)
     }
 
-    /// Adds an entry to the log, at the present.
+    /// Appends an entry to the log with the current virtual time.
     func note(_ what: LogWord, _ members: [(String, JSON)]) {
-        // Many at once, so that a full log costs nothing to write.
+        // Drop many at once, so that appending to a full log stays cheap.
         if entries.count >= 2 * Self.logEntriesMax { entries.removeFirst(Self.logEntriesMax) }
         let head: [(String, JSON)] = [
             ("at", .string(RFC3339.text(clock.now))), ("what", .string(what.rawValue)),
@@ -326,7 +329,7 @@ extension AppStoreSimulator {
         await withCheckedContinuation { waiting.append($0) }
     }
 
-    /// Hands the turn to who has waited longest.
+    /// Passes the turn to the caller that has waited longest.
     func endTurn() {
         if waiting.isEmpty { isBusy = false } else { waiting.removeFirst().resume() }
     }

@@ -1,14 +1,14 @@
 import AppStoreFormats
 
-/// The simulator's own verdict on what an account may use: written from its state, without any of
-/// the documents it has sent.
+/// What an account may truly use, according to the simulator. Computed from the world's state,
+/// without any of the documents it has sent.
 package struct Books: Hashable, Sendable {
     package var account: String
     package var now: AppStoreDate
     package var purchases: [BookedPurchase]
-    /// Orders that wait for somebody, oldest first.
+    /// Orders that wait for somebody's decision, oldest first.
     package var pending: [BookedOrder] = []
-    /// The account's family, where it is in one.
+    /// The account's family, if it is in one.
     package var family: BookedFamily?
 
     package var json: JSON {
@@ -20,7 +20,7 @@ package struct Books: Hashable, Sendable {
     }
 }
 
-/// One chain of renewals, or one thing bought once.
+/// One chain of renewals, or one one-time purchase.
 package struct BookedPurchase: Hashable, Sendable {
     package enum State: String, Hashable, Sendable, CaseIterable {
         case trial
@@ -33,34 +33,34 @@ package struct BookedPurchase: Hashable, Sendable {
     }
 
     package var originalTransactionID: String
-    /// The product in force; after a change at once, the new one.
+    /// The product in force. After an immediate change, the new one.
     package var productID: String
     package var environment: SimulatedEnvironment
     package var state: State
     /// Whether the customer may use the product now.
     package var isOpen: Bool
-    /// When use ends or ended, as far as is known now; nil where it does not end by time.
+    /// When access ends or ended, as known now. Nil if it does not end by time.
     package var until: AppStoreDate?
     package var willRenew: Bool
-    /// Only of subscriptions.
+    /// Subscriptions only.
     package var renewsTo: String?
     package var isRevoked: Bool
     package var isInGrace: Bool
-    /// Payment is retried and grace does not, or no longer, apply.
+    /// Payment is being retried, without a grace period or after it.
     package var isInRetry: Bool
     package var graceUntil: AppStoreDate?
-    /// The period in force, or the last; nil where the product has no end.
+    /// The current period, or the last one. Nil if the product has no end.
     package var period: Range<AppStoreDate>?
     package var ownership = OwnershipType.purchased
-    /// Where the customer has promised months.
+    /// Set if the customer has committed to a number of months.
     package var commitment: BookedCommitment?
     /// A higher price that the customer was told of and has not paid yet.
     package var priceRise: PriceRise?
-    /// What the next period will cost, in thousandths; nil where none follows.
+    /// What the next period will cost, in thousandths of the currency unit. Nil if none follows.
     package var nextPrice: Int64?
-    /// How often the renewal date was put off.
+    /// How often the renewal date was extended.
     package var extensionCount = 0
-    /// All money taken and given back, oldest first.
+    /// All charges and refunds, oldest first.
     package var charges: [BookedCharge] = []
 
     package var json: JSON {
@@ -86,7 +86,7 @@ package struct BookedPurchase: Hashable, Sendable {
 }
 
 extension World {
-    /// Everything an account has bought, in both environments, oldest first in each.
+    /// Everything an account has bought: production first, then sandbox, each oldest first.
     func books(of name: String, at now: AppStoreDate) throws(StoreProblem) -> Books {
         let known = [SimulatedEnvironment.production, .sandbox].compactMap {
             accounts[Account.Key(name: name, environment: $0)]
@@ -103,7 +103,7 @@ extension World {
             family: known.compactMap { $0.family.flatMap { families[$0]?.booked } }.first)
     }
 
-    /// The verdict on one purchase, by its original transaction id or any transaction id.
+    /// The true state of one purchase, by its original transaction id or any transaction id.
     func book(_ id: String, at now: AppStoreDate) throws(StoreProblem) -> BookedPurchase {
         if let once = oneTimePurchases[id] { return book(once) }
         return book(try subscription(chainOfTransaction[id] ?? id), at: now)
@@ -120,7 +120,7 @@ extension World {
     }
 
     private func book(_ subscription: Subscription, at now: AppStoreDate) -> BookedPurchase {
-        // A renewal charged early waits for its turn: what counts is the period that covers now.
+        // A renewal that was charged early has not begun: the period that covers now counts.
         let current = subscription.transactions.last { $0.covers(now) }
         let shown = current ?? subscription.begun(by: now) ?? subscription.latest
         var graceUntil: AppStoreDate?
@@ -139,12 +139,13 @@ extension World {
             priceRise: subscription.isOver ? nil : subscription.announcedRise,
             nextPrice: subscription.willRenew ? subscription.nextPrice : nil,
             extensionCount: subscription.extensions.count,
-            // By number, as a reversed refund may have moved the transactions.
+            // Sorted by id, because a reversed refund may have reordered the transactions.
             charges: subscription.transactions.flatMap(\.charges)
                 .sorted { $0.transactionID < $1.transactionID })
     }
 
-    /// The end of the paid time that goes on without a gap, of grace, or of what was.
+    /// The end of the paid time that continues without a gap, of the grace period, or of past
+    /// access.
     private func until(
         _ subscription: Subscription, covering current: StoreTransaction?,
         graceUntil: AppStoreDate?
@@ -162,7 +163,7 @@ extension World {
 }
 
 extension Subscription {
-    /// Whether another period will be charged, if the bank plays along.
+    /// Whether another period will be charged, provided the payment succeeds.
     fileprivate var willRenew: Bool {
         switch phase {
         case .active, .grace, .retry: goesOn
@@ -185,19 +186,19 @@ extension Subscription {
         case .grace: return .grace
         case .retry: return .retry
         case .revoked: return .refunded
-        // Also where a renewal was tried after a refund, and failed to the last.
+        // Also if a renewal was attempted after a refund and all retries failed.
         case .ended(.billingError): return .expired
         case .active, .ended: return isRefunded(at: now) ? .refunded : .expired
         }
     }
 
-    /// Whether the period that would be in force, or was last, was given back: the next may be
-    /// charged already, and wait for its turn.
+    /// Whether the period that would be in force, or was the last, was refunded. The next period
+    /// may have been charged already without having begun.
     private func isRefunded(at now: AppStoreDate) -> Bool {
         begun(by: now)?.revocation != nil
     }
 
-    /// The period that began last, whatever became of it.
+    /// The period that began last, whatever its state.
     fileprivate func begun(by now: AppStoreDate) -> StoreTransaction? {
         transactions.last { !$0.isUpgraded && $0.purchased <= now }
     }

@@ -3,17 +3,17 @@ import Foundation
 import SwiftASN1
 import X509
 
-/// Certificates with the extensions that Apple's have, and that strict verifiers (OpenSSL's
-/// `X509_STRICT`) demand.
+/// Makes certificates with the extensions that Apple's have and that strict verifiers (OpenSSL's
+/// `X509_STRICT`) require.
 enum Certificates {
-    /// On the intermediate: Apple Worldwide Developer Relations.
+    /// The marker extension of the intermediate: Apple Worldwide Developer Relations.
     static let intermediateMarker: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 2, 1]
-    /// On the leaf: receipt signing.
+    /// The marker extension of the leaf: receipt signing.
     static let leafMarker: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 11, 1]
 
-    // A virtual clock can stand at any time at which the App Store could have sold something, and
-    // far ahead. Verifiers check the chain at the time of signing, so the whole chain must be valid
-    // always: from 2013-01-01 to 2099-01-01.
+    // A virtual clock can be at any time since the App Store exists, and far in the future.
+    // Verifiers check the chain at the time of signing, so the whole chain must be valid
+    // throughout: from 2013-01-01 to 2099-01-01.
     static let notBefore = Date(timeIntervalSince1970: 1_356_998_400)
     static let notAfter = Date(timeIntervalSince1970: 4_070_908_800)
 
@@ -24,7 +24,8 @@ enum Certificates {
             publicKey, name: name, issuer: name, rootExtensions(publicKey), signer: key)
     }
 
-    /// With the URL at which one may ask whether it still holds, where there is one.
+    /// Makes an intermediate. If `ocspURL` is given, the certificate names it as its OCSP
+    /// responder.
     static func intermediate(
         _ key: P384.Signing.PrivateKey, under root: Certificate, signer: P384.Signing.PrivateKey,
         ocspURL: String? = nil
@@ -47,8 +48,8 @@ enum Certificates {
             leafExtensions(publicKey, under: intermediate, ocspURL: ocspURL), signer: signer)
     }
 
-    /// One that answers on behalf of an issuer (RFC 6960 §4.2.2.2). Its extended key usage is not
-    /// critical: swift-certificates refuses it otherwise.
+    /// A certificate that signs OCSP responses on behalf of an issuer (RFC 6960 §4.2.2.2). Its
+    /// extended key usage is not critical, because swift-certificates refuses it otherwise.
     static func responder(
         _ key: P256.Signing.PrivateKey, under issuer: Certificate, signer: P384.Signing.PrivateKey
     ) throws -> Certificate {
@@ -65,7 +66,7 @@ enum Certificates {
             issuer: issuer.subject, extensions, signer: signer)
     }
 
-    // MARK: - What certificates of either kind of key have
+    // MARK: - Extensions shared by all kinds of keys
 
     static func rootExtensions(
         _ key: Certificate.PublicKey
@@ -123,7 +124,7 @@ enum Certificates {
         return AuthorityKeyIdentifier(keyIdentifier: subject.keyIdentifier)
     }
 
-    /// An extension whose presence is what counts; its value is an ASN.1 NULL.
+    /// An extension that only needs to be present. Its value is an ASN.1 NULL.
     private static func marker(_ oid: ASN1ObjectIdentifier) -> Certificate.Extension {
         Certificate.Extension(oid: oid, critical: false, value: [0x05, 0x00])
     }
@@ -139,7 +140,8 @@ enum Certificates {
             issuerPrivateKey: Certificate.PrivateKey(RepeatableKey(signer)))
     }
 
-    /// Twenty bytes that follow from the key, as RFC 5280 (§4.1.2.2) allows; positive.
+    /// A positive serial number of twenty bytes derived from the key, as RFC 5280 (§4.1.2.2)
+    /// allows.
     static func serialNumber(of key: Certificate.PublicKey) -> Certificate.SerialNumber {
         var bytes = Array(SHA256.hash(data: key.subjectPublicKeyInfoBytes).prefix(20))
         bytes[0] = bytes[0] & 0x7F | 0x40

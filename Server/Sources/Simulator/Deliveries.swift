@@ -1,6 +1,6 @@
 import AppStoreFormats
 
-/// What the server said to a posted notification: a status, or why there was none.
+/// The server's response to a posted notification: a status, or why there was none.
 package struct PostAnswer: Hashable, Sendable {
     package var status: Int?
     package var error: String?
@@ -10,11 +10,11 @@ package struct PostAnswer: Hashable, Sendable {
         self.error = error
     }
 
-    /// Apple takes 200 to 206 for success.
+    /// Apple treats 200 to 206 as success.
     package var isSuccess: Bool { status.map { (200...206).contains($0) } ?? false }
 }
 
-/// A notification that was made, and what became of it.
+/// A notification that was made, with its delivery attempts.
 package struct SentNotification: Sendable {
     package struct Attempt: Hashable, Sendable {
         package let at: AppStoreDate
@@ -22,33 +22,33 @@ package struct SentNotification: Sendable {
     }
 
     package let notice: Notice
-    /// Empty of version 1, which is not signed.
+    /// Empty for version 1, which is not signed.
     package let signedPayload: String
-    /// What went wrong with it on the way.
+    /// The faults applied to it.
     package var faults: [NotificationFault] = []
-    /// Whether it is none of Apple's, but was sent by a fault beside the true one.
+    /// Whether it is not one of Apple's, but was sent by a fault beside the true one.
     package var isStray = false
-    /// What is posted in place of the signed payload where this is of version 1.
+    /// The body to post in place of the signed payload. Set for version 1 only.
     package var v1: V1Letter?
     package internal(set) var attempts: [Attempt] = []
 
-    /// How much of a body is posted at an attempt, by its number from 1.
+    /// The part of a body that is posted at an attempt, numbered from 1.
     func posted(_ body: [UInt8], attempt: Int) -> [UInt8] {
         attempt == 1 && faults.contains(.truncate) ? Array(body.prefix(body.count / 2)) : body
     }
 }
 
-/// The post office: keeps every notification, and knows which is to be posted next and when.
+/// Stores every notification, and schedules its delivery attempts.
 struct Deliveries: Sendable {
-    /// Hours after an attempt that failed until the next. Production only; the sandbox tries once.
+    /// Hours after a failed attempt until the next. Production only; the sandbox tries once.
     static let retryHours: [Int64] = [1, 12, 24, 48, 72]
-    /// The same of version 1.
+    /// Hours after a failed attempt of version 1 until the next.
     static let v1RetryHours: [Int64] = [6, 24, 48]
-    /// Notifications kept to be looked at; the oldest goes first.
+    /// Maximum number of stored notifications. The oldest is removed first.
     static let keptMax = 20_000
-    /// How long one that is to be overtaken waits for the next: an hour.
+    /// How long a notification that is to be overtaken waits for the next one: an hour.
     static let heldMillisecondsMax: Int64 = 3_600_000
-    /// How often a burst repeats a notification.
+    /// How often a burst posts a notification.
     static let burst = 6
 
     /// What follows an attempt.
@@ -58,42 +58,44 @@ struct Deliveries: Sendable {
         case giveUp
     }
 
-    /// One attempt that is to be made: the notification's number, and which attempt it is, from 1.
+    /// A scheduled attempt: the notification's number, and the number of the attempt from 1.
     struct Due: Hashable, Sendable {
         let number: Int
         let attempt: Int
     }
 
     private var kept: [Int: SentNotification] = [:]
-    /// How many were made, and the number of the next.
+    /// How many were made, which is also the number of the next.
     private(set) var count = 0
     private var oldest = 0
     private var queue = DueQueue<Due>()
-    /// Waits for the next one to overtake it, but not for ever: the last of a life has no next.
+    /// A notification that waits to be overtaken by the next one, with a time limit because there
+    /// may be no next one.
     private var held: (number: Int, until: AppStoreDate)?
     let stopsRetryingAt400: Bool
 
     init(stopsRetryingAt400: Bool) { self.stopsRetryingAt400 = stopsRetryingAt400 }
 
-    /// In the order in which they were made; without those that are none of Apple's.
+    /// Version 2 notifications in the order in which they were made, without strays.
     var all: [SentNotification] { inOrder.filter { $0.v1 == nil && !$0.isStray } }
 
-    /// Those of version 1.
+    /// Version 1 notifications.
     var v1: [SentNotification] { inOrder.filter { $0.v1 != nil } }
 
-    /// Those that are none of Apple's.
+    /// Documents sent by faults, which are not Apple's.
     var strays: [SentNotification] { inOrder.filter(\.isStray) }
 
     private var inOrder: [SentNotification] { made(from: oldest) }
 
-    /// All from a number on that are still kept.
+    /// All stored notifications from a number on.
     func made(from number: Int) -> [SentNotification] {
         (min(max(number, oldest), count)..<count).compactMap { kept[$0] }
     }
 
     var nextDue: AppStoreDate? { [queue.first?.due, held?.until].compactMap(\.self).min() }
 
-    /// Takes a notification in. Without a URL nothing is ever due.
+    /// Adds a notification and schedules its first attempts. If `isSent` is false, nothing is
+    /// scheduled.
     mutating func add(
         _ notification: SentNotification, timing: Faults.Fate.Timing = .sent, isSent: Bool
     ) {
@@ -134,24 +136,25 @@ struct Deliveries: Sendable {
         return number
     }
 
-    /// An attempt beyond the schedule: it is not followed by another. Each has a number of its own,
-    /// so that no two copies of version 1 are alike.
+    /// An attempt beyond the schedule, which is not followed by another. Each has its own number,
+    /// so that no two copies of version 1 are identical.
     private func extra(_ number: Int, copy: Int = 1) -> Due {
         Due(number: number, attempt: Self.retryHours.count + copy)
     }
 
-    /// An attempt that could not be made is to be made later.
+    /// Reschedules an attempt that could not be made.
     mutating func postpone(_ due: Due, until moment: AppStoreDate) { queue.add(due, due: moment) }
 
-    /// Two that are held would wait for one another: the second goes, and the first follows it.
+    /// Posts the held notification after a later one. Only one is held at a time: if a second one
+    /// is to be held, it is posted and the first follows it.
     private mutating func release(after number: Int, at now: AppStoreDate) {
         guard let held, held.number != number else { return }
         queue.add(Due(number: held.number, attempt: 1), due: now)
         self.held = nil
     }
 
-    /// The attempt that is due by a moment, if any, with what to post. Its outcome is to be told to
-    /// ``note(_:of:at:)``.
+    /// Removes and returns the next attempt that is due by a moment, with the notification to post.
+    /// The caller must report its outcome to ``recordOutcome(_:of:at:)``.
     mutating func takeNext(by now: AppStoreDate) -> (Due, SentNotification)? {
         if let held, held.until <= now {
             queue.add(Due(number: held.number, attempt: 1), due: held.until)
@@ -163,7 +166,7 @@ struct Deliveries: Sendable {
         return nil
     }
 
-    /// Notes an attempt's outcome and plans the next.
+    /// Records an attempt's outcome and schedules the next attempt if there is one.
     mutating func note(_ answer: PostAnswer, of due: Due, at now: AppStoreDate) {
         guard let notification = kept[due.number] else { return }
         kept[due.number]?.attempts.append(.init(at: now, answer: answer))

@@ -1,10 +1,10 @@
 import AppStoreFormats
 import Crypto
 
-/// What binds a document to the device that got it ("deviceVerification" in StoreKit's
-/// documentation): the SHA-384 of a nonce and of the device's own identifier, both UUIDs in small
-/// letters, one after the other. Nothing here changes the world: the nonce follows from what is
-/// signed, and when.
+/// Binds a document to the device that received it ("deviceVerification" in StoreKit's
+/// documentation): the SHA-384 of a nonce followed by the device's own identifier, both UUIDs in
+/// lower case. It does not change the world: the nonce is derived from the document's id and
+/// signing time.
 struct DeviceVerification: Sendable {
     private let hardware: LegacyDevice
 
@@ -12,14 +12,14 @@ struct DeviceVerification: Sendable {
         hardware = LegacyDevice(seed: seed, name: deviceID)
     }
 
-    /// `AppStore.deviceVerificationID` of the device.
+    /// The device's `AppStore.deviceVerificationID`.
     var id: String {
         LegacyDevice.uuidText(
             LegacyDevice.noise("verification", hardware.seed, hardware.name, count: 16)
         ).lowercased()
     }
 
-    /// The two fields, for a document of an id that is signed at a moment.
+    /// The two fields for a document with an id that is signed at a moment.
     func fields(
         of documentID: String, signed: AppStoreDate?
     ) -> (verification: String, nonce: String) {
@@ -33,13 +33,14 @@ struct DeviceVerification: Sendable {
 }
 
 extension AppStoreSimulator {
-    /// What a device's documents are bound to it by: StoreKit's `AppStore.deviceVerificationID`.
+    /// The identifier that a device's documents are bound to: StoreKit's
+    /// `AppStore.deviceVerificationID`.
     package func verificationID(of deviceID: String) throws(StoreProblem) -> String {
         let device = try world.device(deviceID)
         return DeviceVerification(seed: settings.seed, deviceID: device.id).id
     }
 
-    /// A transaction as the App Store signs it for a device.
+    /// A transaction's payload as the App Store signs it for a device.
     func payload(of transaction: StoreTransaction, on deviceID: String) -> TransactionPayload {
         bound(world.payload(of: transaction, at: clock.now), to: deviceID)
     }

@@ -1,6 +1,7 @@
 import AppStoreFormats
 
-/// What falls due when: the earliest first, and of one moment what was added first. A binary heap.
+/// A priority queue by due time, as a binary heap. Entries due at the same moment are returned in
+/// the order in which they were added.
 struct DueQueue<Content: Sendable>: Sendable {
     private struct Entry: Sendable {
         let due: AppStoreDate

@@ -1,18 +1,18 @@
 import AppStoreFormats
 
-/// The shop of the first steps: an app about birds with three tiers, a season that does not renew,
-/// a guide to keep, and seeds to use up. Families share
-/// the year and the guide.
+/// The shop of the getting-started guide: an app about birds with three subscription tiers, a
+/// non-renewing season, a non-consumable guide, and consumable seeds. The yearly tier and the guide
+/// are family shareable.
 package enum ExampleShop {
     package static let bundleID = "com.example.birds"
     package static let appAppleID: Int64 = 1_234_567_890
 
-    /// The shop as a value.
+    /// The parsed shop.
     package static func file() throws(StoreKitFileFailure) -> StoreKitFile {
         try StoreKitFile(parsing: storeKitText.utf8)
     }
 
-    /// The shop as Xcode would write it.
+    /// The shop's StoreKit configuration file, as Xcode would write it.
     package static var storeKitText: String {
         let products = [
             subscription("pro.monthly", "Birds Pro, monthly", "9.99", "P1M", level: 2),

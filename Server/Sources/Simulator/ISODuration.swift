@@ -1,25 +1,25 @@
-/// A length of time as ISO 8601 writes it: `P31D`, `P1M`, `PT1H30M`, `P1Y2M3W4DT5H6M7S`.
+/// An ISO 8601 duration, such as `P31D`, `P1M`, `PT1H30M` or `P1Y2M3W4DT5H6M7S`.
 ///
-/// Years, months, weeks and days are of the store's calendar (see ``StoreCalendar``), so that `P1M`
-/// after a purchase is exactly when it renews; hours, minutes and seconds are exact, and so is a
-/// fraction of any unit.
+/// Years, months, weeks and days are units of the store's calendar (see ``StoreCalendar``), so
+/// `P1M` after a purchase is exactly when it renews. Hours, minutes, seconds and a fraction of any
+/// unit are exact.
 package struct ISODuration: Hashable, Sendable {
     package var months: Int
     package var days: Int
     package var milliseconds: Int64
 
-    /// The longest: ten years, of which three may be leap years.
+    /// The longest duration: ten years, of which three may be leap years.
     package static let daysMax = 3653
     fileprivate static let dayMilliseconds: Int64 = 86_400_000
-    /// Of a number: ten years have nine digits of seconds. Zeros before them count as well.
+    /// Digits of a number, including leading zeros. Ten years have nine digits of seconds.
     private static let digitsMax = 12
-    /// Of a fraction: what is smaller than a millisecond is cut off.
+    /// Digits of a fraction. Fractions of a millisecond are truncated.
     private static let fractionDigitsMax = 9
 
-    /// Why a text is no duration that can be used.
+    /// Why a text is not a usable duration.
     package enum Refusal: Error, Hashable, Sendable {
         case unreadable
-        /// A year and a month differ in length, and so do their parts.
+        /// Years and months differ in length, so a fraction of one is not exact.
         case partOfMonth
         case tooLong
     }
@@ -34,14 +34,13 @@ package struct ISODuration: Hashable, Sendable {
     package static func hours(_ hours: Int) -> Self { Self(milliseconds: Int64(hours) * 3_600_000) }
     package static func months(_ months: Int) -> Self { Self(months: months) }
 
-    /// Nil for text that is no duration, for a negative one, for one without any unit, and for one
-    /// of more than ten years.
+    /// Returns nil if the text is not a duration, or is negative, has no unit, or is longer than
+    /// ten years.
     package init?(_ text: String) {
         do throws(Refusal) { try self.init(parsing: text) } catch { return nil }
     }
 
-    /// Reads any number of each unit, in the order of the units; the last number may have a
-    /// fraction.
+    /// Parses the units in order, each with any number. The last number may have a fraction.
     package init(parsing text: String) throws(Refusal) {
         self.init()
         let parts = text.dropFirst().split(
@@ -64,7 +63,7 @@ package struct ISODuration: Hashable, Sendable {
             ("H", .hour), ("M", .minute), ("S", .second),
         ]
 
-        /// More than ten years have of it.
+        /// More of the unit than ten years contain.
         var countMax: Int64 {
             switch self {
             case .year, .month, .week, .day: Int64(ISODuration.daysMax)
@@ -72,7 +71,7 @@ package struct ISODuration: Hashable, Sendable {
             }
         }
 
-        /// Nil where it has no fixed length.
+        /// Nil if the unit has no fixed length.
         var milliseconds: Int64? {
             switch self {
             case .year, .month: nil
@@ -85,9 +84,10 @@ package struct ISODuration: Hashable, Sendable {
         }
     }
 
-    /// Adds numbers with units, each unit once at most and in its order.
+    /// Adds numbers with units. Each unit may occur once, in order.
     ///
-    /// - Parameter isLast: whether the last of them is the last of all, which may have a fraction.
+    /// - Parameter isLast: whether this text contains the last number of the duration, which may
+    ///   have a fraction.
     private mutating func add(
         _ text: Substring, _ units: [(letter: Character, unit: Unit)], isLast: Bool
     ) throws(Refusal) {
@@ -125,7 +125,7 @@ package struct ISODuration: Hashable, Sendable {
     private mutating func add(
         _ count: Int64, _ fraction: Substring?, of unit: Unit
     ) throws(Refusal) {
-        // Nothing below may overflow.
+        // Prevents overflow in the arithmetic below.
         guard count <= unit.countMax else { throw .tooLong }
         switch unit {
         case .year: months += Int(count) * 12
@@ -138,11 +138,11 @@ package struct ISODuration: Hashable, Sendable {
         guard let length = unit.milliseconds else { throw .partOfMonth }
         var divisor: Int64 = 1
         for _ in fraction { divisor *= 10 }
-        // Below 10 to the power of 9, times a week: far from what a number can hold.
+        // Less than 10 to the power of 9, times a week: no overflow.
         milliseconds += (Int64(fraction) ?? 0) * length / divisor
     }
 
-    /// By months of a twelfth of 365.25 days.
+    /// Counts a month as a twelfth of 365.25 days.
     private var isWithinLimit: Bool {
         let monthMilliseconds = Self.dayMilliseconds * 1461 / 48
         let (months, days) = (Int64(months), Int64(days))
@@ -152,7 +152,7 @@ package struct ISODuration: Hashable, Sendable {
 }
 
 extension RequestBody {
-    /// A length of time, of ten years at most.
+    /// A duration of at most ten years. Returns nil if the field is absent.
     func duration(_ field: String) throws(StoreProblem) -> ISODuration? {
         guard let text = try string(field) else { return nil }
         do throws(ISODuration.Refusal) { return try ISODuration(parsing: text) } catch {
@@ -163,12 +163,12 @@ extension RequestBody {
                 throw Self.wrong(field, "a duration such as P31D, P1M or PT1H30M, \(longest)")
             case .partOfMonth:
                 throw .badRequest(
-                    "The field \(field) has a part of a year or month, which differ in length.",
-                    remedy: "Send the part in days or in a smaller unit, \(longest).")
+                    "The field \(field) has a fraction of a year or month, which differ in length.",
+                    remedy: "Send the fraction in days or a smaller unit, \(longest).")
             case .tooLong:
                 throw .badRequest(
                     "The field \(field) is longer than ten years.",
-                    remedy: "Send \(longest). Further is reached by several calls.")
+                    remedy: "Send \(longest). Use several calls to go further.")
             }
         }
     }

@@ -1,15 +1,15 @@
-/// What an entry of the log is about: its member `what`. docs/simulator.md explains each word.
+/// The kind of a log entry: its member `what`. docs/simulator.md explains each one.
 enum LogWord: String, Hashable, Sendable, CaseIterable {
-    /// Any call over HTTP.
+    /// Any HTTP request.
     case request
-    /// A call of Apple's API, or of verifyReceipt.
+    /// A call to Apple's API or to verifyReceipt.
     case call
     case notification
     case v1Notification = "v1-notification"
-    /// An attempt to post one.
+    /// An attempt to post a notification.
     case delivery
     case fault
-    /// A step of a story.
+    /// A step of a scenario.
     case scenario
     case refusedToken = "refused_token"
     case refusedChange = "refused_change"

@@ -1,7 +1,7 @@
 import AppStoreFormats
 
-/// A notification before it is signed: what the world has to say, as it stood at that moment. Its
-/// documents are made when they are looked at, for most notices of a large world never are.
+/// A notification before it is signed: what the world has to report as of one moment. Its documents
+/// are built only when they are read, because in a large world most never are.
 package struct Notice: Sendable {
     enum Content: Sendable {
         case purchase(Snapshot)
@@ -11,10 +11,11 @@ package struct Notice: Sendable {
         case test
     }
 
-    /// A purchase as it stood. A class, since notices are handed on far more often than read.
+    /// The state of a purchase. A class, because drafts are passed on far more often than read.
     final class Snapshot: Sendable {
         let transaction: StoreTransaction
-        /// With its latest transaction alone; nil for what is no subscription.
+        /// The subscription with its latest transaction only. Nil if the purchase is not a
+        /// subscription.
         let chain: Subscription?
         let consumptionReason: ConsumptionRequestReason?
         let letterhead: Letterhead
@@ -33,29 +34,30 @@ package struct Notice: Sendable {
     package let uuid: String
     package let type: NotificationType
     package let subtype: NotificationSubtype?
-    /// Nil where it is about no account.
+    /// Nil if it does not concern an account.
     package let account: String?
     package let environment: SimulatedEnvironment
     package let at: AppStoreDate
-    /// The row of the table that it plays.
+    /// The row of the lifecycle table that it represents.
     package let row: LifecycleRow?
     let content: Content
     let status: SubscriptionStatus?
-    /// Of the first document within; the next has the next millisecond, and the whole the last.
+    /// When the first inner document is signed. The next document is signed one millisecond later,
+    /// and the outer payload last.
     let firstSigned: AppStoreDate
 
-    /// Signatures that a notification may need.
+    /// Maximum number of signatures that a notification needs.
     static let signaturesMax: Int64 = 3
 
     var signedDate: AppStoreDate { signed(Self.signaturesMax - 1) }
 
-    /// The transaction within; nil where the notification is about none.
+    /// The transaction inside. Nil if the notification is not about one.
     var transaction: TransactionPayload? {
         guard case .purchase(let snapshot) = content else { return nil }
         return snapshot.transaction.payload(signed: firstSigned, snapshot.letterhead)
     }
 
-    /// The renewal information within; nil where the notification is about no subscription.
+    /// The renewal info inside. Nil if the notification is not about a subscription.
     var renewal: RenewalPayload? {
         guard case .purchase(let snapshot) = content else { return nil }
         return snapshot.chain?.renewalPayload(signed: signed(1), snapshot.letterhead)
@@ -65,14 +67,14 @@ package struct Notice: Sendable {
         AppStoreDate(milliseconds: firstSigned.milliseconds + place)
     }
 
-    /// The compact JWS that Apple would post. Its parts are signed first, then the whole.
+    /// The compact JWS that Apple would post. The inner documents are signed first, then the whole.
     func signed(
         by authority: SigningAuthority, _ settings: SimulatorSettings
     ) throws(SigningFailure) -> String {
         try authority.sign(wireObject(signedBy: authority, settings))
     }
 
-    /// What is to be signed, with the signed documents inside; as a fault alters it.
+    /// The payload to sign, with the signed documents inside, altered by a fault if there is one.
     func payload(
         signedBy authority: SigningAuthority, _ settings: SimulatorSettings,
         altered alteration: Alteration = .none
@@ -128,7 +130,7 @@ package struct Notice: Sendable {
         return part
     }
 
-    /// The sandbox leaves it out.
+    /// The sandbox omits the app's Apple id.
     private func appAppleID(_ settings: SimulatorSettings) -> Int64? {
         environment == .production ? settings.appAppleID : nil
     }
@@ -138,8 +140,8 @@ extension World {
     /// The version of the app that every device runs.
     static let bundleVersion = "1"
 
-    /// A notification about a subscription; with its latest transaction, unless it is about
-    /// another. The row is read from the chain, unless it is told.
+    /// Makes a notification about a subscription, with its latest transaction unless another is
+    /// given. If `row` is nil, it is derived from the chain.
     mutating func notice(
         _ type: NotificationType, _ subtype: NotificationSubtype? = nil,
         of subscription: Subscription, transaction: StoreTransaction? = nil,
@@ -156,7 +158,7 @@ extension World {
             row: row ?? reading.row, at: now)
     }
 
-    /// A notification about what is no subscription.
+    /// Makes a notification about a one-time purchase.
     mutating func notice(
         _ type: NotificationType, of transaction: StoreTransaction, row: LifecycleRow? = nil,
         reason: ConsumptionRequestReason? = nil, at now: AppStoreDate
@@ -181,7 +183,7 @@ extension World {
             firstSigned: signatureDate(of: chain, count: Notice.signaturesMax, at: now))
     }
 
-    /// A notification about no purchase.
+    /// Makes a notification that is not about a purchase.
     mutating func notice(
         _ type: NotificationType, _ subtype: NotificationSubtype?, about content: Notice.Content,
         account: String? = nil, in environment: SimulatedEnvironment, row: LifecycleRow,

@@ -1,7 +1,7 @@
 import AppStoreFormats
 
-/// The OpenAPI 3.1 description of the control plane, made from the list of routes. Tests hold the
-/// running simulator against it: each route is there, and answers as its schema says.
+/// The OpenAPI 3.1 description of the control plane, made from the list of routes. Tests compare
+/// the running simulator with it: each route exists, and responds as its schema says.
 enum OpenAPI {
     static let document: JSON = [
         "openapi": "3.1.0",
@@ -43,7 +43,7 @@ enum OpenAPI {
         return .object(members)
     }
 
-    /// One member of an answer alone can be asked for where it is JSON.
+    /// JSON responses support the query parameter `only`, which selects one member.
     private static func only(_ route: SimulatorRoute) -> [String] {
         if case .json = route.shape { ["only"] } else { [] }
     }
@@ -56,7 +56,7 @@ enum OpenAPI {
                 "text/plain": ["schema": ["type": "string"]],
             ]
             return [
-                "description": "Done. With `only` that member alone, as plain text.",
+                "description": "Success. With `only`, that member alone, as plain text.",
                 "content": content,
             ]
         case .bytes(let type):
@@ -70,7 +70,7 @@ enum OpenAPI {
     }
 
     private static func property(_ field: SimulatorRoute.Field) -> JSON {
-        // A shop may also be named, and a clock's or a URL's value may be null: the note says so.
+        // Some fields also accept a name or null; their note says so.
         field.type == "object"
             ? ["type": ["object", "string"], "description": .string(field.note)]
             : ["type": [.string(field.type), "null"], "description": .string(field.note)]

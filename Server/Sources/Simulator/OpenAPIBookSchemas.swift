@@ -1,6 +1,6 @@
 import AppStoreFormats
 
-/// What the books answer, and what was sent.
+/// The schemas of the ground truth and of sent notifications.
 extension OpenAPI {
     static let bookSchemas: [JSON.Member] = [
         structure(
@@ -86,7 +86,7 @@ extension OpenAPI {
         JSON.Member("LogEntry", logEntry),
     ]
 
-    /// What else is in an entry depends on its word.
+    /// The other members of an entry depend on `what`.
     private static let logEntry: JSON = [
         "type": "object", "required": ["at", "what"],
         "properties": ["at": time, "what": words(of: LogWord.self)], "additionalProperties": true,

@@ -1,6 +1,6 @@
 import AppStoreFormats
 
-/// What devices and the shop answer.
+/// The schemas of device and shop responses.
 extension OpenAPI {
     static let deviceSchemas: [JSON.Member] = [
         structure("DeviceName", ["device_id": text]),

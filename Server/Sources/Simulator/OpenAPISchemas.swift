@@ -1,19 +1,19 @@
 import AppStoreFormats
 
-/// The structures of the answers, in JSON Schema. Each has its name, by which routes and other
-/// structures call it.
+/// The structures of responses, in JSON Schema. Routes and other structures refer to each by its
+/// name.
 extension OpenAPI {
     static let schemas: [JSON.Member] =
         worldSchemas + faultSchemas + deviceSchemas + shopSchemas + bookSchemas + sentSchemas
 
-    // MARK: - Words to write them with
+    // MARK: - Building blocks
 
     static let text: JSON = ["type": "string"]
     static let whole: JSON = ["type": "integer"]
     static let number: JSON = ["type": "number"]
     static let flag: JSON = ["type": "boolean"]
     static let time: JSON = ["type": "string", "format": "date-time"]
-    /// An object whose members are others' business.
+    /// An object whose members are defined elsewhere.
     static let foreign: JSON = ["type": "object"]
 
     static func reference(_ name: String) -> JSON {
@@ -28,14 +28,14 @@ extension OpenAPI {
         ["type": "string", "enum": .array(words.map { .string($0) })]
     }
 
-    /// The words of an enumeration of ours.
+    /// The raw values of an enumeration.
     static func words<Word: RawRepresentable & CaseIterable>(
         of type: Word.Type
     ) -> JSON where Word.RawValue == String {
         words(type.allCases.map(\.rawValue))
     }
 
-    /// An object that has all of these members, but for those that may be absent.
+    /// An object that requires all of these members, except those listed as absent.
     static func object(
         _ members: KeyValuePairs<String, JSON>, mayLack absent: Set<String> = []
     ) -> JSON {
@@ -128,10 +128,10 @@ extension OpenAPI {
         structure("Outage", ["from": time, "until": time]),
     ]
 
-    /// Seconds, or the most of them.
+    /// Seconds, or their maximum.
     private static let delay: JSON = ["anyOf": [whole, object(["max": whole])]]
 
-    /// What is armed of a layer, with its probability, and how it goes on.
+    /// The armed faults of a layer with their probabilities, and its other settings.
     private static func layer<Kind: FaultKind>(
         _ kind: Kind.Type, _ rest: KeyValuePairs<String, JSON>
     ) -> JSON {
@@ -141,7 +141,7 @@ extension OpenAPI {
             mayLack: Set(odds.map(\.key)))
     }
 
-    /// Something of each fault, where there is something.
+    /// An object with an optional member for each fault.
     private static func each<Kind: FaultKind>(_ kind: Kind.Type, _ content: JSON) -> JSON {
         let members = kind.allCases.map { JSON.Member($0.rawValue, content) }
         return object(of: members, mayLack: Set(members.map(\.key)))

@@ -1,10 +1,10 @@
 import AppStoreFormats
 
-/// Times as our own HTTP answers write them: RFC 3339, UTC, milliseconds.
+/// Times as the simulator's HTTP responses write them: RFC 3339, UTC, with milliseconds.
 enum RFC3339 {
     static let millisecondsPerDay: Int64 = 86_400_000
 
-    /// Such as `2026-03-08T10:00:00.000Z`.
+    /// Formats a moment, such as `2026-03-08T10:00:00.000Z`.
     static func text(_ moment: AppStoreDate) -> String {
         let day = moment.milliseconds.flooredDivision(by: millisecondsPerDay)
         let rest = moment.milliseconds - day * millisecondsPerDay
@@ -15,8 +15,8 @@ enum RFC3339 {
             + padded(rest % 1000, 3) + "Z"
     }
 
-    /// Reads a time with `Z` or an offset; digits beyond milliseconds are cut off. Nil for anything
-    /// else.
+    /// Parses a time with `Z` or an offset. Digits beyond milliseconds are truncated. Returns nil
+    /// for any other text.
     static func moment(_ text: String) -> AppStoreDate? {
         let pattern =
             #/(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?([Zz]|[+-]\d\d:\d\d)/#

@@ -1,23 +1,25 @@
 import AppStoreFormats
 import Foundation
 
-/// The JSON object of a request, read field by field: a field of the wrong kind, and one that
-/// nobody knows, are problems, for a misspelt field that is silently ignored costs an afternoon.
+/// The JSON object of a request, read field by field. A field of the wrong type and an unknown
+/// field are errors, because a misspelt field that is silently ignored costs an afternoon.
 struct RequestBody: Sendable {
     private let json: JSON
 
-    /// An empty body is an empty object. `known` are all the fields that the route has.
+    /// Parses the body. An empty body counts as an empty object. `known` lists all fields that the
+    /// route accepts.
     init(_ bytes: [UInt8], known: [String]) throws(StoreProblem) {
         let json: JSON
         do { json = bytes.isEmpty ? .object([]) : try JSON(parsing: bytes) } catch {
-            throw .badRequest("The body is no JSON: \(error).", remedy: "Send a JSON object.")
+            throw .badRequest(
+                "The body is not valid JSON: \(error).", remedy: "Send a JSON object.")
         }
         try self.init(json, known: known, place: "The body")
     }
 
     init(_ json: JSON, known: [String], place: String) throws(StoreProblem) {
         guard let members = json.members else {
-            throw .badRequest("\(place) is no JSON object.", remedy: Self.list(known))
+            throw .badRequest("\(place) is not a JSON object.", remedy: Self.list(known))
         }
         for member in members where !known.contains(member.key) {
             throw .badRequest(
@@ -28,10 +30,10 @@ struct RequestBody: Sendable {
 
     private static func list(_ known: [String]) -> String {
         known.isEmpty
-            ? "This route takes no fields." : "It may have: \(known.joined(separator: ", "))."
+            ? "This route accepts no fields." : "Accepted fields: \(known.joined(separator: ", "))."
     }
 
-    /// The value of a field; nil where it is absent or null.
+    /// The value of a field. Nil if it is absent or null.
     func value(_ field: String) -> JSON? { json[field].flatMap { $0 == .null ? nil : $0 } }
 
     func string(_ field: String) throws(StoreProblem) -> String? {
@@ -40,7 +42,7 @@ struct RequestBody: Sendable {
         return text
     }
 
-    /// Where something can be posted.
+    /// A URL that something can be posted to.
     func address(_ field: String) throws(StoreProblem) -> String? {
         guard let text = try string(field) else { return nil }
         guard SimulatorSettings.isAddress(text) else {
@@ -49,7 +51,7 @@ struct RequestBody: Sendable {
         return text
     }
 
-    /// A UUID in small letters, as StoreKit signs it.
+    /// A UUID in lower case, as StoreKit signs it.
     func uuid(_ field: String) throws(StoreProblem) -> String? {
         guard let text = try string(field) else { return nil }
         guard let uuid = UUID(uuidString: text) else {
@@ -88,7 +90,7 @@ struct RequestBody: Sendable {
         }
     }
 
-    /// A probability.
+    /// A probability from 0 to 1.
     func odds(_ field: String) throws(StoreProblem) -> Double? {
         guard let number = try number(field) else { return nil }
         guard (0...1).contains(number) else { throw Self.wrong(field, "a number from 0 to 1") }
@@ -109,6 +111,6 @@ struct RequestBody: Sendable {
 }
 
 extension RequestBody {
-    /// Whether a field is there and is null.
+    /// Whether a field is present and null.
     func isNull(_ field: String) -> Bool { json[field] == .null }
 }

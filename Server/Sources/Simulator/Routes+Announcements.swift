@@ -1,17 +1,17 @@
 import AppStoreFormats
 
-// Notifications that no purchase brings about, and the habits that a world can have.
+// Notifications that do not come from a purchase, and the quirks that a world can have.
 
 extension SimulatorRoute {
     static let announcementRoutes = [
         post(
-            "/_sim/notifications", "Sends what no purchase brings about.", announcementFields,
-            gives: .json("ToldTurn")
+            "/_sim/notifications", "Sends a notification that does not come from a purchase.",
+            announcementFields, gives: .json("ToldTurn")
         ) { simulator, call in
             .json(try await simulator.announce(call.body).json)
         },
         get(
-            "/_sim/habits", "What the store can do otherwise than documented, and what it does.",
+            "/_sim/habits", "Lists deviations from Apple's documentation, and which are on.",
             gives: .json("Habits")
         ) { simulator, _ in
             .json(["habits": .array(await simulator.habitsJSON)])
@@ -22,15 +22,15 @@ extension SimulatorRoute {
         Field("type", "string", "TEST, EXTERNAL_PURCHASE_TOKEN or RESCIND_CONSENT."),
         Field(
             "subtype", "string",
-            "Of a token: UNREPORTED (default), CREATED or ACTIVE_TOKEN_REMINDER."),
+            "For tokens: UNREPORTED (default), CREATED or ACTIVE_TOKEN_REMINDER."),
         Field("token_type", "string", "SERVICES, ACQUISITION or CORE_TECHNOLOGY."),
-        Field("account", "string", "Whose consent is taken back."),
+        Field("account", "string", "The account whose consent is withdrawn."),
         Field("environment", "string", "production (default) or sandbox."),
     ]
 
     private static let sandboxMinutes = Pace.Speed.allCases.filter { $0.rawValue >= 60 }
 
-    /// The pace of a device in the sandbox, by its body; nil for the world's.
+    /// A sandbox device's pace, read from the body. Nil means the world's pace.
     static func pace(_ body: RequestBody) throws(StoreProblem) -> Pace? {
         try body.bool("testflight") == true ? .testFlight : pace(body, "renewal_minutes")
     }
@@ -43,7 +43,8 @@ extension SimulatorRoute {
         return .monthly(speed)
     }
 
-    /// The habits of a reset's body: `{"expired_never_sent": true}`; what is not named stays.
+    /// The quirks in a reset's body, such as `{"expired_never_sent": true}`. Quirks not named keep
+    /// their value.
     static func habits(
         _ body: RequestBody, from old: Set<Habit>
     ) throws(StoreProblem) -> Set<Habit> {
@@ -71,7 +72,8 @@ extension AppStoreSimulator {
 
     fileprivate func announce(_ body: RequestBody) async throws -> Notice {
         guard let type = try body.word("type", Announcement.self) else {
-            throw StoreProblem.badRequest("There is no type.", remedy: "Send {\"type\": \"TEST\"}.")
+            throw StoreProblem.badRequest(
+                "The field type is missing.", remedy: "Send {\"type\": \"TEST\"}.")
         }
         let environment =
             try body.word("environment", SimulatedEnvironment.self) ?? .production

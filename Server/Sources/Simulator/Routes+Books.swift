@@ -1,17 +1,17 @@
 import AppStoreFormats
 
-// What the simulator knows: its products, its verdicts, and everything that was sent.
+// What the simulator knows: ground truth, and everything that was sent.
 
 extension SimulatorRoute {
     static let bookRoutes = [
         get(
-            "/_sim/truth/{account}", "What an account may use now, by the simulator's own books.",
+            "/_sim/truth/{account}", "The ground truth: what an account may use now.",
             gives: .json("Books")
         ) { simulator, call in
             .json(try await simulator.truth(of: call.parameter("account")).json)
         },
         get(
-            "/_sim/notifications", "Every notification, with the attempts to deliver it.",
+            "/_sim/notifications", "Lists every notification with its delivery attempts.",
             gives: .json("SentNotifications")
         ) { simulator, _ in
             let all = await simulator.notifications + simulator.v1Notifications
@@ -21,7 +21,7 @@ extension SimulatorRoute {
             ])
         },
         get(
-            "/_sim/consumption", "What the app has said of purchases, in its order.",
+            "/_sim/consumption", "Lists the app's consumption responses in order of arrival.",
             gives: .json("ReceivedConsumption")
         ) { simulator, _ in
             .json([
@@ -35,7 +35,7 @@ extension SimulatorRoute {
                     })
             ])
         },
-        get("/_sim/log", "What happened since the last reset.", gives: .json("Log")) {
+        get("/_sim/log", "The log since the last reset.", gives: .json("Log")) {
             simulator, _ in
             .json(["entries": .array(await simulator.log)])
         },

@@ -1,11 +1,11 @@
 import AppStoreFormats
 
-// What happens on devices.
+// Actions on devices.
 
 extension SimulatorRoute {
     static let deviceRoutes = [
         post(
-            "/_sim/devices", "Adds a device, and its account where that is new.", deviceFields,
+            "/_sim/devices", "Adds a device, and its account if that is new.", deviceFields,
             gives: .json("DeviceName")
         ) { simulator, call in
             .json(["device_id": .string(try await simulator.addDevice(call.body))])
@@ -13,8 +13,8 @@ extension SimulatorRoute {
         post(
             "/_sim/devices/{id}/account", "Signs another account in on a device.",
             [
-                Field("account", "string", "The Apple account's name; new, or known."),
-                Field("storefront", "string", "ISO 3166-1 alpha-3; else it stays."),
+                Field("account", "string", "The Apple account's name, new or existing."),
+                Field("storefront", "string", "ISO 3166-1 alpha-3; unchanged if absent."),
             ], gives: .json("DeviceName")
         ) { simulator, call in
             let id = try call.parameter("id")
@@ -53,42 +53,42 @@ extension SimulatorRoute {
             return .json(["signed_transactions": texts(signed)])
         },
         get(
-            "/_sim/devices/{id}/entitlements", "The transactions that entitle to something now.",
+            "/_sim/devices/{id}/entitlements", "The transactions that grant access now, signed.",
             gives: .json("SignedTransactions")
         ) { simulator, call in
             let signed = try await simulator.entitlements(on: call.parameter("id"))
             return .json(["signed_transactions": texts(signed)])
         },
         get(
-            "/_sim/devices/{id}/unfinished", "What the app has not finished yet.",
+            "/_sim/devices/{id}/unfinished", "The transactions that the app has not finished yet.",
             gives: .json("SignedTransactions")
         ) { simulator, call in
             let signed = try await simulator.unfinished(on: call.parameter("id"))
             return .json(["signed_transactions": texts(signed)])
         },
         get(
-            "/_sim/devices/{id}/updates", "What happens from now on, as server-sent events.",
+            "/_sim/devices/{id}/updates", "Streams updates from now on as server-sent events.",
             query: ["limit"], gives: .events
         ) { simulator, call in
             .events(try await simulator.updates(on: call.parameter("id"), limit: limit(call)))
         },
         post(
             "/_sim/devices/{id}/transactions/{transaction_id}/finish",
-            "The app has finished a transaction.", [], gives: .json("Finished")
+            "Marks a transaction as finished by the app.", [], gives: .json("Finished")
         ) { simulator, call in
             try await simulator.finish(
                 call.parameter("transaction_id"), on: call.parameter("id"))
             return .json(["result": "finished"])
         },
         get(
-            "/_sim/devices/{id}/statuses", "The subscriptions and where they stand.",
+            "/_sim/devices/{id}/statuses", "The subscriptions and their status.",
             gives: .json("SignedStatuses")
         ) { simulator, call in
             let statuses = try await simulator.statuses(on: call.parameter("id"))
             return .json(["statuses": .array(statuses.map(\.json))])
         },
         get(
-            "/_sim/devices/{id}/app-transaction", "The signed statement that the app was had.",
+            "/_sim/devices/{id}/app-transaction", "The signed app transaction.",
             gives: .json("SignedAppTransaction")
         ) { simulator, call in
             let signed = try await simulator.appTransaction(on: call.parameter("id"))
@@ -99,7 +99,7 @@ extension SimulatorRoute {
             ])
         },
         get(
-            "/_sim/devices/{id}/storefront", "The country's App Store.",
+            "/_sim/devices/{id}/storefront", "The device's storefront.",
             gives: .json("Storefront")
         ) { simulator, call in
             let storefront = try await simulator.storefront(of: call.parameter("id"))
@@ -113,15 +113,15 @@ extension SimulatorRoute {
     private static let deviceFields = [
         Field("account", "string", "The Apple account's name, such as anna."),
         Field("environment", "string", "production (default) or sandbox."),
-        Field("storefront", "string", "ISO 3166-1 alpha-3; the shop's own, else USA."),
+        Field("storefront", "string", "ISO 3166-1 alpha-3; by default the shop's, else USA."),
         Field("app_account_token", "string", "A UUID for all purchases of this device."),
         Field("family", "string", "The family that the account joins."),
         Field("ask_to_buy", "boolean", "Whether the account's purchases wait for a parent."),
-        Field("testflight", "boolean", "In the sandbox: everything renews daily, six times."),
-        Field("renewal_minutes", "integer", "In the sandbox a month is 3, 5, 15, 30 or 60."),
+        Field("testflight", "boolean", "Sandbox only: everything renews daily, six times."),
+        Field("renewal_minutes", "integer", "Sandbox only: minutes per month: 3, 5, 15, 30 or 60."),
     ]
 
-    /// Events until a stream ends by itself; nil for no end.
+    /// How many events the stream sends before it ends. Nil means no limit.
     private static func limit(_ call: Call) throws(StoreProblem) -> Int? {
         guard let text = call.query["limit"] else { return nil }
         guard let limit = Int(text), limit > 0 else {
@@ -145,7 +145,7 @@ extension SignedStatus {
 }
 
 extension SimulatorRoute {
-    /// Characters of an account's name.
+    /// Maximum number of characters of an account's name.
     private static let nameLengthMax = 64
 
     fileprivate static func name(_ body: RequestBody) throws(StoreProblem) -> String {

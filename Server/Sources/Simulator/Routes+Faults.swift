@@ -1,17 +1,17 @@
 import AppStoreFormats
 
-// What goes wrong on the way, from now on.
+// Which faults occur from now on.
 
 extension SimulatorRoute {
     static let faultRoutes = [
         get(
-            "/_sim/faults", "What is armed, what can be, and how often each has struck.",
+            "/_sim/faults", "The armed faults, all known faults, and how often each occurred.",
             gives: .json("Faults")
         ) { simulator, _ in
             .json(await simulator.faults.json)
         },
         post(
-            "/_sim/faults", "What goes wrong from now on, by chance or once.", faultFields,
+            "/_sim/faults", "Arms faults, by probability or once each.", faultFields,
             gives: .json("Faults")
         ) { simulator, call in
             try await simulator.setFaults { faults throws(StoreProblem) in
@@ -24,7 +24,7 @@ extension SimulatorRoute {
     private static let faultFields = [
         Field(
             "notifications", "object",
-            "Odds {\(names(NotificationFault.self))}; delay_seconds: a number or {max}; outage."),
+            "Odds {\(names(NotificationFault.self))}; delay_seconds: number or {max}; outage."),
         Field(
             "api", "object",
             "Odds {\(names(APIFault.self))}; slow_seconds, stale_seconds, retry_after_seconds;"
@@ -41,7 +41,7 @@ extension SimulatorRoute {
 }
 
 extension Faults {
-    /// Takes what a body names; each layer that is named is set anew, with its lengths.
+    /// Applies the settings in a body. Each layer that is named is replaced, with its durations.
     fileprivate mutating func read(
         _ body: RequestBody, at now: AppStoreDate
     ) throws(StoreProblem) {
@@ -53,7 +53,7 @@ extension Faults {
             new.notifications.odds = try part.odds()
             if let delay = try Self.delay(part) {
                 new.delay = delay
-                // A length alone means: delay them all.
+                // A duration alone means: delay all notifications.
                 if part.value("delay") == nil { new.notifications.odds[.delay] = 1 }
             }
             new.notificationOutage = try Self.outage(part, at: now)
@@ -91,7 +91,7 @@ extension Faults {
         try devices.order(part.kinds("devices"))
     }
 
-    /// Of real time: a minute is more than any client waits.
+    /// Seconds of real time. A minute is more than any client waits.
     private static let slowSecondsMax = 60.0
 
     private static func fields<Kind: FaultKind>(_ kind: Kind.Type) -> [String] {

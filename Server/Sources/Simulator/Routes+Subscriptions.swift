@@ -1,8 +1,8 @@
 import AppStoreFormats
 
-// What can be done to purchases from outside. One route for each verb.
+// Actions on purchases from outside. One route for each verb.
 
-/// What can be done to a subscription, by the name it has in the routes.
+/// An action on a subscription, by its name in the routes.
 enum SubscriptionVerb: String, Hashable, Sendable, CaseIterable {
     case cancel
     case resume
@@ -22,7 +22,7 @@ enum SubscriptionVerb: String, Hashable, Sendable, CaseIterable {
     case advancedCommerce = "advanced-commerce"
 }
 
-/// What can be done to a single transaction.
+/// An action on a single transaction.
 enum TransactionVerb: String, Hashable, Sendable, CaseIterable {
     case refund
     case reverseRefund = "reverse-refund"
@@ -62,19 +62,19 @@ extension SubscriptionVerb {
         case .cancel: "The customer switches renewal off."
         case .resume: "The customer switches renewal on again."
         case .changeProduct: "The customer chooses another product of the group."
-        case .failBilling: "From now on the bank refuses."
-        case .recoverBilling: "The bank accepts again."
-        case .refund: "The App Store gives the money back."
-        case .reverseRefund: "The App Store takes a refund back."
-        case .requestRefund: "The customer asks for the money back; a second call decides."
+        case .failBilling: "Payments fail from now on."
+        case .recoverBilling: "Payments succeed again."
+        case .refund: "The App Store refunds a transaction."
+        case .reverseRefund: "The App Store reverses a refund."
+        case .requestRefund: "The customer requests a refund; a second call decides."
         case .raisePrice: "The customer is told of a higher price."
         case .consent: "The customer agrees to the higher price."
         case .decline: "The customer does not agree to the higher price."
-        case .extend: "The developer puts the renewal date off."
-        case .removeFromSale: "The product is sold to nobody any more, nor renewed."
-        case .expire: "The subscription ends now, for no reason of the customer's."
+        case .extend: "The developer extends the renewal date."
+        case .removeFromSale: "The product is no longer sold or renewed."
+        case .expire: "The subscription ends now, for a reason not of the customer's."
         case .renewNow: "The next period is charged now."
-        case .advancedCommerce: "The developer changes it by the Advanced Commerce API."
+        case .advancedCommerce: "The developer changes it through the Advanced Commerce API."
         }
     }
 
@@ -94,7 +94,7 @@ extension SubscriptionVerb {
     }
 
     private static let transactionField = SimulatorRoute.Field(
-        "transaction_id", "string", "Which one; else the latest possible.")
+        "transaction_id", "string", "Which transaction; by default the latest possible.")
 
     fileprivate func act(_ body: RequestBody) throws(StoreProblem) -> SubscriptionAct {
         switch self {
@@ -125,9 +125,9 @@ extension SubscriptionVerb {
 extension TransactionVerb {
     fileprivate var summary: String {
         switch self {
-        case .refund: "The App Store gives the money for one transaction back."
-        case .reverseRefund: "The App Store takes the refund of one transaction back."
-        case .requestRefund: "The customer asks for the money of one transaction back."
+        case .refund: "The App Store refunds one transaction."
+        case .reverseRefund: "The App Store reverses the refund of one transaction."
+        case .requestRefund: "The customer requests a refund of one transaction."
         }
     }
 
@@ -159,7 +159,7 @@ extension VerbAnswer {
 }
 
 extension Notice {
-    /// As the answer to a verb names it.
+    /// The notification as listed in a verb's response.
     var json: JSON {
         [
             "type": type.json, "subtype": subtype?.json ?? .null, "uuid": .string(uuid),

@@ -1,9 +1,9 @@
 import AppStoreFormats
 
-// The world as a whole: its beginning, its clock, its faults.
+// The world as a whole: reset, clock, populations.
 
 extension SimulatorRoute {
-    /// Bytes of a body that carries a shop.
+    /// Maximum number of bytes of a body that contains a shop.
     static let shopBytesMax = 4_194_304
 
     static let worldRoutes = [
@@ -21,7 +21,7 @@ extension SimulatorRoute {
         },
         post(
             "/_sim/reset",
-            "Begins a new world. What is not named is as it was; a shop brings its own rules.",
+            "Begins a new world. Absent fields keep their value; a shop brings its own rules.",
             allResetFields, bodyBytesMax: shopBytesMax, gives: .json("NewWorld")
         ) {
             simulator, call in
@@ -33,7 +33,7 @@ extension SimulatorRoute {
         },
         post(
             "/_sim/clock",
-            "Moves the clock, or lets it run. Answers when all that fell due is done.", clockFields,
+            "Moves the clock, or lets it run. Responds when all that was due is done.", clockFields,
             gives: .json("Clock")
         ) {
             simulator, call in
@@ -42,12 +42,12 @@ extension SimulatorRoute {
         },
         post(
             "/_sim/populations",
-            "Random customers, who come and live as the clock goes on: advance it.",
+            "Adds random customers, who act as the clock advances.",
             [
-                Field("accounts", "integer", "How many; 100 where it is absent."),
+                Field("accounts", "integer", "How many; 100 by default."),
                 Field(
                     "within", "string",
-                    "The time of their lives, ten years at most; P1Y where it is absent."),
+                    "How long they are active, ten years at most; P1Y by default."),
             ], gives: .json("Population")
         ) { simulator, call in
             let within = try call.body.duration("within") ?? .months(12)
@@ -62,29 +62,29 @@ extension SimulatorRoute {
         + SimulatorSettings.legacyFields
 
     private static let resetFields = [
-        Field("seed", "integer", "Everything random comes from it."),
-        Field("now", "string", "The time to begin at, RFC 3339."),
-        Field("notification_url", "string", "Where notifications are posted; null posts none."),
+        Field("seed", "integer", "The seed of everything random."),
+        Field("now", "string", "The start time, RFC 3339."),
+        Field("notification_url", "string", "Where notifications are posted; null for nowhere."),
         Field("app", "object", "{bundle_id, app_apple_id}"),
-        Field("grace_days", "integer", "Days of billing grace, 0 to 28; 0 is none."),
+        Field("grace_days", "integer", "Days of billing grace period, 0 to 28; 0 is none."),
         Field(
-            "grace_for_paid_only", "boolean", "Whether a free trial's end has no grace after it."),
+            "grace_for_paid_only", "boolean", "Whether no grace period follows a free trial."),
         Field(
             "sandbox_renewal_minutes", "integer",
-            "How long a month is in the sandbox: 3, 5 (default), 15, 30 or 60."),
+            "Minutes of a month in the sandbox: 3, 5 (default), 15, 30 or 60."),
         Field(
             "refund_decision_hours", "integer",
-            "From a request for a refund to Apple's decision; 48 by default."),
+            "From a refund request to Apple's decision; 48 by default."),
         Field("habits", "object", "{name: true}; GET /_sim/habits lists them."),
         Field(
             "renews_early_seconds", "integer", "How long before its period a renewal is charged."),
-        Field("stops_retrying_at_400", "boolean", "Whether the answer 400 ends the attempts."),
+        Field("stops_retrying_at_400", "boolean", "Whether a 400 response ends the retries."),
         Field(
             "upgrade_sets_revocation_date", "boolean",
             "Whether an upgraded transaction shows its prorated refund."),
         Field(
             "deterministic", "boolean",
-            "Whether keys and signatures come from the seed, too; the root is another then."),
+            "Whether keys and signatures come from the seed, too; the root then changes."),
     ]
 
     private static let clockFields = [
@@ -92,7 +92,7 @@ extension SimulatorRoute {
             "advance", "string",
             "An ISO 8601 duration such as P31D, P1M or PT1H30M, of ten years at most."),
         Field("set", "string", "A later time, RFC 3339."),
-        Field("rate", "number", "Virtual per real time; 0 stops the clock."),
+        Field("rate", "number", "Virtual time per real time; 0 stops the clock."),
     ]
 
     fileprivate static func settings(
@@ -142,9 +142,9 @@ extension SimulatorRoute {
 }
 
 extension SimulatorSettings {
-    /// These settings as the body of a reset would change them: for what a file says.
+    /// Returns these settings as changed by the body of a reset, read from a file.
     ///
-    /// - Throws: ``StoreProblem`` for a field that nobody knows, or a value that cannot be.
+    /// - Throws: ``SimulatorProblem`` for an unknown field or an invalid value.
     package func changed(by reset: JSON) throws -> Self {
         let known = SimulatorRoute.allResetFields.map(\.name)
         let body = try RequestBody(reset, known: known, place: "The file")
@@ -161,14 +161,14 @@ extension AppStoreSimulator {
         ]
     }
 
-    /// The new world's clock, and what is odd in its shop.
+    /// The new world's clock, and warnings about its shop.
     fileprivate func resetJSON(warnings: [String]) -> JSON {
         .object(
             (clockJSON.members ?? [])
                 + [JSON.Member("warnings", SimulatorRoute.texts(warnings))])
     }
 
-    /// Reads everything before anything is done: a call that is refused has moved nothing.
+    /// Validates everything first: a call that is refused has not moved the clock.
     fileprivate func moveClock(_ body: RequestBody) async throws {
         let moment = try body.time("set")
         let rate = try body.number("rate")

@@ -2,11 +2,12 @@ import AppStoreFormats
 import HTTPTypes
 import Hummingbird
 
-// The HTTP face: decode, call, encode. Everything that is particular to a route is in its entry of
-// the list.
+// HTTP: decodes requests, calls routes, encodes responses. Everything particular to a route is in
+// its entry in the list.
 
 extension AppStoreSimulator {
-    /// The control plane, `/_sim/…`. Each call makes a router of its own.
+    /// A router for the control plane (`/_sim/…`), verifyReceipt and the App Store Server API. Each
+    /// call makes a new router.
     package nonisolated func router() -> Router<BasicRequestContext> {
         let router = Router(context: BasicRequestContext.self)
         router.add(middleware: SimulatorAnswers(simulator: self))
@@ -39,7 +40,7 @@ extension AppStoreSimulator {
         case .events(let events): return Response(events)
         case .json(let json):
             guard let field = query["only"] else {
-                // So that answers stand on lines of their own in a terminal.
+                // A trailing newline, so that responses end with a line break in a terminal.
                 let line = json.bytes + [UInt8(ascii: "\n")]
                 return Response(.ok, line, type: "application/json; charset=utf-8")
             }
@@ -53,26 +54,26 @@ extension AppStoreSimulator {
             return [UInt8](buffer.readableBytesView)
         } catch {
             throw StoreProblem(
-                "body_too_large", status: 413, "The body cannot be read, or is too large.",
+                "body_too_large", status: 413, "The body could not be read, or is too large.",
                 remedy: "Send at most \(limit) bytes.")
         }
     }
 
-    /// One field as plain text, so that a shell needs no JSON tool: `curl …
+    /// Responds with one field as plain text, so that a shell needs no JSON tool: `curl …
     /// ?only=signed_transaction`.
     private static func text(of field: String, in json: JSON) throws(StoreProblem) -> Response {
         guard let value = json[field] else {
             let fields = (json.members ?? []).map(\.key).joined(separator: ", ")
             throw .badRequest(
-                "The answer has no field \(field). What was asked for has been done.",
-                remedy: "It has: \(fields).")
+                "The response has no field \(field). The request itself has been carried out.",
+                remedy: "Available fields: \(fields).")
         }
         let text = value.string ?? value.text
         return Response(.ok, Array(text.utf8), type: "text/plain; charset=utf-8")
     }
 }
 
-/// Logs each request, and gives every failure the form of a problem (RFC 9457).
+/// Logs each request, and turns every failure into a problem response (RFC 9457).
 private struct SimulatorAnswers: RouterMiddleware {
     let simulator: AppStoreSimulator
 
@@ -103,7 +104,7 @@ private struct SimulatorAnswers: RouterMiddleware {
         }
         return StoreProblem(
             "simulator_failed", status: 500, "The simulator failed: \(error)",
-            remedy: "Report it with the requests before: GET /_sim/log.")
+            remedy: "Report it together with the earlier requests: GET /_sim/log.")
     }
 }
 

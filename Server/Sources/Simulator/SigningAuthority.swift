@@ -4,13 +4,13 @@ import Foundation
 import SwiftASN1
 import X509
 
-/// The simulator's own public-key infrastructure: a root, an intermediate and a leaf that signs as
-/// Apple's does.
+/// The simulator's own public-key infrastructure: a root, an intermediate, and a leaf that signs
+/// the way Apple's does.
 package struct SigningAuthority: Sendable {
     /// Bytes of an ES256 signature.
     private static let signatureCount = 64
 
-    /// Where the one random number of a signature comes from.
+    /// The source of the nonce of a signature.
     private enum Drawing: Sendable {
         case chance
         case document(RepeatableSignature<SHA256>)
@@ -21,16 +21,16 @@ package struct SigningAuthority: Sendable {
     package let certificates: [[UInt8]]
     private let signingKey: P256.Signing.PrivateKey
     private let drawing: Drawing
-    /// Who answers whether the certificates still hold; nil where they do not say where to ask.
+    /// Responds to OCSP requests. Nil if the certificates name no OCSP responder.
     let desk: RevocationDesk?
     /// The header as Apple writes it, encoded once.
     private let head: Head
     private let receiptSource: ReceiptSource
-    /// The seed that the keys come from, where they come from one.
+    /// The seed that the keys are derived from, if any.
     let seed: UInt64?
 
-    /// A fresh root, which nobody trusts yet. Its certificates name an OCSP responder's URL, where
-    /// there is one.
+    /// Makes a new root, which nobody trusts yet. If `ocspURL` is given, its certificates name it
+    /// as OCSP responder.
     package init(ocspURL: String? = nil) throws(SigningFailure) {
         try self.init(
             root: P384.Signing.PrivateKey(), intermediate: P384.Signing.PrivateKey(),
@@ -38,12 +38,12 @@ package struct SigningAuthority: Sendable {
             responders: [P256.Signing.PrivateKey(), P256.Signing.PrivateKey()], ocspURL: ocspURL)
     }
 
-    /// The authority of a seed: one seed, one root, and the same bytes for the same payload or
-    /// receipt. Who knows the seed can sign, too; it is for tests alone.
+    /// Derives the authority from a seed: the same seed gives the same root, and the same bytes for
+    /// the same payload or receipt. Anybody who knows the seed can sign, so this is for tests only.
     package init(seed: UInt64, ocspURL: String? = nil) throws(SigningFailure) {
         let keys: SeededKeys
         do { keys = try SeededKeys(seed: seed) } catch {
-            throw SigningFailure("The seed \(seed) gives no keys: \(error)")
+            throw SigningFailure("No keys could be derived from the seed \(seed): \(error)")
         }
         try self.init(
             root: keys.root, intermediate: keys.intermediate, leaf: keys.leaf,
@@ -76,7 +76,7 @@ package struct SigningAuthority: Sendable {
         } catch { throw SigningFailure("The simulator's certificates could not be made: \(error)") }
     }
 
-    /// The authority that ``stored`` came from, so that a root stays the same over restarts.
+    /// Restores the authority from ``stored``, so that the root stays the same across restarts.
     package init(stored: [UInt8]) throws(SigningFailure) {
         guard let json = try? JSON(parsing: stored), let keyText = json["leaf_key"]?.string,
             let keyBytes = Base64.standard.decode(Array(keyText.utf8)),
@@ -86,10 +86,10 @@ package struct SigningAuthority: Sendable {
             }), chain.count == 3
         else {
             throw SigningFailure(
-                "The stored signing authority is damaged. Remove the file: a new root is made then."
+                "The stored signing authority is damaged. Remove the file to make a new root."
             )
         }
-        // A file of an earlier version has none.
+        // A file written by an earlier version has none.
         let receipts =
             if let json = json["receipts"] { try ReceiptAuthority(stored: json) } else {
                 try ReceiptAuthority()
@@ -112,11 +112,12 @@ package struct SigningAuthority: Sendable {
         head = Head(Self.header(certificates, overrides: []))
     }
 
-    /// The same keys and certificates, with signatures that are the same each time.
+    /// The same keys and certificates, with deterministic signatures.
     package var repeating: Self { drawing(from: .document(RepeatableSignature(signingKey))) }
 
-    /// The same, with signatures that are the same each time, and nearly free; whoever sees some of
-    /// them can find the key. For millions of documents that are checked and thrown away.
+    /// The same keys and certificates, with deterministic signatures that are almost free to
+    /// compute. Anybody who sees some of them can find the key. For millions of documents that are
+    /// verified and thrown away.
     package var hasty: Self { drawing(from: .pool(PooledSignature(signingKey))) }
 
     private func drawing(from drawing: Drawing) -> Self {
@@ -125,17 +126,17 @@ package struct SigningAuthority: Sendable {
             drawing: drawing, desk: desk, seed: seed)
     }
 
-    /// What signs receipts: they have a root of their own. Those of a seed are made when they are
-    /// first asked for, in some tenths of a second.
+    /// Signs receipts, under a root of their own. The receipt keys of a seeded authority are made
+    /// on first use, which takes some tenths of a second.
     package var receipts: ReceiptAuthority {
         get throws(SigningFailure) { try receiptSource.authority }
     }
 
-    /// Where one may ask whether its certificates still hold.
+    /// The URL of the OCSP responder that the certificates name, if any.
     package var ocspURL: String? { desk?.url }
 
-    /// What ``init(stored:)`` reads. It holds the signing key; the two authorities' keys are thrown
-    /// away once they have signed.
+    /// The input of ``init(stored:)``. It contains the leaf's signing key; the private keys of root
+    /// and intermediate are discarded after use.
     package var stored: [UInt8] {
         get throws(SigningFailure) {
             let chain = certificates.map { JSON.string(Self.base64($0)) }
@@ -149,7 +150,7 @@ package struct SigningAuthority: Sendable {
         }
     }
 
-    /// Whether the keys of receipts were, or will be, made once for both.
+    /// Whether both authorities share the same receipt keys, made once for both.
     func holdsSameReceipts(as other: Self) -> Bool {
         switch (receiptSource, other.receiptSource) {
         case (.seeded(let one), .seeded(let other)): one === other
@@ -157,13 +158,13 @@ package struct SigningAuthority: Sendable {
         }
     }
 
-    /// The certificate that a server must trust to believe this simulator.
+    /// The certificate that a server must trust in order to accept this simulator.
     package var rootDER: [UInt8] { certificates[2] }
 
-    /// A payload as a compact JWS (ES256), with the chain in its header.
+    /// Signs a payload as a compact JWS (ES256), with the chain in its header.
     ///
-    /// `header` replaces members of the header, adds others, and removes those whose value is null:
-    /// for documents that a server must refuse.
+    /// - Parameter header: replaces or adds members of the header, and removes those whose value is
+    ///   null. For documents that a server must refuse.
     package func sign(
         _ payload: JSON, header overrides: [JSON.Member] = []
     ) throws(SigningFailure) -> String {
@@ -172,13 +173,13 @@ package struct SigningAuthority: Sendable {
             overrides.isEmpty ? head : Head(Self.header(certificates, overrides: overrides)))
     }
 
-    /// A payload as a compact JWS, its fields in the order in which it names them.
+    /// Signs a payload as a compact JWS. Fields are in the order in which the type declares them.
     package func sign(_ payload: consuming some WireObject) throws(SigningFailure) -> String {
         try sign(payload.spent(), head)
     }
 
-    /// Each part is written where it stays: of a population the copies would else be a tenth of the
-    /// time.
+    /// Writes each part directly into the result: with copies this would take a tenth more time for
+    /// a population.
     private func sign(_ payload: [UInt8], _ head: Head) throws(SigningFailure) -> String {
         let end = head.bytes.count + Base64.url.count(of: payload.count)
         let count = end + 1 + Base64.url.count(of: Self.signatureCount)
@@ -203,7 +204,7 @@ package struct SigningAuthority: Sendable {
         return text
     }
 
-    /// An ES256 signature, r and s one after the other.
+    /// An ES256 signature: r followed by s.
     private func signature(of digest: SHA256.Digest) throws(SigningFailure) -> [UInt8] {
         switch drawing {
         case .document(let repeatable): return try repeatable(digest: digest)
@@ -215,7 +216,7 @@ package struct SigningAuthority: Sendable {
         }
     }
 
-    /// A payload under the true chain, but signed with a key that anybody may have.
+    /// Signs a payload with the true chain in its header, but with a publicly known key.
     func signedByAStranger(_ payload: JSON) throws(SigningFailure) -> String {
         let stranger = try Self.stranger.get()
         return try Self(
@@ -227,7 +228,7 @@ package struct SigningAuthority: Sendable {
     private static let stranger = Result<P256.Signing.PrivateKey, SigningFailure> {
         () throws(SigningFailure) in
         do { return try SeededKeys(seed: .max).leaf } catch {
-            throw SigningFailure("There is no key to forge with: \(error)")
+            throw SigningFailure("The key for forged documents could not be made: \(error)")
         }
     }
 
@@ -247,8 +248,8 @@ package struct SigningAuthority: Sendable {
     }
 }
 
-/// The first segment of a JWS and the dot behind it: most of a small document, and the same in all
-/// of one chain, so that it is encoded once, and hashed once.
+/// The first segment of a JWS and the dot after it. This is most of a small document and the same
+/// for all documents of one chain, so it is encoded and hashed once.
 private struct Head: Sendable {
     let bytes: [UInt8]
     private let hash: SHA256
@@ -260,7 +261,7 @@ private struct Head: Sendable {
         self.hash = hash
     }
 
-    /// The hash of what is to be signed: header, dot and payload.
+    /// The hash of the signing input: header, dot and payload.
     func digest(with body: UnsafeRawBufferPointer) -> SHA256.Digest {
         var hash = hash
         hash.update(bufferPointer: body)

@@ -1,35 +1,35 @@
 import AppStoreFormats
 import Hummingbird
 
-/// One route of the control plane: what it is called, what it takes, and what it is for. The router
-/// and the OpenAPI description are both made from the same list.
+/// One route of the control plane: its path, its input and its purpose. The router and the OpenAPI
+/// description are both made from the same list.
 struct SimulatorRoute: Sendable {
-    /// What an answer is made of.
+    /// The content of a response.
     enum Answer: Sendable {
         case json(JSON)
         case bytes([UInt8], type: String)
-        /// Server-sent events, for as long as they come.
+        /// Server-sent events, until the stream ends.
         case events(AsyncStream<ServerSentEvent>)
     }
 
-    /// What the description says that an answer is made of.
+    /// The content of a response, as stated in the OpenAPI description.
     enum Shape: Hashable, Sendable {
-        /// A JSON document; its schema, by name.
+        /// A JSON document, with the name of its schema.
         case json(String)
         case bytes(type: String)
         case events
     }
 
-    /// What a route is called with.
+    /// The input of a route.
     struct Call: Sendable {
         let body: RequestBody
-        /// The body as it came, where the route takes no JSON.
+        /// The raw body, if the route does not take JSON.
         var bytes: [UInt8] = []
         let parameters: [String: String]
         let query: [String: String]
     }
 
-    /// Bytes of a body, unless a route says otherwise.
+    /// Maximum number of bytes of a body, unless a route sets its own limit.
     static let bodyBytesMax = 65_536
 
     let method: HTTPRequest.Method
@@ -40,11 +40,11 @@ struct SimulatorRoute: Sendable {
     var fields: [Field] = []
     var query: [String] = []
     var bodyBytesMax = Self.bodyBytesMax
-    /// Of a body that is no JSON.
+    /// The media type of a body that is not JSON.
     var mediaType: String?
     let answer: @Sendable (AppStoreSimulator, Call) async throws -> Answer
 
-    /// A field of a body, and its type in JSON Schema.
+    /// A field of a body, with its JSON Schema type.
     struct Field: Sendable {
         let name: String
         let type: String
@@ -83,7 +83,7 @@ struct SimulatorRoute: Sendable {
         }
     }
 
-    /// Everything the simulator answers.
+    /// All routes of the control plane.
     static let all =
         worldRoutes + faultRoutes + scenarioRoutes + productRoutes + deviceRoutes + purchaseRoutes
         + subscriptionRoutes + bookRoutes + announcementRoutes + serverAPIRoutes + ocspRoutes
@@ -91,10 +91,11 @@ struct SimulatorRoute: Sendable {
 }
 
 extension SimulatorRoute.Call {
-    /// A parameter of the path. The router sees to it that it is there.
+    /// A parameter of the path. The router guarantees that it exists.
     func parameter(_ name: String) throws(StoreProblem) -> String {
         guard let value = parameters[name], !value.isEmpty else {
-            throw .badRequest("The path lacks its \(name).", remedy: "GET /_sim/openapi.json")
+            throw .badRequest(
+                "The path lacks the parameter \(name).", remedy: "GET /_sim/openapi.json")
         }
         return value
     }

@@ -1,67 +1,68 @@
 import AppStoreFormats
 import Foundation
 
-/// What a simulated world begins with. Where Apple says nothing, or has several ways, there is a
-/// switch here.
+/// The initial settings of a simulated world. If Apple's documentation is silent or allows several
+/// behaviours, there is a switch here.
 package struct SimulatorSettings: Sendable {
-    /// Everything random comes from it: one seed, one history.
+    /// The seed of everything random: the same seed gives the same history.
     package var seed: UInt64
     package var now: AppStoreDate
     package var shop: StoreKitFile
     package var bundleID: String
     package var appAppleID: Int64
-    /// Where notifications go; nil keeps them without sending.
+    /// Where notifications are posted. If nil, they are stored without being sent.
     package var notificationURL: String?
-    /// The buying side: what the shop's file says about it, and what it cannot say.
+    /// Rules for purchases: what the shop's file says, and what it cannot express.
     package var rules = ShopRules()
-    /// Days of billing grace; 0 switches it off. Apple offers 3, 16 and 28, and gives weekly
+    /// Days of billing grace period; 0 switches it off. Apple offers 3, 16 and 28, and gives weekly
     /// subscriptions at most 6.
     package var graceDays = 16
-    /// Whether grace is given to those only whose last period was paid: not after a free trial.
+    /// Whether a grace period is given only if the last period was paid for, so not after a free
+    /// trial.
     package var graceForPaidOnly = false
-    /// How long before a period's end its renewal is charged; the period begins at the old one's
-    /// end all the same.
+    /// How long before a period's end its renewal is charged. The new period still begins when the
+    /// old one ends.
     package var renewsEarlySeconds: Int64 = 0
-    /// Whether the answer 400 ends the attempts to deliver a notification, as developers see since
-    /// March 2026.
+    /// Whether a 400 response ends the delivery attempts of a notification, as developers have
+    /// observed since March 2026.
     package var stopsRetryingAt400 = true
-    /// Whether a transaction that was upgraded carries the date of its prorated refund.
+    /// Whether an upgraded transaction carries the date of its prorated refund.
     package var upgradeSetsRevocationDate = true
 
-    /// Who may call the App Store Server API.
+    /// Keys that may call the App Store Server API.
     package var apiKeys = [APIKey.wellKnown]
-    /// Whether its limits of calls in a second hold, and by whose time.
+    /// Whether the API's rate limits are enforced, and by which clock.
     package var apiRateLimits = RateLimits.Time.off
-    /// What the OCSP responder declares revoked.
+    /// Certificates that the OCSP responder reports as revoked.
     package var revokedCertificates: Set<RevocationDesk.Subject> = []
 
-    /// Whether also the signatures come from the seed, so that two runs are the same bytes.
+    /// Whether signatures are also derived from the seed, so that two runs produce the same bytes.
     package var isDeterministic = false
 
-    /// Whether random customers act at whole seconds, which is as exact as receipts are.
+    /// Whether random customers act at whole seconds only, which is the precision of receipts.
     package var actsOnWholeSeconds = false
-    /// What is otherwise than documented.
+    /// Deviations from Apple's documentation that are switched on.
     package var habits: Set<Habit> = []
-    /// How fast subscriptions of the sandbox renew, where a device says nothing else.
+    /// How fast sandbox subscriptions renew, unless a device sets its own pace.
     package var sandboxPace = Pace.monthly(.fiveMinutes)
-    /// Hours from a customer's request for a refund to Apple's decision.
+    /// Hours from a customer's refund request to Apple's decision.
     package var refundDecisionHours: Int64 = 48
-    /// Minutes from the order of a mass extension to its end.
+    /// Minutes from the request of a mass extension to its completion.
     package var massExtensionMinutes: Int64 = 60
 
-    /// The app's shared secret: what verifyReceipt wants, and what V1 notifications carry.
+    /// The app's shared secret, which verifyReceipt requires and V1 notifications contain.
     package var sharedSecret = Self.wellKnownSecret
-    /// Where V1 notifications go, beside those of version 2; nil makes none.
+    /// Where V1 notifications are posted, beside those of version 2. If nil, none are made.
     package var v1NotificationURL: String?
     package var v1Era = V1Era.year2021
-    /// How receipts are hashed for their signature.
+    /// The digest algorithm of receipt signatures.
     package var receiptDigest = ReceiptDigest.sha256
 
-    /// The secret of every app that has set none.
+    /// The shared secret of every app that has not set one.
     package static let wellKnownSecret = "c0ffee00c0ffee00c0ffee00c0ffee00"
-    /// The days of grace that can be set.
+    /// Allowed numbers of grace days.
     package static let graceDaysRange = 0...28
-    /// A month.
+    /// A month, in hours.
     package static let refundDecisionHoursMax: Int64 = 720
     /// Apple charges up to a day early.
     package static let renewsEarlySecondsMax: Int64 = 86_400
@@ -80,14 +81,15 @@ package struct SimulatorSettings: Sendable {
         take(shop.settings)
     }
 
-    /// Whether notifications could be posted there.
+    /// Whether notifications could be posted to this URL.
     package static func isAddress(_ text: String) -> Bool {
         guard let url = URL(string: text) else { return false }
         return ["http", "https"].contains(url.scheme) && url.host?.isEmpty == false
     }
 
-    /// Opens another shop: all that is the shop's begins anew, as its file says, or as it would be
-    /// without a word. Families stay, as they are the customers'; so does all else.
+    /// Replaces the shop. All settings that belong to the shop are reset to what its file says, or
+    /// to their defaults. Families are kept, because they belong to the customers; so is everything
+    /// else.
     package mutating func open(_ shop: StoreKitFile) {
         let fresh = Self(shop: shop)
         let families = rules.families
@@ -99,7 +101,7 @@ package struct SimulatorSettings: Sendable {
         sandboxPace = fresh.sandboxPace
     }
 
-    /// Lets a shop's own settings be those of the world.
+    /// Applies a shop's own settings to the world.
     package mutating func take(_ settings: StoreKitSettings) {
         rules.take(settings)
         if let isOn = settings.billingGracePeriodEnabled {
@@ -108,13 +110,13 @@ package struct SimulatorSettings: Sendable {
         if let rate = settings.timeRate { sandboxPace = Pace(timeRate: rate) ?? sandboxPace }
     }
 
-    /// What Xcode's switch for grace means in real time.
+    /// Days of grace that Xcode's grace period switch stands for.
     static let xcodeGraceDays = 16
 
-    /// 2026-01-01T12:00:00Z: far from any change of the clocks.
+    /// 2026-01-01T12:00:00Z, which is far from any daylight saving change.
     package static let defaultNow = AppStoreDate(milliseconds: 1_767_268_800_000)
 
-    /// Days of grace for a period: 6 at most where it is of days or weeks.
+    /// Days of grace for a period: at most 6 if the period is counted in days or weeks.
     func graceDays(for period: BillingPeriod) -> Int {
         period.months > 0 ? graceDays : min(graceDays, 6)
     }

@@ -1,6 +1,6 @@
-/// A small generator of pseudo-random numbers: everything random in a simulated world comes from
-/// its seed, so that a run can be had again. (Steele, Lea, Flood: Fast Splittable Pseudorandom
-/// Number Generators, 2014.)
+/// A small pseudo-random number generator. Everything random in a simulated world comes from its
+/// seed, so that a run can be repeated. (Steele, Lea, Flood: Fast Splittable Pseudorandom Number
+/// Generators, 2014.)
 package struct SplitMix64: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
@@ -32,16 +32,16 @@ package struct SplitMix64: RandomNumberGenerator, Sendable {
         }
     }
 
-    /// One of the sixteen digits of a number, the highest at place 0.
+    /// A hexadecimal digit of a number; place 0 is the most significant of sixteen.
     private static func hexDigit(_ number: UInt64, at place: Int) -> UInt8 {
         let digit = UInt8(truncatingIfNeeded: number >> UInt64(60 - place * 4)) & 15
         return digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
     }
 }
 
-/// What is drawn the same way whatever the numbers come from.
+/// Draws that work with any generator.
 extension RandomNumberGenerator {
-    /// At least 0 and below 1.
+    /// A number of at least 0 and below 1.
     package mutating func fraction() -> Double {
         let bits: UInt64 = next()
         return Double(bits >> 11) / Double(UInt64(1) << 53)
@@ -53,7 +53,7 @@ extension RandomNumberGenerator {
         range.lowerBound + Int(fraction() * Double(range.count))
     }
 
-    /// Nil of nothing.
+    /// A random element. Returns nil if the array is empty.
     package mutating func pick<Value>(_ values: [Value]) -> Value? {
         values.isEmpty ? nil : values[number(in: 0...values.count - 1)]
     }

@@ -1,13 +1,13 @@
 import AppStoreFormats
 import Foundation
 
-/// The calendar by which the App Store counts: Gregorian, on the wall clock of Los Angeles.
+/// The calendar of the App Store: Gregorian, in the time zone of Los Angeles.
 ///
-/// A period ends at the same wall-clock time as it began, on the same day of the month; where a
-/// month lacks that day, on its last. The day wished for is that of the anchor, not that of the
-/// period before: 31 January, 28 February, 31 March.
+/// A period ends at the same wall-clock time at which it began, on the same day of the month. If a
+/// month does not have that day, it ends on the month's last day. The day is taken from the anchor,
+/// not from the previous period: 31 January, 28 February, 31 March.
 struct StoreCalendar: Sendable {
-    /// What a chain of periods holds on to.
+    /// The day and time that the periods of a chain are aligned to.
     struct Anchor: Hashable, Sendable {
         /// 1 to 31.
         var dayOfMonth: Int
@@ -30,8 +30,8 @@ struct StoreCalendar: Sendable {
         return Anchor(dayOfMonth: date.day, millisecondOfDay: millisecond)
     }
 
-    /// The end of so many periods from a moment. Moves the anchor's day with periods of days and
-    /// weeks, for after a trial of a week the months count from the trial's end.
+    /// The end of a number of periods from a moment. Periods of days and weeks move the anchor's
+    /// day, because after a trial of a week the months are counted from the trial's end.
     func end(
         of period: BillingPeriod, times count: Int, from start: AppStoreDate, anchor: inout Anchor
     ) -> AppStoreDate {
@@ -45,7 +45,7 @@ struct StoreCalendar: Sendable {
         return moment(day, millisecondOfDay: anchor.millisecondOfDay)
     }
 
-    /// A moment later by a duration: calendar units first, on the wall clock, then the exact ones.
+    /// Adds a duration to a moment: first calendar units on the wall clock, then exact units.
     func moment(_ start: AppStoreDate, plus duration: ISODuration) -> AppStoreDate {
         guard duration.months > 0 || duration.days > 0 else {
             return AppStoreDate(milliseconds: start.milliseconds + duration.milliseconds)
@@ -70,22 +70,22 @@ struct StoreCalendar: Sendable {
         return (CivilDate(daysSince1970: day), local - day * RFC3339.millisecondsPerDay)
     }
 
-    /// A wall-clock time that a night in March skips is taken an hour later; one that a night in
-    /// November has twice, the first time.
+    /// Converts a wall-clock time. A time that is skipped in March is taken as an hour later; of a
+    /// time that occurs twice in November the first is taken.
     func moment(_ day: CivilDate, millisecondOfDay: Int64) -> AppStoreDate {
         let local = day.daysSince1970 * RFC3339.millisecondsPerDay + millisecondOfDay
         let before = offset(atUTC: local - RFC3339.millisecondsPerDay)
         let after = offset(atUTC: local + RFC3339.millisecondsPerDay)
         let early = local - before
-        // Where the offset before the change still holds at that moment, it is right: also for the
-        // first of two.
+        // If the offset before the change still holds at that moment, it is correct. This also
+        // selects the first of two.
         if offset(atUTC: early) == before { return AppStoreDate(milliseconds: early) }
         let late = local - after
         if offset(atUTC: late) == after { return AppStoreDate(milliseconds: late) }
         return AppStoreDate(milliseconds: early)
     }
 
-    /// Milliseconds that the wall clock is ahead of UTC: below zero here.
+    /// Milliseconds that the wall clock is ahead of UTC; negative for Los Angeles.
     private func offset(atUTC milliseconds: Int64) -> Int64 {
         let seconds = milliseconds.flooredDivision(by: 1000)
         let instant = Date(timeIntervalSince1970: TimeInterval(seconds))

@@ -1,8 +1,8 @@
-/// Why the simulator refuses something: what happened, and what to do.
+/// Why the simulator refuses a request: what happened, and what to do.
 package struct StoreProblem: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Of HTTP.
+    /// The HTTP status.
     package let status: Int
-    /// For programs; never reused for another meaning.
+    /// For programs. A code never changes its meaning.
     package let code: String
     package let message: String
     package let remedy: String
@@ -29,7 +29,7 @@ extension StoreProblem {
         let list = known.isEmpty ? "" : " There are: \(list(known))."
         return Self(
             "unknown_device", status: 404, "There is no device \(id).",
-            remedy: "POST /_sim/devices {\"account\": \"anna\"} makes one.\(list)")
+            remedy: "POST /_sim/devices {\"account\": \"anna\"} adds one.\(list)")
     }
 
     static func unknownTransaction(_ id: String) -> Self {
@@ -45,7 +45,7 @@ extension StoreProblem {
             remedy: "GET /_sim/truth/{account} lists what an account has bought.")
     }
 
-    /// - Parameter products: what it has subscribed to.
+    /// - Parameter products: the products that the account is subscribed to.
     static func unknownSubscription(
         to product: String, of account: String, has products: [String]
     ) -> Self {
@@ -54,20 +54,21 @@ extension StoreProblem {
             "unknown_subscription", status: 404,
             "\(account) has no subscription to \(product).",
             remedy: names.isEmpty
-                ? "It has none: buy one first." : "By the product it has now: \(list(names)).")
+                ? "The account has no subscription: buy one first."
+                : "Use the product it has now: \(list(names)).")
     }
 
-    /// - Parameter ids: of all that it could be.
+    /// - Parameter ids: of all matching subscriptions.
     static func ambiguousSubscription(_ name: String, ids: [String]) -> Self {
         Self(
-            "ambiguous_subscription", "\(name) could be any of \(ids.count) subscriptions.",
+            "ambiguous_subscription", "\(name) matches \(ids.count) subscriptions.",
             remedy: "Name it by its original transaction id: \(list(ids)).")
     }
 
     static func unknownAccount(_ name: String) -> Self {
         Self(
             "unknown_account", status: 404, "There is no account \(name).",
-            remedy: "POST /_sim/devices {\"account\": \"\(name)\"} makes it, with a device.")
+            remedy: "POST /_sim/devices {\"account\": \"\(name)\"} creates it, with a device.")
     }
 
     static func unknownStorefront(_ country: String) -> Self {
@@ -89,7 +90,7 @@ extension StoreProblem {
         "world_is_full", "The simulated world has no room for more.",
         remedy: "POST /_sim/reset begins a new one.")
 
-    /// Enough names to choose from; a shop may have thousands.
+    /// Limits the names in a message. A shop may have thousands.
     private static let namesMax = 50
 
     private static func list(_ names: [String]) -> String {

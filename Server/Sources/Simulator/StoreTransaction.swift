@@ -1,6 +1,6 @@
 import AppStoreFormats
 
-/// One charge in the simulator's books.
+/// One charge, as the simulator records it.
 struct StoreTransaction: Hashable, Sendable {
     struct Revocation: Hashable, Sendable {
         var at: AppStoreDate
@@ -10,7 +10,7 @@ struct StoreTransaction: Hashable, Sendable {
         var percentage: Int64
     }
 
-    /// What the transactions of one chain have in common, as a rule.
+    /// What the transactions of one chain normally share.
     struct Origin: Hashable, Sendable {
         let originalID: String
         let account: Account.Key
@@ -20,31 +20,31 @@ struct StoreTransaction: Hashable, Sendable {
         let ownership: OwnershipType
     }
 
-    /// Where a month stands within a commitment.
+    /// The position of a month within a commitment.
     struct CommitmentMonth: Hashable, Sendable {
         /// From 1.
         let number: Int
         let total: Int
         let expires: AppStoreDate
-        /// Thousandths of the currency unit, for the whole commitment.
+        /// Price of the whole commitment, in thousandths of the currency unit.
         let price: Int64
     }
 
     let id: String
     private(set) var origin: Shared<Origin>
     let sharedProduct: Shared<StoreKitProduct>
-    /// One for each subscription period.
+    /// Unique for each subscription period.
     let webOrderLineItemID: String?
     let purchased: AppStoreDate
     var expires: AppStoreDate?
     let quantity: Int64
     let reason: TransactionReason
-    /// Thousandths of the currency unit, for all of the quantity.
+    /// Price of the whole quantity, in thousandths of the currency unit.
     let price: Int64
     let sharedOffer: Shared<StoreKitOffer>?
     var commitment: Shared<CommitmentMonth>?
     var advancedCommerce: Shared<AdvancedCommerceTransaction>?
-    /// The purchaser's transaction, where a family member has this by sharing.
+    /// The purchaser's transaction, if a family member has this one by sharing.
     var sharedFrom: String?
     var revocation: Revocation?
     var isUpgraded = false
@@ -65,7 +65,7 @@ struct StoreTransaction: Hashable, Sendable {
             quantity: quantity, reason: reason, price: price, offer: offer.map { Shared($0) })
     }
 
-    /// With parts that other transactions have too: a renewal takes up little room.
+    /// Makes a transaction that shares values with others, so that a renewal takes little memory.
     init(
         id: String, origin: Shared<Origin>, product: Shared<StoreKitProduct>,
         webOrderLineItemID: String?, purchased: AppStoreDate, expires: AppStoreDate?,
@@ -101,20 +101,20 @@ struct StoreTransaction: Hashable, Sendable {
         }
     }
 
-    /// Whether the time that was paid for includes a moment, and was neither refunded nor replaced
-    /// by then.
+    /// Whether the paid time includes a moment, and the transaction is neither refunded nor
+    /// replaced.
     func covers(_ now: AppStoreDate) -> Bool {
         guard revocation == nil, !isUpgraded, purchased <= now else { return false }
         return expires.map { now < $0 } ?? true
     }
 
-    /// Thousandths of the currency unit that were given back.
+    /// The refunded amount, in thousandths of the currency unit.
     var refunded: Int64 {
         guard let revocation else { return 0 }
         return price * revocation.percentage / World.wholePercentage
     }
 
-    /// The same charge as another document tells it: the same order under another id.
+    /// The same charge under another transaction id, with the same order.
     func retold(as id: String) -> Self {
         var copy = Self(
             id: id, origin: origin, product: sharedProduct,

@@ -1,20 +1,20 @@
 import AppStoreFormats
 
-/// One account's chain of transactions in one subscription group, and where it stands.
+/// One account's chain of transactions in one subscription group, and its state.
 struct Subscription: Sendable {
     enum Phase: Hashable, Sendable {
         /// The last period is paid.
         case active
-        /// The payment was refused; access goes on for a while.
+        /// The payment failed; access continues during the grace period.
         case grace(until: AppStoreDate, retryUntil: AppStoreDate)
-        /// The payment is tried again, without access.
+        /// The payment is being retried, without access.
         case retry(until: AppStoreDate)
         case ended(ExpirationIntent)
         /// The last transaction was refunded.
         case revoked
     }
 
-    /// A price that holds for some periods more.
+    /// An offer price that applies to some more periods.
     struct RunningOffer: Hashable, Sendable {
         let offer: StoreKitOffer
         var periodsLeft: Int
@@ -32,33 +32,34 @@ struct Subscription: Sendable {
     var pace: Pace
     var transactions: [StoreTransaction]
     private(set) var sharedNextProduct: Shared<StoreKitProduct>
-    /// What the customer wants: within a commitment, for the time after it.
+    /// The customer's choice. Within a commitment, it applies to the time after it.
     var renews = true
     var phase = Phase.active
-    /// Why it ended last; also while what it ended with is refunded.
+    /// Why the subscription last ended. Kept while the transaction it ended with is refunded.
     var endedBy: ExpirationIntent?
-    /// Whether the bank refuses.
+    /// Whether payments fail.
     var paymentFails = false
     var runningOffer: RunningOffer?
     var pendingOffer: Shared<PendingOffer>?
-    /// A commitment that begins when the offers are over.
+    /// A commitment that begins when the current offers are over.
     var plannedCommitment: Commitment.Terms?
-    /// The purchaser's chain, which this one follows; nil of what the account itself has bought.
+    /// The id of the purchaser's chain that this one follows. Nil if the account bought it itself.
     private(set) var sharedBy: String?
     var anchor: StoreCalendar.Anchor
-    /// Since when there was no long gap.
+    /// Start of the current span without a long gap.
     var startedRecently: AppStoreDate
-    /// Since the last purchase by hand. The sandbox allows twelve.
+    /// Renewals since the last manual purchase. The sandbox allows twelve.
     var renewalCount = 0
-    /// It has renewed as often as the sandbox lets it: promised months go on no longer either.
+    /// Whether it has renewed as often as the sandbox allows. Then a commitment does not continue
+    /// either.
     var isUsedUp = false
     var commitment: Commitment?
-    /// Every rise of the price that the customer was told of, oldest first.
+    /// Every price rise that the customer was told of, oldest first.
     var priceRises: [PriceRise] = []
-    /// When the renewal date was put off.
+    /// When the renewal date was extended.
     var extensions: [AppStoreDate] = []
     var advancedCommerce: Shared<AdvancedCommerceRenewal>?
-    /// Renewal was switched off too late: one more period is charged.
+    /// Whether renewal was switched off too late, so that one more period is charged.
     var isChargeUnderWay = false
 
     init(
@@ -76,14 +77,14 @@ struct Subscription: Sendable {
         self.startedRecently = startedRecently
     }
 
-    /// What the customer has chosen for the time to come. Within a commitment the months before its
-    /// end stay what they are.
+    /// The product that the customer has chosen for the future. The remaining months of a
+    /// commitment keep their product.
     var nextProduct: StoreKitProduct {
         get { sharedNextProduct.value }
         set { sharedNextProduct = Shared(newValue) }
     }
 
-    /// A chain is made with its first transaction and never loses one.
+    /// The latest transaction. A chain is created with its first transaction and never loses one.
     var latest: StoreTransaction { transactions[transactions.count - 1] }
 
     /// The transaction before the latest.
@@ -91,11 +92,11 @@ struct Subscription: Sendable {
         transactions.count > 1 ? transactions[transactions.count - 2] : nil
     }
 
-    /// The end of what was paid.
+    /// The end of the paid time.
     var paidUntil: AppStoreDate { latest.expires ?? latest.purchased }
 
-    /// Whether another period follows, as far as the customer is concerned: the months of a
-    /// commitment do in any case, unless it is over.
+    /// Whether another period follows as far as the customer is concerned. The months of a
+    /// commitment follow in any case, unless the subscription is over.
     var goesOn: Bool { renews || isWithinCommitment && !isOver && !isUsedUp }
 
     var isRetrying: Bool {
@@ -112,7 +113,8 @@ struct Subscription: Sendable {
         }
     }
 
-    /// Active, too, while a period goes on whose renewal was charged ahead and given back.
+    /// The status at a moment. Also active during a period whose renewal was charged early and
+    /// refunded.
     func status(at now: AppStoreDate) -> SubscriptionStatus {
         switch phase {
         case .active: .active
@@ -123,7 +125,7 @@ struct Subscription: Sendable {
         }
     }
 
-    /// When something will happen by itself. In the past where that is overdue.
+    /// When something will happen by itself. In the past if it is overdue.
     func due(renewsEarlySeconds: Int64) -> AppStoreDate? {
         guard sharedBy == nil else { return nil }
         switch phase {
@@ -131,8 +133,8 @@ struct Subscription: Sendable {
             guard goesOn, !paymentFails, pendingRise(at: paidUntil) == nil else {
                 return paidUntil
             }
-            // Never before half of the period, or periods of sandbox minutes would be charged all
-            // at once.
+            // Never before half of the period: otherwise all periods of sandbox minutes would be
+            // charged at once.
             let half = (paidUntil.milliseconds - latest.purchased.milliseconds) / 2
             let early = min(renewsEarlySeconds * 1000, half)
             return AppStoreDate(milliseconds: paidUntil.milliseconds - early)
@@ -142,9 +144,9 @@ struct Subscription: Sendable {
         }
     }
 
-    /// The chain of a family member, which stands as this one does, with transactions of its own.
+    /// The chain of a family member, in the same state as this one but with its own transactions.
     ///
-    /// - Parameter startedRecently: of the member's own part, which may have begun later (Apple's
+    /// - Parameter startedRecently: of the member's own chain, which may have begun later (Apple's
     ///   page "recentSubscriptionStartDate": without a long gap that is `originalPurchaseDate`).
     func followed(
         by member: Account.Key, id: String, transactions: [StoreTransaction],
@@ -164,7 +166,7 @@ struct Subscription: Sendable {
         return chain
     }
 
-    /// The chain with its latest transaction alone: what a document about it needs.
+    /// The chain with only its latest transaction, which is all that a document about it needs.
     var abridged: Self {
         var copy = self
         copy.transactions = [latest]

@@ -1,10 +1,10 @@
 import AppStoreFormats
 import Synchronization
 
-/// The simulator's time, readable from anywhere at any moment. It stands still until it is set or
-/// moved, or runs at a multiple of real time. It goes back only when the world is made anew.
+/// The simulator's time, readable from any thread. It stands still until it is set or moved, or
+/// runs at a multiple of real time. It moves back only when the world is reset.
 package final class VirtualClock: Sendable {
-    /// Virtual seconds in one real second, at most: about a year in ten minutes.
+    /// Maximum virtual seconds per real second: about a year in ten minutes.
     package static let rateMax = 100_000.0
 
     private struct State {
@@ -24,10 +24,10 @@ package final class VirtualClock: Sendable {
 
     package var now: AppStoreDate { AppStoreDate(milliseconds: milliseconds) }
 
-    /// Virtual time per real time; zero where the clock stands still.
+    /// Virtual time per real time; zero if the clock is stopped.
     package var rate: Double { state.withLock(\.rate) }
 
-    /// Moves the clock forward; harmless where it is there already.
+    /// Moves the clock forward. Does nothing if it is already there or later.
     func raise(to moment: AppStoreDate) {
         state.withLock { state in
             guard moment.milliseconds > Self.reading(state) else { return }

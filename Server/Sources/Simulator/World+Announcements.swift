@@ -1,9 +1,9 @@
 import AppStoreFormats
 
-// Notifications that no customer's purchase brings about: tests, tokens of purchases elsewhere,
-// consent taken back, and what the developer changes by Advanced Commerce.
+// Notifications that do not come from a customer's purchase: tests, external purchase tokens,
+// withdrawn consent, and changes that the developer makes through Advanced Commerce.
 
-/// A token that the app got for a purchase outside the App Store.
+/// A token that the app received for a purchase outside the App Store.
 package struct ExternalTokenOrder: Hashable, Sendable {
     package enum Occasion: String, Hashable, Sendable, CaseIterable {
         case created = "CREATED"
@@ -12,7 +12,7 @@ package struct ExternalTokenOrder: Hashable, Sendable {
     }
 
     package var occasion = Occasion.unreported
-    /// `SERVICES`, `ACQUISITION` or `CORE_TECHNOLOGY`; nil leaves it out.
+    /// `SERVICES`, `ACQUISITION` or `CORE_TECHNOLOGY`. If nil, it is omitted.
     package var tokenType: String?
 
     package init(_ occasion: Occasion = .unreported, tokenType: String? = nil) {
@@ -21,7 +21,7 @@ package struct ExternalTokenOrder: Hashable, Sendable {
     }
 }
 
-/// What a developer changes about a subscription of Advanced Commerce.
+/// A developer's change of an Advanced Commerce subscription.
 package struct AdvancedCommerceChange: Hashable, Sendable {
     package enum Kind: String, Hashable, Sendable, CaseIterable {
         case metadataUpdate = "METADATA_UPDATE"
@@ -46,19 +46,19 @@ package struct AdvancedCommerceChange: Hashable, Sendable {
 }
 
 extension World {
-    /// The notification that a developer asks for to try the URL.
+    /// Makes a test notification.
     mutating func testNotice(
         in environment: SimulatedEnvironment, at now: AppStoreDate
     ) -> Notice {
         notice(.test, nil, about: .test, in: environment, row: .test, at: now)
     }
 
-    /// A reminder of a purchase outside the App Store.
+    /// Makes a reminder of a purchase outside the App Store.
     mutating func externalPurchaseToken(
         _ order: ExternalTokenOrder, in environment: SimulatedEnvironment, at now: AppStoreDate
     ) -> Notice {
         var token = ExternalPurchaseToken()
-        // The only sign of the environment in it.
+        // The id's prefix is the only sign of the environment in the token.
         token.externalPurchaseId = (environment == .sandbox ? "SANDBOX_" : "") + newUUID()
         token.tokenCreationDate = now
         token.tokenType = order.tokenType
@@ -70,7 +70,7 @@ extension World {
             at: now)
     }
 
-    /// Parents take back their consent to a child's having the app.
+    /// Parents withdraw their consent to a child's use of the app.
     mutating func rescindConsent(
         of account: String, in environment: SimulatedEnvironment, at now: AppStoreDate
     ) throws(StoreProblem) -> Notice {
@@ -81,7 +81,8 @@ extension World {
             row: .consentRescinded, at: now)
     }
 
-    /// Changes a subscription as the Advanced Commerce API does. Only a migration begins it.
+    /// Changes a subscription as the Advanced Commerce API does. The first change must be a
+    /// migration.
     mutating func changeAdvancedCommerce(
         _ id: String, _ change: AdvancedCommerceChange, at now: AppStoreDate
     ) throws(StoreProblem) -> Notice {
@@ -126,7 +127,7 @@ extension World {
         at now: AppStoreDate
     ) throws(StoreProblem) {
         guard let price, price >= 0 else {
-            throw .badRequest("There is no price.", remedy: "Send {\"price\": \"12.99\"}.")
+            throw .badRequest("The field price is missing.", remedy: "Send {\"price\": \"12.99\"}.")
         }
         info.items?[0].price = price
         subscription.priceRises.append(
@@ -135,8 +136,8 @@ extension World {
                 needsConsent: false, told: now))
     }
 
-    /// One notification for what is bought once; none in production where Apple's first words of
-    /// June 2025 hold.
+    /// Makes the notification about a one-time purchase. Returns none in production if the quirk is
+    /// on that follows Apple's first announcement of June 2025.
     mutating func oneTimeCharge(of transaction: StoreTransaction, at now: AppStoreDate) -> [Notice]
     {
         if settings.has(.oneTimeChargeInSandboxOnly), transaction.account.environment == .production
@@ -148,7 +149,7 @@ extension World {
 }
 
 extension Subscription {
-    /// Writes what is sold into the latest transaction.
+    /// Writes the Advanced Commerce details into the latest transaction.
     mutating func writeAdvancedCommerce() {
         guard let renewal = advancedCommerce?.value else { return }
         let latest = latest

@@ -1,26 +1,26 @@
 import AppStoreFormats
 
-// How a period comes into being: its length, price and numbers.
+// How a period is charged: its length, price and ids.
 
 extension World {
-    /// Renewals in the sandbox after a purchase; then renewal is switched off.
+    /// Renewals in the sandbox after a purchase. Then renewal is switched off.
     static let sandboxRenewalsMax = 12
-    /// In the sandbox of until 2021. Apple wrote of six renewals; in receipts of 2017 to 2020 no
-    /// chain is longer than six periods with the first.
+    /// Renewals in the sandbox until 2021. Apple's documentation said six; in receipts of 2017 to
+    /// 2020 no chain is longer than six periods including the first.
     static let formerSandboxRenewalsMax = 5
-    /// In TestFlight, after a purchase.
+    /// Renewals in TestFlight after a purchase.
     static let testFlightRenewalsMax = 6
-    /// How long a refused payment is tried again.
+    /// Days for which a failed payment is retried.
     static let retryDays = 60
     /// A shorter interruption does not restart `recentSubscriptionStartDate`.
     static let gapDays = 60
 
-    /// Days on the wall clock, or what stands for them in the sandbox.
+    /// Adds wall-clock days to a moment, or the accelerated equivalent in the sandbox.
     func moment(_ start: AppStoreDate, plusDays days: Int, at pace: Pace) -> AppStoreDate {
         moment(start, plus: pace.length(ofDays: days), orDays: days)
     }
 
-    /// A moment later by a length, or by days of the calendar where there is none.
+    /// Adds a length in milliseconds to a moment, or calendar days if it is nil.
     func moment(
         _ start: AppStoreDate, plus length: Int64?, orDays days: Int
     ) -> AppStoreDate {
@@ -38,7 +38,8 @@ extension World {
         return AppStoreDate(milliseconds: start.milliseconds + length * Int64(count))
     }
 
-    /// Charges the next period of a chain's next product, under the chain's offer if one runs on.
+    /// Charges the next period of a chain's next product, under the chain's offer if one is
+    /// running.
     mutating func renew(_ subscription: inout Subscription, from start: AppStoreDate) {
         subscription.renewalCount += 1
         chargeNext(&subscription, from: start)
@@ -74,7 +75,7 @@ extension World {
         }
     }
 
-    /// Charges a period that the customer bought by hand: the chain counts from here.
+    /// Charges a period that the customer bought manually. The chain's dates are counted from here.
     mutating func buy(
         _ subscription: inout Subscription, _ product: StoreKitProduct, offer: StoreKitOffer?,
         device: Device, token: String?, plan: Commitment.Terms? = nil, at now: AppStoreDate
@@ -93,7 +94,7 @@ extension World {
         subscription.pendingOffer = nil
         subscription.commitment = nil
         subscription.runningOffer = offer.map { offer in
-            // The other kinds of offers are one long period.
+            // Offers of the other kinds are one long period.
             let left = offer.discount == .payAsYouGo ? offer.periodCount - 1 : 0
             return Subscription.RunningOffer(offer: offer, periodsLeft: left)
         }
@@ -133,7 +134,7 @@ extension World {
             reason: reason, origin: origin)
     }
 
-    /// Adds a transaction to a chain, with ids of its own.
+    /// Adds a transaction with new ids to a chain.
     mutating func add(
         _ subscription: inout Subscription, _ product: Shared<StoreKitProduct>,
         offer: Shared<StoreKitOffer>?, from start: AppStoreDate, until end: AppStoreDate,
@@ -152,13 +153,13 @@ extension World {
         chainOfTransaction[transaction.id] = subscription.id
     }
 
-    /// Begins the time of subscription anew where the last transaction was over for long.
+    /// Restarts the subscription time if the last transaction ended long ago.
     func restartAfterGap(
         _ subscription: inout Subscription, since last: StoreTransaction, at start: AppStoreDate
     ) {
-        // Money that is given back after the end takes no time away.
+        // A refund after the end does not shorten the paid time.
         let ended = [last.revocation?.at, last.expires].compactMap(\.self).min() ?? last.purchased
-        // Most renewals begin at the old end: nothing to look up in the calendar.
+        // Most renewals begin when the old period ended: skip the calendar lookup.
         guard start > ended else { return }
         let limit = moment(ended, plus: subscription.pace.gapLength, orDays: Self.gapDays)
         if start > limit { subscription.startedRecently = start }

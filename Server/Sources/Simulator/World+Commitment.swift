@@ -1,6 +1,6 @@
 import AppStoreFormats
 
-// Twelve months that are promised, and paid month by month.
+// Twelve-month commitments that are paid monthly.
 
 extension World {
     /// Begins a commitment with its first month.
@@ -19,8 +19,8 @@ extension World {
             from: start)
     }
 
-    /// Charges the next month of a commitment, or the first of the next one. False where the
-    /// commitment is over and the customer has chosen something else.
+    /// Charges the next month of a commitment, or the first month of the next commitment. Returns
+    /// false if the commitment is over and the customer has chosen something else.
     mutating func renewCommitment(
         _ subscription: inout Subscription, from start: AppStoreDate
     ) -> Bool {

@@ -1,8 +1,9 @@
 import AppStoreFormats
 
-// A customer asks for the money back, Apple asks the app, and decides.
+// Refund requests: a customer asks for a refund, Apple sends a consumption request to the app, and
+// decides.
 
-/// What the app said when Apple asked about a purchase.
+/// The app's response to a consumption request.
 package struct ConsumptionAnswer: Hashable, Sendable {
     package enum Preference: String, Hashable, Sendable, CaseIterable {
         case decline = "DECLINE"
@@ -10,9 +11,9 @@ package struct ConsumptionAnswer: Hashable, Sendable {
         case grantProrated = "GRANT_PRORATED"
     }
 
-    /// What the app would like to happen, if it said so.
+    /// The app's preferred decision, if it stated one.
     package var preference: Preference?
-    /// How much is used up: thousandths of a percent.
+    /// How much was consumed, in thousandths of a percent.
     package var consumedPercentage: Int64?
 
     package init(preference: Preference? = nil, consumedPercentage: Int64? = nil) {
@@ -21,44 +22,44 @@ package struct ConsumptionAnswer: Hashable, Sendable {
     }
 }
 
-/// What came in about one purchase, as it came.
+/// A consumption response about one purchase, as received.
 package struct ReceivedConsumption: Hashable, Sendable {
     package let transactionID: String
     package let at: AppStoreDate
     package let body: JSON
-    /// Whether it was asked for, and came within the time.
+    /// Whether it was requested, and arrived in time.
     package let counts: Bool
 
-    /// That are kept; the eldest goes first.
+    /// Maximum number that is stored; the oldest is removed first.
     static let countMax = 10_000
 }
 
-/// A customer's wish to have the money for one transaction back.
+/// A customer's request for a refund of one transaction.
 package struct RefundRequest: Hashable, Sendable {
     package enum Decision: String, Hashable, Sendable, CaseIterable {
         case granted
         case declined
     }
 
-    /// Hours in which the app may answer.
+    /// Hours in which the app may respond.
     package static let answerHours: Int64 = 12
 
     package let transactionID: String
     package let reason: ConsumptionRequestReason
     package let asked: AppStoreDate
-    /// When Apple decides by itself.
+    /// When Apple decides, if nothing happens before.
     package let decides: AppStoreDate
-    /// Whether asking has switched renewal off.
+    /// Whether the request has switched renewal off.
     package let switchedRenewalOff: Bool
     package internal(set) var answer: ConsumptionAnswer?
-    /// When the app is asked once more, if it has not answered.
+    /// When the app is asked again, if it has not responded.
     var asksAgain: AppStoreDate?
 }
 
 extension World {
-    /// Asks for a refund: Apple asks the app what it thinks, and the renewal of a subscription is
-    /// switched off. The decision comes by itself, or now where it is given; a second call decides
-    /// an open request.
+    /// Requests a refund: Apple sends a consumption request to the app, and the renewal of a
+    /// subscription is switched off. Apple decides later, or now if a decision is given. A second
+    /// call decides an open request.
     mutating func requestRefund(
         _ id: String, reason: ConsumptionRequestReason, decision: RefundRequest.Decision? = nil,
         at now: AppStoreDate
@@ -68,7 +69,7 @@ extension World {
             notices = try ask(id, reason: reason, at: now)
         } else if decision == nil {
             throw .wrongState(
-                "A refund of \(id) was asked for already.",
+                "A refund of \(id) was already requested.",
                 remedy: "Send {\"decision\": \"granted\"} or \"declined\", or advance the clock.")
         }
         if let decision { notices += decideRefund(of: id, decision, at: now) }
@@ -87,7 +88,8 @@ extension World {
         var switchesOff = false
         if var subscription = subscriptions[transaction.originalID] {
             let isPresent = id == subscription.latest.id || transaction.covers(now)
-            // While a payment is retried, renewal switched off would end it at once.
+            // Switching renewal off while a payment is being retried would end the subscription at
+            // once.
             switchesOff =
                 isPresent && subscription.renews && !subscription.isOver
                 && !subscription.isRetrying
@@ -116,7 +118,7 @@ extension World {
         plan(.consumptionReminder(transactionID: id), at: next)
     }
 
-    /// Asks an app once more that has not answered.
+    /// Repeats the consumption request if the app has not responded.
     mutating func askAgain(_ id: String, at now: AppStoreDate) -> [Notice] {
         guard let request = refundRequests[id], request.answer == nil,
             let transaction = try? transaction(id)
@@ -136,8 +138,8 @@ extension World {
         )
     }
 
-    /// Takes in what the app says about a purchase that Apple has asked about. An answer that comes
-    /// after twelve hours, or unasked, is accepted and has no effect.
+    /// Records the app's response to a consumption request. A response that arrives after twelve
+    /// hours, or was not requested, is accepted and has no effect.
     mutating func consumption(
         _ answer: ConsumptionAnswer, of transactionID: String, body: JSON = .null,
         at now: AppStoreDate
@@ -157,8 +159,8 @@ extension World {
         if counts { refundRequests[transactionID]?.answer = answer }
     }
 
-    /// Apple decides: as told, else as the app prefers, else for the customer. A subscription that
-    /// is declined keeps its renewal off.
+    /// Decides a refund request: as given, else as the app prefers, else in favour of the customer.
+    /// If declined, renewal of the subscription stays off.
     mutating func decideRefund(
         of id: String, _ decision: RefundRequest.Decision? = nil, at now: AppStoreDate
     ) -> [Notice] {
@@ -187,7 +189,7 @@ extension World {
         do throws(StoreProblem) {
             return try refund(request.transactionID, RefundOrder(share), row: row, at: now)
         } catch {
-            // Replaced by an upgrade in the meantime: the money went back that way.
+            // Meanwhile replaced by an upgrade, which refunded the rest.
             return []
         }
     }
@@ -211,7 +213,7 @@ extension World {
         return notices
     }
 
-    /// A transaction of whatever kind.
+    /// A transaction of any kind, by its id.
     func transaction(_ id: String) throws(StoreProblem) -> StoreTransaction {
         if let once = oneTimePurchases[id] { return once }
         let id = ownID(of: id)

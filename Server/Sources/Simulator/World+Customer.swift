@@ -3,13 +3,13 @@ import AppStoreFormats
 // What customers do with a subscription that they have.
 
 extension World {
-    /// Switches renewal off. While a payment is being retried that ends the subscription at once;
-    /// within a commitment it ends after the last month.
+    /// Switches renewal off. While a payment is being retried, this ends the subscription at once.
+    /// Within a commitment, it ends after the last month.
     mutating func cancel(_ id: String, at now: AppStoreDate) throws(StoreProblem) -> [Notice] {
         var subscription = try running(id)
         guard subscription.renews else {
             throw .wrongState(
-                "Renewal of \(id) is off already.", remedy: "POST …/resume switches it on.")
+                "Renewal of \(id) is already off.", remedy: "POST …/resume switches it on.")
         }
         subscription.renews = false
         subscription.isChargeUnderWay =
@@ -36,7 +36,7 @@ extension World {
         var subscription = try running(id)
         guard !subscription.renews else {
             throw .wrongState(
-                "Renewal of \(id) is on already.", remedy: "POST …/cancel switches it off.")
+                "Renewal of \(id) is already on.", remedy: "POST …/cancel switches it off.")
         }
         subscription.renews = true
         subscription.isChargeUnderWay = false
@@ -47,17 +47,17 @@ extension World {
         return notices
     }
 
-    /// Within a day of the end of a free trial.
+    /// Whether a free trial ends within a day.
     private func isNearTrialEnd(_ subscription: Subscription, at now: AppStoreDate) -> Bool {
         guard subscription.latest.offer?.discount == .freeTrial else { return false }
         let left = subscription.paidUntil.milliseconds - now.milliseconds
         return left <= (subscription.pace.length(ofDays: 1) ?? RFC3339.millisecondsPerDay)
     }
 
-    /// Chooses another product of the group, or the present one again.
+    /// Chooses another product of the group, or the current one again.
     ///
-    /// A higher level, or the same level and duration, begins at once; everything else at the next
-    /// renewal, or after a commitment. A choice also switches renewal on.
+    /// A higher level, or the same level and duration, begins at once. Anything else begins at the
+    /// next renewal, or after a commitment. A choice also switches renewal on.
     mutating func changeProduct(
         _ id: String, to productID: String, device: Device? = nil, token: String? = nil,
         at now: AppStoreDate
@@ -69,7 +69,7 @@ extension World {
             let present = subscription.latest.product.subscription
         else {
             throw .badRequest(
-                "The product \(productID) is not of the group \(subscription.groupID).",
+                "The product \(productID) is not in the group \(subscription.groupID).",
                 remedy: "Choose a product of the same group.")
         }
         let wasOff = !subscription.renews
@@ -82,10 +82,11 @@ extension World {
         } else {
             guard wasOff || product.id != subscription.nextProduct.id else {
                 throw .wrongState(
-                    "The subscription will renew as \(productID) already.",
+                    "The subscription will already renew as \(productID).",
                     remedy: "Choose another product of the group.")
             }
-            // What waits is charged where the present period was, wherever it was chosen.
+            // A later change is charged in the storefront of the current period, wherever it was
+            // chosen.
             let later = try productForSale(
                 productID, in: subscription.latest.storefront, at: now)
             notices = choose(later, for: &subscription, at: now)
@@ -98,7 +99,7 @@ extension World {
         return notices
     }
 
-    /// Notes the product of the next renewal.
+    /// Sets the product of the next renewal.
     private mutating func choose(
         _ product: StoreKitProduct, for subscription: inout Subscription, at now: AppStoreDate
     ) -> [Notice] {
@@ -120,7 +121,7 @@ extension World {
     ) throws(StoreProblem) -> [Notice] {
         guard !subscription.isRetrying, !subscription.paymentFails else {
             throw .wrongState(
-                "The payment for \(product.id) is refused.", remedy: "POST …/recover-billing first."
+                "The payment for \(product.id) fails.", remedy: "POST …/recover-billing first."
             )
         }
         let latest = subscription.latest
@@ -136,8 +137,8 @@ extension World {
         return [notice(type, .upgrade, of: subscription, at: now)]
     }
 
-    /// Marks what is paid beyond now as replaced and gives its money back: the period that runs,
-    /// and one that was charged early.
+    /// Marks what is paid beyond now as replaced and refunds it: the current period, and one that
+    /// was charged early.
     func replaceWhatIsLeft(of subscription: inout Subscription, at now: AppStoreDate) {
         for index in subscription.transactions.indices {
             let transaction = subscription.transactions[index]
@@ -153,8 +154,8 @@ extension World {
 }
 
 extension StoreTransaction {
-    /// The part of a period that is still to come, in thousandths of a percent; all of it where it
-    /// has not begun, or has no end.
+    /// The unused part of a period, in thousandths of a percent. All of it if the period has not
+    /// begun or has no end.
     func unusedPercentage(at now: AppStoreDate) -> Int64 {
         guard let expires else { return World.wholePercentage }
         let length = expires.milliseconds - purchased.milliseconds

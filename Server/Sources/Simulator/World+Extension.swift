@@ -1,19 +1,19 @@
 import AppStoreFormats
 
-// Renewal dates that the developer puts off, for one subscriber or for all.
+// Extensions of renewal dates by the developer, for one subscriber or for all.
 
-/// What the developer asks for.
+/// A developer's request to extend a renewal date.
 package struct ExtensionOrder: Hashable, Sendable {
     package var days: Int
     /// 0 undeclared, 1 satisfaction, 2 other, 3 an outage.
     package var reason: Int64
-    /// Of the developer's choosing.
+    /// Chosen by the developer.
     package var requestID: String
 
     /// Days in one extension.
     package static let daysRange = 1...90
     package static let reasonRange: ClosedRange<Int64> = 0...3
-    /// Extensions of one subscription in ``spanDays``.
+    /// Maximum number of extensions of one subscription in ``spanDays``.
     static let countMax = 2
     static let spanDays = 365
 
@@ -24,7 +24,7 @@ package struct ExtensionOrder: Hashable, Sendable {
     }
 }
 
-/// What became of it for one subscriber.
+/// The result for one subscriber.
 package struct ExtensionAnswer: Hashable, Sendable {
     package let originalTransactionID: String
     package let webOrderLineItemID: String?
@@ -32,9 +32,9 @@ package struct ExtensionAnswer: Hashable, Sendable {
     package let effective: AppStoreDate
 }
 
-/// An extension for everybody, and how far it has come.
+/// An extension for all subscribers of a product, and its progress.
 package struct MassExtension: Hashable, Sendable {
-    /// What a request is known by: production and sandbox know nothing of each other.
+    /// Identifies a request. Production and sandbox are separate.
     struct Key: Hashable, Sendable {
         let requestID: String
         let environment: SimulatedEnvironment
@@ -63,11 +63,11 @@ package struct MassExtension: Hashable, Sendable {
 }
 
 extension World {
-    /// Puts the renewal date of one subscription off.
+    /// Extends the renewal date of one subscription.
     ///
-    /// Throws `extension_not_eligible` (not active, free, or nothing paid before),
-    /// `extension_limit` (twice in 365 days already) and `extension_of_family` (the purchaser's is
-    /// to be extended).
+    /// - Throws: `extension_not_eligible` (not active, free, or nothing paid before),
+    ///   `extension_limit` (already extended twice in 365 days) and `extension_of_family` (the
+    ///   purchaser's subscription must be extended instead).
     mutating func extend(
         _ id: String, by order: ExtensionOrder, row: LifecycleRow? = nil, at now: AppStoreDate
     ) throws(StoreProblem) -> (answer: ExtensionAnswer, notices: [Notice]) {
@@ -107,15 +107,17 @@ extension World {
         _ subscription: Subscription, _ order: ExtensionOrder, at now: AppStoreDate
     ) throws(StoreProblem) {
         guard ExtensionOrder.daysRange.contains(order.days) else {
-            throw .badRequest("The days are \(order.days).", remedy: "Send 1 to 90.")
+            throw .badRequest(
+                "days must be between 1 and 90, not \(order.days).", remedy: "Send 1 to 90.")
         }
         guard ExtensionOrder.reasonRange.contains(order.reason) else {
-            throw .badRequest("The reason is \(order.reason).", remedy: "Send 0 to 3.")
+            throw .badRequest(
+                "reason must be between 0 and 3, not \(order.reason).", remedy: "Send 0 to 3.")
         }
         guard subscription.latest.ownership == .purchased else {
             throw StoreProblem(
                 "extension_of_family", status: 403,
-                "The subscription \(subscription.id) is shared by a family.",
+                "The subscription \(subscription.id) is shared by a family member.",
                 remedy: "Extend the purchaser's.")
         }
         let isPaid = subscription.latest.offer?.discount != .freeTrial
@@ -136,12 +138,13 @@ extension World {
         }
     }
 
-    /// Orders an extension for every active subscriber of a product. It is done some time later;
-    /// ``massExtensions`` tells how far it is. The same request again changes nothing.
+    /// Requests an extension for every active subscriber of a product. It is carried out some time
+    /// later; ``massExtensions`` holds its progress. Idempotent for the same request.
     mutating func massExtend(_ wish: MassExtension, at now: AppStoreDate) throws(StoreProblem) {
         guard massExtensions[wish.key] == nil else { return }
         guard ExtensionOrder.daysRange.contains(wish.order.days) else {
-            throw .badRequest("The days are \(wish.order.days).", remedy: "Send 1 to 90.")
+            throw .badRequest(
+                "days must be between 1 and 90, not \(wish.order.days).", remedy: "Send 1 to 90.")
         }
         _ = try product(wish.productID)
         massExtensions[wish.key] = wish

@@ -1,8 +1,8 @@
 import AppStoreFormats
 
-// The world's books in Apple's words, each with the date of its signature.
+// The world's state in Apple's document formats, each with its signing date.
 
-/// What every document about one account needs beside the purchase.
+/// What every document about one account needs besides the purchase.
 struct Letterhead: Sendable {
     let settings: Shared<SimulatorSettings>
     let appTransactionID: String?
@@ -30,7 +30,7 @@ extension World {
 }
 
 extension World {
-    /// The statement that an account has the app.
+    /// The app transaction of an account.
     func appTransaction(
         of key: Account.Key, at now: AppStoreDate
     ) throws(StoreProblem) -> AppTransactionPayload {
@@ -76,7 +76,7 @@ extension StoreTransaction {
         payload.price = price
         payload.currency = storefront.currency
         payload.appTransactionId = letterhead.appTransactionID
-        // Apple writes it only where it is true.
+        // Apple includes it only if it is true.
         payload.isUpgraded = isUpgraded ? true : nil
         if !isUpgraded || settings.upgradeSetsRevocationDate || revocation?.type == .familyRevoke {
             write(revocation, into: &payload)
@@ -86,13 +86,14 @@ extension StoreTransaction {
         if let advancedCommerce {
             payload.advancedCommerceInfo = advancedCommerce.value
             if payload.revocationType != .familyRevoke { tellRefundByItem(in: &payload) }
-            // Every such subscription was migrated, and has kept its number.
+            // Every such subscription was migrated and has kept its id.
             payload.previousOriginalTransactionId = originalID
         }
         return payload
     }
 
-    /// Of an Advanced Commerce transaction its items say how much was given back. It has one here.
+    /// In an Advanced Commerce transaction the refunded amount is given per item. There is one item
+    /// here.
     private func tellRefundByItem(in payload: inout TransactionPayload) {
         guard let type = payload.revocationType, let date = payload.revocationDate else { return }
         (payload.revocationType, payload.revocationPercentage) = (nil, nil)
@@ -204,14 +205,14 @@ extension Subscription {
         payload.commitmentInfo = info
     }
 
-    /// What the next period will cost.
+    /// What the next period will cost, in thousandths of the currency unit.
     var nextPrice: Int64 {
         if isWithinCommitment, let commitment { return commitment.terms.monthlyPrice }
         if let nextOffer { return nextOffer.offer.price }
         if let plannedCommitment, sharedNextProduct.value.id == latest.product.id {
             return plannedCommitment.monthlyPrice
         }
-        // A rise is shown from when it is announced, agreed or not.
+        // A price rise is shown once it is announced, agreed or not.
         if let rise = announcedRise, rise.from <= paidUntil { return rise.price }
         return regularPrice(of: sharedNextProduct.value, from: paidUntil)
     }

@@ -1,15 +1,15 @@
 import AppStoreFormats
 
-// Prices that rise for those who are subscribed, and products that are sold no longer.
+// Price rises for subscribers, and products that are no longer sold.
 
 extension PriceRise {
-    /// What a developer asks for in App Store Connect.
+    /// A developer's request in App Store Connect.
     package struct Order: Hashable, Sendable {
         /// Thousandths of the currency unit.
         package var price: Int64
         /// Whether the customer has to agree.
         package var needsConsent: Bool
-        /// From when on renewals cost it; nil for the next that is not due yet.
+        /// The first renewal date with the new price. Nil for the next renewal that is not yet due.
         package var from: AppStoreDate?
 
         package init(price: Int64, needsConsent: Bool, from: AppStoreDate? = nil) {
@@ -21,7 +21,7 @@ extension PriceRise {
 }
 
 extension World {
-    /// Tells a subscriber that the price rises. Where consent is needed and not given by the first
+    /// Tells a subscriber that the price rises. If consent is needed and not given by the first
     /// renewal at the new price, the subscription ends there.
     mutating func raisePrice(
         _ id: String, _ order: PriceRise.Order, at now: AppStoreDate
@@ -31,19 +31,19 @@ extension World {
         let present = subscription.regularPrice(of: product, from: subscription.paidUntil)
         guard order.price > present else {
             throw .badRequest(
-                "The price \(order.price) is no rise: it is \(present) now.",
-                remedy: "Send a higher price. Lower ones are charged without a word.")
+                "The price \(order.price) is not higher than the current one, \(present).",
+                remedy: "Send a higher price. Lower prices need no announcement.")
         }
         guard subscription.commitment == nil else {
             throw .wrongState(
                 "The price of a commitment is fixed.", remedy: "Raise it after the last month.")
         }
-        // What is paid ended before now where a payment is being retried: in grace what is owed
+        // If a payment is being retried, the paid time ended before now. In grace, what is owed
         // keeps its price.
         let from = order.from ?? max(subscription.paidUntil, now)
         guard from >= now else {
             throw .badRequest(
-                "The price would rise in the past.", remedy: "Send a later `at`, or none.")
+                "The time of the price rise is in the past.", remedy: "Send a later `at`, or none.")
         }
         subscription.priceRises.append(
             PriceRise(
@@ -65,7 +65,7 @@ extension World {
         return notices
     }
 
-    /// The customer does not agree: renewal is switched off.
+    /// The customer declines the higher price, so renewal is switched off.
     mutating func decline(_ id: String, at now: AppStoreDate) throws(StoreProblem) -> [Notice] {
         try checkPending(running(id))
         return try cancel(id, at: now)
@@ -74,19 +74,19 @@ extension World {
     private func checkPending(_ subscription: Subscription) throws(StoreProblem) {
         guard subscription.announcedRise?.isPending == true else {
             throw .wrongState(
-                "No higher price of \(subscription.id) waits for an answer.",
+                "No price rise of \(subscription.id) is pending.",
                 remedy: "POST …/raise-price {\"price\": \"12.99\", \"consent\": true} first.")
         }
     }
 
-    /// Takes the product that a subscription renews to from sale, for everybody.
+    /// Removes the product that a subscription renews to from sale, for everybody.
     mutating func removeFromSale(_ id: String) throws(StoreProblem) -> [Notice] {
         withdraw(try running(id).upcomingProduct.value.id)
         return []
     }
 
-    /// A product that can be bought, with the price that a storefront has for it. Who buys it keeps
-    /// that price until told of another.
+    /// A product that can be bought, with its price in a storefront. A buyer keeps that price until
+    /// told of another.
     func productForSale(
         _ id: String, in storefront: Storefront, at now: AppStoreDate
     ) throws(StoreProblem) -> StoreKitProduct {
@@ -94,7 +94,7 @@ extension World {
         product.price = settings.rules.prices.price(of: product, in: storefront, at: now)
         guard !withdrawnProducts.contains(id) else {
             throw StoreProblem(
-                "product_not_for_sale", "The product \(id) is not for sale any more.",
+                "product_not_for_sale", "The product \(id) is no longer for sale.",
                 remedy: "Choose another, or POST /_sim/reset.")
         }
         return product

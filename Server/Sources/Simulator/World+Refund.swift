@@ -1,12 +1,12 @@
 import AppStoreFormats
 
-// Money given back, and taken again.
+// Refunds and their reversal.
 
-/// How much is given back, and why.
+/// How much is refunded, and why.
 package struct RefundOrder: Hashable, Sendable {
     package enum Share: Hashable, Sendable {
         case whole
-        /// Thousandths of a percent; nil for what is left of a subscription's period.
+        /// Thousandths of a percent. Nil for the unused part of a subscription's period.
         case prorated(Int64?)
     }
 
@@ -20,11 +20,11 @@ package struct RefundOrder: Hashable, Sendable {
 }
 
 extension World {
-    /// All of it, in thousandths of a percent, as Apple's documents count.
+    /// 100 %, in thousandths of a percent, which is the unit of Apple's documents.
     static let wholePercentage: Int64 = 100_000
 
-    /// Refunds one transaction. Of a subscription's latest that ends access, and renewal as a rule;
-    /// of an earlier one it does not.
+    /// Refunds one transaction. Refunding a subscription's latest transaction ends access and
+    /// normally renewal; refunding an earlier one does not.
     mutating func refund(
         _ id: String, _ order: RefundOrder = RefundOrder(), row: LifecycleRow? = nil,
         at now: AppStoreDate
@@ -64,7 +64,7 @@ extension World {
         }
     }
 
-    /// Takes a refund back: what remains of the period may be used again. Renewal stays off.
+    /// Reverses a refund: the rest of the period may be used again. Renewal stays off.
     mutating func reverseRefund(_ id: String, at now: AppStoreDate) throws(StoreProblem) -> [Notice]
     {
         guard let chain = chainOfTransaction[id] else {
@@ -80,15 +80,15 @@ extension World {
         return notices
     }
 
-    /// Where a chain stands that was over, by the dates of a transaction which counts again: active
-    /// until its end, also where the customer had come back meanwhile, and left again. It is the
-    /// latest then, as what lasts longest.
+    /// Sets the state of an ended chain according to the dates of a transaction that counts again:
+    /// active until its end, even if the customer had returned and left again meanwhile. The
+    /// transaction then becomes the latest, because it lasts longest.
     private func reinstate(
         _ subscription: inout Subscription, by index: Int, at now: AppStoreDate
     ) {
         guard subscription.isOver else { return }
         let isLatest = index == subscription.transactions.count - 1
-        // Also of a period that was charged ahead, and has not begun.
+        // Also for a period that was charged early and has not begun.
         if subscription.transactions[index].expires.map({ now < $0 }) == true {
             let restored = subscription.transactions.remove(at: index)
             subscription.transactions.append(restored)
@@ -98,8 +98,8 @@ extension World {
         }
     }
 
-    /// The transaction of a chain that a refund without a transaction id means: the latest that is,
-    /// or is not, refunded.
+    /// The transaction of a chain that a request without a transaction id refers to: the latest
+    /// that is, or is not, refunded.
     func refundable(_ id: String, isRefunded: Bool) throws(StoreProblem) -> String {
         let subscription = try subscription(id)
         let found = subscription.transactions.last {

@@ -1,9 +1,9 @@
 import AppStoreFormats
 
-// What happens to a subscription by itself, at the end of what was paid and after.
+// What happens to a subscription by itself, at the end of the paid time and after.
 
 extension World {
-    /// Lets happen to a chain what is due now.
+    /// Processes what is due now on a chain.
     mutating func settle(_ subscription: inout Subscription, at now: AppStoreDate) -> [Notice] {
         switch subscription.phase {
         case .active: return settleActive(&subscription, at: now)
@@ -39,7 +39,7 @@ extension World {
         return [renewOnTime(&subscription, at: now)]
     }
 
-    /// Why nothing is charged, whatever the bank says.
+    /// Why nothing is charged, even if payments succeed. Nil if nothing prevents it.
     private func hindrance(
         to subscription: Subscription, from start: AppStoreDate
     ) -> ExpirationIntent? {
@@ -49,7 +49,7 @@ extension World {
         return subscription.pendingRise(at: start).map { _ in .noConsentToPriceIncrease }
     }
 
-    /// Also where the charge comes early: the period begins when the old one ends.
+    /// Renews a chain. Even if the charge comes early, the period begins when the old one ends.
     private mutating func renewOnTime(
         _ subscription: inout Subscription, at now: AppStoreDate
     ) -> Notice {
@@ -77,8 +77,8 @@ extension World {
         return notice(.didFailToRenew, .gracePeriod, of: subscription, at: now)
     }
 
-    /// The end of the grace that a chain would have; nil where it gets none: in a commitment, and
-    /// after a free period where grace is for paid ones.
+    /// The end of the grace period that a chain would have. Nil if it gets none: in a commitment,
+    /// or after a free period if grace is for paid ones only.
     private func graceEnd(of subscription: Subscription) -> AppStoreDate? {
         let period =
             subscription.sharedNextProduct.value.subscription?.period ?? BillingPeriod(1, .month)
@@ -100,12 +100,12 @@ extension World {
         case .billingError: break
         default: subscription.renews = false
         }
-        // What ends of no cause that anybody can know is told all the same.
+        // An end without a known cause is notified in any case.
         if settings.has(.expiredNeverSent), intent != .other { return [] }
         return [notice(.expired, intent.subtype, of: subscription, at: now)]
     }
 
-    /// From now on the bank refuses. Nothing is notified before a renewal fails.
+    /// Payments fail from now on. Nothing is notified before a renewal fails.
     mutating func failBilling(_ id: String) throws(StoreProblem) -> [Notice] {
         var subscription = try running(id)
         subscription.paymentFails = true
@@ -113,7 +113,8 @@ extension World {
         return []
     }
 
-    /// The bank accepts again. In grace the billing date stays; later the chain counts from now.
+    /// Payments succeed again. In grace, the billing date stays; later, the chain's dates are
+    /// counted from now.
     mutating func recoverBilling(_ id: String, at now: AppStoreDate) throws(StoreProblem)
         -> [Notice]
     {
@@ -138,7 +139,7 @@ extension World {
         return [notice(.didRenew, .billingRecovery, of: subscription, at: now)]
     }
 
-    /// Charges the next period now; it begins when the present one ends.
+    /// Charges the next period now. It begins when the current one ends.
     mutating func renewNow(_ id: String, at now: AppStoreDate) throws(StoreProblem) -> [Notice] {
         var subscription = try running(id)
         guard subscription.phase == .active, subscription.goesOn, !subscription.paymentFails,
@@ -153,12 +154,12 @@ extension World {
         return notices
     }
 
-    /// Ends a subscription now for no reason of the customer's. Its last period is cut short.
+    /// Ends a subscription now for a reason not of the customer's. Its last period is cut short.
     mutating func expire(_ id: String, at now: AppStoreDate) throws(StoreProblem) -> [Notice] {
         var subscription = try running(id)
         guard subscription.latest.purchased <= now else {
             throw .wrongState(
-                "The next period of \(id) is paid already.",
+                "The next period of \(id) is already paid.",
                 remedy: "Refund it first: POST …/refund.")
         }
         for index in subscription.transactions.indices {

@@ -1,24 +1,24 @@
 import AppStoreFormats
 
-/// A pretended App Store: who bought what, and what follows from it as time goes by.
+/// A simulated App Store: who bought what, and what follows from it as time passes.
 ///
-/// It reads no clock, waits for nothing and sends nothing: every change is told the moment, and
-/// returns what is to be notified. What happens, and when, is written from Apple's documentation,
-/// and knows nothing of the server that it tests.
+/// It reads no clock, waits for nothing and sends nothing: every change receives the current moment
+/// and returns the notifications to send. What happens, and when, is written from Apple's
+/// documentation and independent of the server under test.
 struct World: Sendable {
-    /// Devices in one world.
+    /// Maximum number of devices in one world.
     static let devicesMax = 100_000
-    /// Transactions in one world.
+    /// Maximum number of transactions in one world.
     static let transactionsMax = 1_000_000
 
-    /// What happens by itself.
+    /// Something that happens by itself.
     enum Event: Hashable, Sendable {
-        /// A subscription moves; its place among the chains.
+        /// A subscription is due, by its index among the chains.
         case chain(Int)
         case refundDecision(transactionID: String)
         case consumptionReminder(transactionID: String)
         case massExtension(MassExtension.Key)
-        /// A purchase whose family is to be given its part: before anything else happens.
+        /// A purchase is to be shared with the family. Processed before anything else.
         case sharing(purchase: String)
     }
 
@@ -27,40 +27,40 @@ struct World: Sendable {
     private(set) var random: SplitMix64
     private var counter: Int64 = 0
     private var lastSigned: [String: Int64] = [:]
-    /// How often each row of the table was played; see ``LifecycleRow``.
+    /// How often each row of the lifecycle table occurred; see ``LifecycleRow``.
     private(set) var rowsPlayed = [Int](repeating: 0, count: LifecycleRow.allCases.count + 1)
     var accounts: [Account.Key: Account] = [:]
     var devices: [String: Device] = [:]
     private(set) var subscriptions = Chains()
-    /// By transaction id: what is no subscription.
+    /// One-time purchases by transaction id.
     var oneTimePurchases: [String: StoreTransaction] = [:]
-    /// For each transaction of a subscription, the original one.
+    /// The original transaction id of each transaction of a subscription.
     var chainOfTransaction: [String: String] = [:]
-    /// For each id that a renewal was told under beside its own: its own.
+    /// Alternative transaction ids under which a renewal was reported, each with the canonical id.
     private var ownIDs: [String: String] = [:]
     var families: [Family.Key: Family] = [:]
-    /// By what was bought: the chain's id, or that of a transaction of its own.
+    /// By what was bought: the id of a chain, or of a one-time transaction.
     var sharings: [String: Sharing] = [:]
-    /// Purchases that wait for somebody, by the id that they wait under.
+    /// Purchases that wait for a decision, by their pending id.
     var pendingPurchases: [String: PendingPurchase] = [:]
     /// Transactions that the app has finished.
     var finished: Set<String> = []
-    /// Where the order that is being taken was made: its own answer tells it.
+    /// The device on which the current order was placed: it learns of the result by the response.
     var actingDevice: String?
-    /// Of promotional offers: each signature counts once.
+    /// Nonces of promotional offer signatures; each signature can be used once.
     var usedNonces: Set<String> = []
-    /// By transaction id: what customers want their money back for.
+    /// Open refund requests, by transaction id.
     var refundRequests: [String: RefundRequest] = [:]
-    /// What the app has said of purchases, in its order.
+    /// The app's consumption responses in order of arrival.
     var consumptionReceived: [ReceivedConsumption] = []
     var massExtensions: [MassExtension.Key: MassExtension] = [:]
-    /// Products that nobody can buy, or renew, any more.
+    /// Products that can no longer be bought or renewed.
     private(set) var withdrawnProducts: Set<String> = []
     private var queue = DueQueue<Event>()
     private let products: [String: StoreKitProduct]
     let offersKey: OfferSignature.Key?
 
-    /// - Parameter district: a world of the same seed that shares no id with the others.
+    /// - Parameter district: distinguishes worlds of the same seed, so that they share no ids.
     init(_ settings: SimulatorSettings, district: Int = 0) {
         sharedSettings = Shared(settings)
         random = SplitMix64(seed: settings.seed ^ UInt64(district) &* 0x9E6C_63D0_876A_3F35)
@@ -82,9 +82,9 @@ struct World: Sendable {
         return subscription
     }
 
-    /// Keeps a chain as it now stands, and remembers when it will move by itself.
+    /// Saves a chain, and schedules its next event.
     mutating func keep(_ subscription: Subscription) {
-        // What is not for sale is not charged, so not early either.
+        // What is not for sale is not charged, so it is not charged early either.
         let isForSale =
             withdrawnProducts.isEmpty
             || !withdrawnProducts.contains(subscription.upcomingProduct.value.id)
@@ -95,7 +95,7 @@ struct World: Sendable {
         queue.add(.chain(place), due: due)
     }
 
-    /// Keeps something bought once as it now stands.
+    /// Saves a one-time purchase.
     mutating func keep(_ transaction: StoreTransaction) {
         oneTimePurchases[transaction.id] = transaction
         if isShared(transaction) { shareSoon(transaction.id) }
@@ -105,10 +105,10 @@ struct World: Sendable {
         plan(.sharing(purchase: purchase), at: AppStoreDate(milliseconds: .min))
     }
 
-    /// Lets something happen at a moment.
+    /// Schedules an event.
     mutating func plan(_ event: Event, at due: AppStoreDate) { queue.add(event, due: due) }
 
-    /// Takes a product from sale. Harmless to repeat.
+    /// Withdraws a product from sale. Idempotent.
     mutating func withdraw(_ productID: String) {
         withdrawnProducts.insert(productID)
         for chain in Array(subscriptions.all) where chain.upcomingProduct.value.id == productID {
@@ -116,12 +116,12 @@ struct World: Sendable {
         }
     }
 
-    /// When something will happen by itself next; may lie in the past.
+    /// When the next event is due. May be in the past.
     var nextDue: AppStoreDate? {
         mutating get {
             while let first = queue.first {
                 if isPlanned(first.content, at: first.due) { return first.due }
-                // Left behind by a change.
+                // Outdated by a later change.
                 _ = queue.removeFirst()
             }
             return nil
@@ -138,7 +138,7 @@ struct World: Sendable {
         }
     }
 
-    /// Lets the one thing happen that is due next. Nothing where nothing is due.
+    /// Processes the next event that is due. Does nothing if none is due.
     mutating func settleNext(at now: AppStoreDate) -> [Notice] {
         guard let due = nextDue, due <= now, let event = queue.removeFirst() else { return [] }
         switch event {
@@ -164,9 +164,9 @@ struct World: Sendable {
 // MARK: - Numbers
 
 extension World {
-    // Blocks of a thousand million numbers, one for each seed: worlds of different seeds (below
-    // 700,000) never share an id, so that a database that outlives a reset meets no old
-    // acquaintance. All ids have 15 digits.
+    // Blocks of a thousand million numbers, one for each seed. Worlds of different seeds (below
+    // 700,000) never share an id, so a database that outlives a reset never sees an id twice. All
+    // ids have 15 digits.
     private static let idsPerSeed: Int64 = 1_000_000_000
     private static let idsPerDistrict: Int64 = 1_000_000
     private static let firstID: Int64 = 200_000_000_000_000
@@ -180,19 +180,21 @@ extension World {
 
     mutating func newUUID() -> String { random.uuid() }
 
-    /// Notes that a transaction of a subscription was told under another id. Who asks by that means
-    /// the same purchase.
+    /// Records that a transaction of a subscription was reported under another id. Requests with
+    /// that id refer to the same purchase.
     mutating func retell(_ id: String, as other: String) {
         let own = ownID(of: id)
         ownIDs[other] = own
         chainOfTransaction[other] = chainOfTransaction[own]
     }
 
-    /// The id that a transaction is kept under, also where it was told under another.
+    /// The id under which a transaction is stored, given that id or another one it was reported
+    /// under.
     func ownID(of id: String) -> String { ownIDs[id] ?? id }
 
-    /// The first of so many dates, a millisecond apart, for documents about one purchase: now, but
-    /// later than all before, so that of two documents the later signed is the truer.
+    /// Reserves signing dates, a millisecond apart, for documents about one purchase, and returns
+    /// the first. It is now, or later than all earlier ones, so that of two documents the later
+    /// signed is the newer.
     mutating func signatureDate(
         of originalTransactionID: String, count: Int64 = 1, at now: AppStoreDate
     ) -> AppStoreDate {
@@ -216,7 +218,8 @@ extension World {
         return device
     }
 
-    /// A further device of an account, which is made with its first: `anna-1`, then `anna-2`.
+    /// Adds a device to an account, which is created with its first device: `anna-1`, then
+    /// `anna-2`.
     mutating func addDevice(
         account name: String, environment: SimulatedEnvironment, storefront: Storefront,
         appAccountToken: String?, pace: Pace? = nil, family: String? = nil,
@@ -234,7 +237,7 @@ extension World {
         return device
     }
 
-    /// Signs another account in on a device; it is made where it is new.
+    /// Signs another account in on a device. The account is created if it is new.
     mutating func signIn(
         _ name: String, on deviceID: String, storefront: Storefront?, at now: AppStoreDate
     ) throws(StoreProblem) -> Device {

@@ -61,7 +61,7 @@ import Testing
         ),
         (
             introductory(#""paymentMode": "free", "subscriptionPeriod": "P5D""#),
-            "the introductory offer of product s: no free trial takes 1 × P5D"
+            "the introductory offer of product s: no free trial lasts 1 × P5D"
         ),
         (
             introductory(

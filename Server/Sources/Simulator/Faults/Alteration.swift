@@ -1,13 +1,13 @@
 import AppStoreFormats
 
-/// What a fault makes a notification say that is not so in the world, or that nobody knows yet. The
-/// signature is good.
+/// Values that a fault puts into a notification although they are not true in the world, or not
+/// known to anybody yet. The signature is valid.
 struct Alteration: Hashable, Sendable {
     static let none = Self(faults: [])
 
     let faults: [NotificationFault]
 
-    /// Values that Apple may have one day.
+    /// Values that Apple may introduce one day.
     enum Unknown {
         static let text = "SOMETHING_NEW"
         static let number: Int64 = 99
@@ -56,6 +56,6 @@ struct Alteration: Hashable, Sendable {
         }
     }
 
-    /// An id that no world gives: those begin with 2 to 8.
+    /// An id that no world assigns: those begin with 2 to 8.
     static func other(_ id: String) -> String { "9" + id.dropFirst() }
 }

@@ -1,9 +1,9 @@
 import AppStoreFormats
 
-/// The last answers of the API, each for the question that it answered: what a stale answer is
-/// taken from.
+/// The last responses of the API with the requests they belong to. Stale responses are taken from
+/// here.
 struct RememberedAnswers: Sendable {
-    /// Kept; the oldest goes first.
+    /// Maximum number that is stored; the oldest is removed first.
     static let keptMax = 1000
 
     private struct Remembered: Sendable {
@@ -26,19 +26,20 @@ struct RememberedAnswers: Sendable {
 }
 
 extension APIRequest {
-    /// What is asked, without by whom and when; nil for what changes something.
+    /// Identifies what is requested, independent of caller and time. Nil for requests that change
+    /// something.
     fileprivate var question: String? {
         guard method == .get else { return nil }
         let query = query.map { "\($0.name)=\($0.value)" }.joined(separator: "&")
         return "\(environment.rawValue) \(path.joined(separator: "/"))?\(query)"
     }
 
-    /// Of no known page, or of any.
+    /// Whether the request has a page token, known or not.
     fileprivate var hasPageToken: Bool { query.contains { $0.name == "paginationToken" } }
 }
 
 extension AppStoreSimulator {
-    /// The answer as faults want it, or nothing where the true one is to be given.
+    /// The response that faults cause. Nil if the true one is to be sent.
     func faultyAnswer(to request: APIRequest, _ endpoint: APIEndpoint) async -> APIAnswer? {
         if let outage = faults.apiOutage, outage.includes(clock.now) {
             note(.fault, [("api", "outage"), ("endpoint", .string(endpoint.name))])
@@ -80,7 +81,8 @@ extension AppStoreSimulator {
         }
     }
 
-    /// A client that hangs up meanwhile is answered all the same.
+    /// Waits as the fault `slow` requires. If the client disconnects meanwhile, the request is
+    /// still processed.
     func waitAsFaultsWant() async {
         try? await Task.sleep(for: .seconds(faults.slowSeconds))
     }
@@ -90,7 +92,7 @@ extension AppStoreSimulator {
         return answersGiven.answer(to: question, since: since)
     }
 
-    /// Keeps a good answer for as long as a stale one may be asked for.
+    /// Stores a successful response for as long as a stale one may be needed.
     func remember(_ answer: APIAnswer, to request: APIRequest) {
         guard answer.status == 200, let question = request.question else { return }
         remember(answer, to: question)
@@ -102,7 +104,7 @@ extension AppStoreSimulator {
 }
 
 extension APIEndpoint {
-    /// Whether its path has a transaction's id.
+    /// Whether its path contains a transaction's id.
     fileprivate var namesTransaction: Bool {
         ["transactions/", "subscriptions/", "history/", "refund/"].contains { path.contains($0) }
             && path.contains("{id}")

@@ -1,19 +1,19 @@
 import AppStoreFormats
 
-/// What an app asks a device for.
+/// A kind of read from a device.
 enum DeviceLook: Hashable, Sendable {
     case transactions
     case entitlements
     case statuses
     case purchase
-    /// Also the beginning of a stream of updates: what StoreKit hands over when an app starts.
+    /// Also the beginning of a stream of updates, which StoreKit delivers when an app starts.
     case unfinished
-    /// For the introductory offer.
+    /// Eligibility for the introductory offer.
     case eligibility
 }
 
 extension AppStoreSimulator {
-    /// Shows its account's transactions as a device does: signed anew, and as its faults have it.
+    /// Signs an account's transactions as a device shows them, with the device's faults applied.
     func show(
         _ transactions: [StoreTransaction], as look: DeviceLook, on device: Device,
         last wished: Int = .max
@@ -39,7 +39,7 @@ extension AppStoreSimulator {
         return documents
     }
 
-    /// The status of a chain as a device shows it.
+    /// A chain's status as a device shows it, with faults applied.
     func show(
         _ subscription: Subscription, on deviceID: String, _ faults: Set<DeviceFault>
     ) throws -> SignedStatus {
@@ -59,7 +59,7 @@ extension AppStoreSimulator {
             signedRenewalInfo: try authority.sign(renewal))
     }
 
-    /// What a device answers to a purchase: the transaction that was made, or one it held before.
+    /// A device's result of a purchase: the new transaction, or one that the device already had.
     func show(
         purchased transaction: StoreTransaction, on deviceID: String
     ) throws -> PurchaseAnswer {
@@ -80,8 +80,8 @@ extension AppStoreSimulator {
             originalTransactionID: answer.originalID)
     }
 
-    /// Whether a device says that its account may have the introductory offer, by subscription
-    /// group. What it says first is remembered, for a fault to say it again.
+    /// Eligibility for introductory offers as the device reports it, by subscription group. The
+    /// first result is remembered so that a fault can return it again.
     func introductoryEligibility(on device: Device) -> [String: Bool] {
         let truth = world.introductoryEligibility(of: device.account)
         guard let first = eligibilitySeen[device.id] else {
@@ -93,7 +93,7 @@ extension AppStoreSimulator {
         return faults.contains(.stickyEligibility) ? first : truth
     }
 
-    /// The first transaction of each chain, where it is not among those that are shown.
+    /// The first transaction of each chain, if it is not among those shown.
     private func finishedBeginnings(
         of account: Account.Key, besides shown: [StoreTransaction]
     ) -> [StoreTransaction] {
@@ -102,7 +102,7 @@ extension AppStoreSimulator {
             .filter { !ids.contains($0.id) }
     }
 
-    /// The faults that strike one look at a device.
+    /// Draws the faults that affect one read from a device.
     func strike(
         _ look: DeviceLook, of account: Account.Key, shows transactions: [StoreTransaction]
     ) -> Set<DeviceFault> {
@@ -124,7 +124,7 @@ extension AppStoreSimulator {
         try authority.sign(payload(of: transaction, on: deviceID))
     }
 
-    /// Spoiled, where one of the faults does that.
+    /// A spoiled document, if one of the faults causes that; else nil.
     private func sign(
         _ transaction: StoreTransaction, on deviceID: String, _ faults: Set<DeviceFault>
     ) throws -> String? {
@@ -138,7 +138,7 @@ extension AppStoreSimulator {
 }
 
 extension DeviceFault {
-    /// What it can be seen in.
+    /// The reads that the fault affects.
     fileprivate var looks: Set<DeviceLook> {
         switch self {
         case .expiredAtRenewal: [.statuses]
@@ -169,7 +169,7 @@ extension DeviceFault {
                 && chains.contains { chain in
                     !transactions.contains { $0.id == chain.transactions.first?.id }
                 }
-        // Asked only where the two answers differ.
+        // Only asked if the two results differ.
         case .stickyEligibility: true
         case .unlistedAfterPurchase, .latestTwice, .forged, .truncated, .wrongApp,
             .wrongEnvironment:

@@ -1,14 +1,14 @@
 import AppStoreFormats
 
-/// The faults of one layer: how likely each is, which are ordered for once, and how often each has
-/// struck. Drawn from the seed.
+/// The faults of one layer: the probability of each, which are ordered to occur once, and how often
+/// each has occurred. Drawn from the seed.
 package struct ArmedFaults<Kind: FaultKind>: Sendable {
-    /// Faults that wait to strike once.
+    /// Maximum number of ordered faults that are waiting.
     static var orderedMax: Int { 1000 }
 
-    /// Probabilities from 0 to 1; what is absent does not happen.
+    /// Probabilities from 0 to 1. A fault that is absent does not occur.
     package var odds: [Kind: Double] = [:]
-    /// Each strikes once, in this order, one for each event that it can strike.
+    /// Faults that each occur once, in this order, one for each event that they can affect.
     package private(set) var ordered: [Kind] = []
     package private(set) var struck: [Kind: Int] = [:]
     private var random: SplitMix64
@@ -18,17 +18,17 @@ package struct ArmedFaults<Kind: FaultKind>: Sendable {
     package mutating func order(_ kinds: [Kind]) throws(StoreProblem) {
         guard ordered.count + kinds.count <= Self.orderedMax else {
             throw .badRequest(
-                "More than \(Self.orderedMax) faults would wait to strike.",
-                remedy: "Let some strike first, or use probabilities.")
+                "More than \(Self.orderedMax) faults would be waiting.",
+                remedy: "Let some occur first, or use probabilities.")
         }
         ordered += kinds
     }
 
-    /// All that strikes the next event, of what can strike it. An ordered fault comes alone, and
-    /// waits where it cannot strike yet.
+    /// Draws the faults of the next event, from those that can affect it. An ordered fault occurs
+    /// alone, and waits while it cannot affect an event.
     ///
-    /// Always the same number of draws, whatever the odds: a fault that is armed changes nothing
-    /// about the others.
+    /// The number of draws is always the same, whatever the probabilities: arming one fault does
+    /// not change when others occur.
     mutating func draw(_ isPossible: (Kind) -> Bool = { _ in true }) -> [Kind] {
         let drawn = Kind.allCases.filter { kind in random.fraction() < (odds[kind] ?? 0) }
         var striking = drawn.filter(isPossible)
@@ -44,7 +44,7 @@ package struct ArmedFaults<Kind: FaultKind>: Sendable {
 }
 
 extension ArmedFaults {
-    /// By name, in the order of the names' declaration; what is zero is left out.
+    /// Probabilities by name, in order of declaration. Zero is omitted.
     var oddsJSON: [JSON.Member] {
         Kind.allCases.compactMap { kind in
             let odds = odds[kind] ?? 0

@@ -1,4 +1,4 @@
-/// How devices were measured to differ from what StoreKit's documentation says.
+/// Deviations of devices from StoreKit's documentation, as measured.
 package enum DeviceFault: String, FaultKind {
     case expiredAtRenewal = "expired_at_renewal"
     case lapsedAtRenewal = "lapsed_at_renewal"
@@ -17,18 +17,18 @@ package enum DeviceFault: String, FaultKind {
 
     package var summary: String {
         switch self {
-        case .expiredAtRenewal: "The statuses are expired, with renewal on."
-        case .lapsedAtRenewal: "The statuses are expired with renewal off, and nothing is listed."
+        case .expiredAtRenewal: "Statuses are expired, with renewal on."
+        case .lapsedAtRenewal: "Statuses are expired with renewal off, and nothing is listed."
         case .unlistedAfterPurchase: "The latest transaction is not listed yet."
         case .emptyRead: "A list is empty, as after a task that was cancelled."
         case .newestFirst: "Transactions come newest first."
         case .latestTwice: "The latest transaction comes twice, with two signatures."
-        case .listedInRetry: "What is in billing retry is listed as an entitlement."
-        case .heldTransaction: "A purchase answers with the transaction already held."
+        case .listedInRetry: "A subscription in billing retry is listed as an entitlement."
+        case .heldTransaction: "A purchase returns a transaction that the device already had."
         case .finishedAgain:
             "The first transaction of a subscription is unfinished again, though it was finished."
         case .stickyEligibility:
-            "Whether the introductory offer may be had is what the device was told first."
+            "Eligibility for the introductory offer keeps its first value."
         case .forged, .truncated, .wrongApp, .wrongEnvironment: spoilage?.summary ?? ""
         }
     }

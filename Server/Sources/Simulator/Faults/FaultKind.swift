@@ -1,23 +1,23 @@
-/// Something that can go wrong in one layer, by the name that it has in `POST /_sim/faults`.
+/// A fault of one layer, by its name in `POST /_sim/faults`.
 package protocol FaultKind: RawRepresentable<String>, CaseIterable, Hashable, Sendable {
     /// What happens, in one sentence.
     var summary: String { get }
 }
 
 extension FaultKind {
-    /// The document that none of Apple's is, where the fault is one: by the same name.
+    /// The kind of invalid document that the fault sends, if it has the same name as one.
     var spoilage: Spoilage? { Spoilage(rawValue: rawValue) }
 }
 
-/// What can go wrong between the store that sends a notification and the server.
+/// What can go wrong between the App Store that sends a notification and the server.
 package enum NotificationFault: String, FaultKind {
-    // When it comes, and how often. The first of these that strikes counts.
+    // When it arrives, and how often. The first of these that occurs counts.
     case drop
     case burst
     case duplicate
     case reorder
     case delay
-    // What it says.
+    // What it contains.
     case otherTransactionID = "other_transaction_id"
     case unknownType = "unknown_type"
     case unknownSubtype = "unknown_subtype"
@@ -26,7 +26,7 @@ package enum NotificationFault: String, FaultKind {
     case unknownValue = "unknown_value"
     // How much of it arrives.
     case truncate
-    // What else comes with it: documents that are not Apple's, and must be refused.
+    // What else is sent with it: documents that are not Apple's and must be refused.
     case forged
     case tampered
     case truncated
@@ -37,18 +37,18 @@ package enum NotificationFault: String, FaultKind {
     package var summary: String {
         switch self {
         case .drop: "It is never sent."
-        case .burst: "It is sent six times at once, whatever the answer."
+        case .burst: "It is sent six times at once, whatever the response."
         case .duplicate: "It is sent twice."
-        case .reorder: "It is held back until after the next one, or for an hour."
+        case .reorder: "It is held until after the next one, or for an hour."
         case .delay: "It is sent later, by delay_seconds."
         case .otherTransactionID:
-            "A renewal is told under another transactionId, with the same webOrderLineItemId."
-        case .unknownType: "Its notificationType is one that nobody knows."
-        case .unknownSubtype: "Its subtype is one that nobody knows."
-        case .unknownStatus: "Its status is a number that nobody knows."
-        case .unknownOfferType: "Its offerType and offerDiscountType are none that anybody knows."
-        case .unknownValue: "It has fields, and a value of an enumeration, that nobody knows."
-        case .truncate: "The body of the first attempt ends in the middle."
+            "A renewal has another transactionId, with the same webOrderLineItemId."
+        case .unknownType: "Its notificationType is unknown."
+        case .unknownSubtype: "Its subtype is unknown."
+        case .unknownStatus: "Its status is an unknown number."
+        case .unknownOfferType: "Its offerType and offerDiscountType are unknown."
+        case .unknownValue: "It has unknown fields, and an unknown value of an enumeration."
+        case .truncate: "The body of the first attempt is truncated."
         case .forged, .tampered, .truncated, .expired, .wrongApp, .wrongEnvironment:
             spoilage?.summary ?? ""
         }
@@ -68,13 +68,13 @@ package enum APIFault: String, FaultKind {
 
     package var summary: String {
         switch self {
-        case .unauthorized: "401, though the token is good."
+        case .unauthorized: "401, although the token is valid."
         case .notFound: "404 (4040010) for an id that exists."
         case .rateLimit: "429, with Retry-After in milliseconds since 1970."
-        case .error: "500 (5000000): not to be tried again."
-        case .retryableError: "500 (5000001): to be tried again."
-        case .slow: "The answer comes late, by slow_seconds of real time."
-        case .stale: "The answer is the one given to the same question at most stale_seconds ago."
+        case .error: "500 (5000000): not retryable."
+        case .retryableError: "500 (5000001): retryable."
+        case .slow: "The response is delayed by slow_seconds of real time."
+        case .stale: "The response is that to the same request at most stale_seconds ago."
         case .expiredToken: "A page's token has expired (4000017)."
         }
     }

@@ -1,12 +1,12 @@
 import AppStoreFormats
 
-/// What goes wrong between the store and those who listen to it. Drawn from the seed, apart from
+/// What goes wrong between the App Store and its clients. Drawn from the seed, but separately from
 /// the world's own draws, so that a world with faults has the same history as one without.
 package struct Faults: Sendable {
     /// What happens to one notification.
     struct Fate: Hashable, Sendable {
         var timing = Timing.sent
-        /// All that struck, in the order of their names' declaration.
+        /// All faults that occurred, in order of declaration.
         var faults: [NotificationFault] = []
 
         enum Timing: Hashable, Sendable {
@@ -14,14 +14,14 @@ package struct Faults: Sendable {
             case dropped
             case duplicated
             case burst
-            /// Held back for so many milliseconds.
+            /// Delayed by a number of milliseconds.
             case delayed(Int64)
-            /// Held back until after the next one.
+            /// Held until after the next one.
             case reordered
         }
     }
 
-    /// A delay: of fixed length, or drawn evenly up to it.
+    /// A delay of fixed length, or drawn evenly up to a maximum.
     package struct Delay: Hashable, Sendable {
         package var seconds: Int64
         package var isMaximum: Bool
@@ -37,7 +37,7 @@ package struct Faults: Sendable {
 
     package var notifications: ArmedFaults<NotificationFault>
     package var delay = Delay(seconds: 3600)
-    /// Nothing is sent; what was due is sent at its end.
+    /// While it lasts, nothing is sent. What was due is sent at its end.
     package var notificationOutage: Outage?
     package var api: ArmedFaults<APIFault>
     package var apiOutage: Outage?
@@ -67,7 +67,7 @@ package struct Faults: Sendable {
 }
 
 extension NotificationFault {
-    /// When a notification comes that it strikes, and how often; nil where it changes neither.
+    /// When and how often an affected notification is sent. Nil if the fault changes neither.
     fileprivate func timing(delayedBy milliseconds: Int64) -> Faults.Fate.Timing? {
         switch self {
         case .drop: .dropped

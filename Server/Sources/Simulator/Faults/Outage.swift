@@ -1,8 +1,8 @@
 import AppStoreFormats
 
-/// A time in which nothing comes through.
+/// A span of time in which nothing is delivered.
 package struct Outage: Hashable, Sendable {
-    /// The longest, in days: longer than all of Apple's attempts.
+    /// The longest outage, in days: longer than all of Apple's delivery attempts.
     static let daysMax: Int64 = 366
 
     package let from: AppStoreDate

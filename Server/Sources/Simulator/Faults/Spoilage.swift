@@ -1,6 +1,7 @@
 import AppStoreFormats
 
-/// How a document can be none of Apple's, or none for this app now. Whoever takes it in has a hole.
+/// How a document can be invalid: not Apple's, or not for this app and time. A server that accepts
+/// one has a security hole.
 package enum Spoilage: String, Hashable, Sendable, CaseIterable {
     case forged
     case tampered
@@ -11,25 +12,26 @@ package enum Spoilage: String, Hashable, Sendable, CaseIterable {
 
     package var summary: String {
         switch self {
-        case .forged: "A document under the true certificates, signed with another key."
+        case .forged: "A document with the true certificates, signed with another key."
         case .tampered: "A true document with one character of its payload changed."
-        case .truncated: "A true document that ends in the middle."
-        case .expired: "A document that was signed after its certificates had ended."
-        case .wrongApp: "A document for another app, truly signed."
-        case .wrongEnvironment: "A document of the environment LocalTesting, truly signed."
+        case .truncated: "A true document, truncated in the middle."
+        case .expired: "A document that was signed after its certificates expired."
+        case .wrongApp: "A validly signed document for another app."
+        case .wrongEnvironment: "A validly signed document of the environment LocalTesting."
         }
     }
 
-    /// After the end of every certificate.
+    /// After the expiry of every certificate.
     static let tooLate = AppStoreDate(milliseconds: 4_102_444_800_000)
     static let otherBundleID = "com.example.other"
     static let otherAppleID: Int64 = 999_999_999
 }
 
 extension SigningAuthority {
-    /// A payload signed as a fault wants it.
+    /// Signs a payload and spoils it as a fault requires.
     ///
-    /// What stands in a part of a notification is spoiled with it; the documents inside are left.
+    /// The parts of a notification (such as `data`) are altered too; the signed documents inside
+    /// are not.
     func sign(_ payload: JSON, spoiled: Spoilage) throws(SigningFailure) -> String {
         switch spoiled {
         case .forged: return try signedByAStranger(payload)
@@ -48,7 +50,7 @@ extension SigningAuthority {
         }
     }
 
-    /// Another letter in the middle of the payload's segment.
+    /// Changes one character in the middle of the payload segment.
     private static func tampered(_ text: String) -> String {
         var bytes = Array(text.utf8)
         let dots = bytes.indices.filter { bytes[$0] == UInt8(ascii: ".") }
@@ -60,10 +62,10 @@ extension SigningAuthority {
 }
 
 extension JSON {
-    /// What a notification is about stands in one of these.
+    /// The members that contain what a notification is about.
     private static let parts: Set = ["data", "summary", "appData", "externalPurchaseToken"]
 
-    /// With another value wherever the key stands, here or in a part; nothing is added.
+    /// Replaces the value of a key here and in the parts. Adds nothing.
     fileprivate func replacing(_ key: String, with value: JSON) -> JSON {
         guard case .object(let members) = self else { return self }
         return .object(

@@ -1,9 +1,9 @@
 import AppStoreFormats
 
-// How the bodies of verbs become what the world is told.
+// Parses the bodies of verbs into acts.
 
 extension RequestBody {
-    /// An amount of money as thousandths of its unit: a text such as `12.99`, or a number.
+    /// An amount of money in thousandths of the currency unit: a text such as `12.99`, or a number.
     func milliunits(_ field: String) throws(StoreProblem) -> Int64? {
         guard let value = value(field) else { return nil }
         let amount: Int64? =
@@ -16,7 +16,7 @@ extension RequestBody {
         return amount
     }
 
-    /// One word of a list.
+    /// One of the words of an enumeration.
     func word<Word: RawRepresentable & CaseIterable>(
         _ field: String, _ type: Word.Type
     ) throws(StoreProblem) -> Word? where Word.RawValue == String {
@@ -33,7 +33,7 @@ extension RefundOrder {
     static let fields = [
         SimulatorRoute.Field("type", "string", "full (default) or prorated."),
         SimulatorRoute.Field(
-            "percentage", "number", "Of prorated: 0 to 100; else what is left of the period."),
+            "percentage", "number", "For prorated: 0 to 100; by default the unused part."),
         SimulatorRoute.Field("reason", "integer", "0 other (default), 1 an issue with the app."),
     ]
 
@@ -68,7 +68,7 @@ extension RefundRequest {
                 + "or OTHER."),
         SimulatorRoute.Field(
             "decision", "string",
-            "granted or declined, at once; else in two days, as the app prefers."),
+            "granted or declined, at once; else after refund_decision_hours, as the app prefers."),
     ]
 
     private enum Reason: String, CaseIterable {
@@ -94,12 +94,12 @@ extension PriceRise.Order {
         SimulatorRoute.Field("price", "string", "The new price, such as \"12.99\"."),
         SimulatorRoute.Field(
             "consent", "boolean", "Whether the customer has to agree; true by default."),
-        SimulatorRoute.Field("at", "string", "From when renewals cost it; the next by default."),
+        SimulatorRoute.Field("at", "string", "First renewal with this price; by default the next."),
     ]
 
     init(_ body: RequestBody) throws(StoreProblem) {
         guard let price = try body.milliunits("price") else {
-            throw .badRequest("There is no price.", remedy: "Send {\"price\": \"12.99\"}.")
+            throw .badRequest("The field price is missing.", remedy: "Send {\"price\": \"12.99\"}.")
         }
         self.init(
             price: price, needsConsent: try body.bool("consent") ?? true,
@@ -116,7 +116,7 @@ extension ExtensionOrder {
 
     init(_ body: RequestBody) throws(StoreProblem) {
         guard let days = try body.integer("days"), let days = Int(exactly: days) else {
-            throw .badRequest("There are no days.", remedy: "Send {\"days\": 7}.")
+            throw .badRequest("The field days is missing.", remedy: "Send {\"days\": 7}.")
         }
         self.init(days: days, reason: try body.integer("reason") ?? 0)
     }
@@ -128,12 +128,13 @@ extension AdvancedCommerceChange {
             "type", "string", "MIGRATION first, then METADATA_UPDATE or PRICE_CHANGE."),
         SimulatorRoute.Field("display_name", "string", "The name that the customer sees."),
         SimulatorRoute.Field("description", "string", "The text below it."),
-        SimulatorRoute.Field("price", "string", "Of PRICE_CHANGE, such as \"12.99\"."),
+        SimulatorRoute.Field("price", "string", "For PRICE_CHANGE, such as \"12.99\"."),
     ]
 
     init(_ body: RequestBody) throws(StoreProblem) {
         guard let kind = try body.word("type", Kind.self) else {
-            throw .badRequest("There is no type.", remedy: "Send {\"type\": \"MIGRATION\"}.")
+            throw .badRequest(
+                "The field type is missing.", remedy: "Send {\"type\": \"MIGRATION\"}.")
         }
         self.init(
             kind, displayName: try body.string("display_name"),

@@ -1,14 +1,14 @@
 import AppStoreFormats
 
-// The money in the simulator's books.
+// The money in the ground truth.
 
-/// One charge, and what was given back of it. In thousandths of the currency unit.
+/// One charge, and how much of it was refunded. In thousandths of the currency unit.
 package struct BookedCharge: Hashable, Sendable {
     package let transactionID: String
-    /// Names the order, whatever id the transaction is told under.
+    /// Identifies the order, whichever transaction id it is reported under.
     package let webOrderLineItemID: String?
     package let productID: String
-    /// When what was paid for begins.
+    /// When the paid period begins.
     package let at: AppStoreDate
     package let amount: Int64
     /// ISO 4217.
@@ -28,9 +28,9 @@ package struct BookedCharge: Hashable, Sendable {
     }
 }
 
-/// Where a promise of twelve months stands.
+/// The state of a twelve-month commitment.
 package struct BookedCommitment: Hashable, Sendable {
-    /// The month that is paid last, from 1.
+    /// The last paid month, from 1.
     package let month: Int
     package let months: Int
     package let until: AppStoreDate
@@ -46,7 +46,7 @@ package struct BookedCommitment: Hashable, Sendable {
 }
 
 extension StoreTransaction {
-    /// What was charged: nothing for family members, whose purchaser has paid.
+    /// What was charged. Empty for family members, because the purchaser has paid.
     var charges: [BookedCharge] {
         guard ownership == .purchased else { return [] }
         return [

@@ -1,31 +1,30 @@
 import AppStoreFormats
 
-/// The subscriptions of a world, each in a place of its own and in the order in which they began,
-/// so that one can be changed without copying its transactions.
+/// The subscriptions of a world, each at a fixed index in the order in which they began, so that
+/// one can be changed without copying its transactions.
 struct Chains: Sendable {
     private var places: [String: Int] = [:]
     private var chains: [Subscription?] = []
     private var dues: [AppStoreDate?] = []
 
-    /// By original transaction id.
+    /// Looks up a chain by its original transaction id.
     subscript(id: String) -> Subscription? { places[id].flatMap { chains[$0] } }
 
-    /// All of them, in the order in which they began.
+    /// All chains, in the order in which they began.
     var all: some Sequence<Subscription> { chains.lazy.compactMap { $0 } }
 
     var count: Int { chains.count }
 
-    /// When a chain will move by itself.
+    /// When the next event of a chain is due.
     func due(at place: Int) -> AppStoreDate? { dues[place] }
 
-    /// Takes a chain out of its place, to be changed and kept again.
+    /// Removes a chain from its place in order to change it. The caller must save it again.
     mutating func take(at place: Int) -> Subscription? {
         dues[place] = nil
         return chains[place].take()
     }
 
-    /// Keeps a chain as it now stands. Returns its place where it is due at another time than
-    /// before.
+    /// Saves a chain. Returns its place if its due time has changed.
     mutating func keep(_ chain: Subscription, due: AppStoreDate?) -> Int? {
         guard let place = places[chain.id] else {
             places[chain.id] = chains.count

@@ -1,5 +1,5 @@
-/// What the App Store does otherwise than documented, or in one of several ways where Apple's
-/// documents leave it open. Each is off unless it is named in `habits` of `POST /_sim/reset`.
+/// A deviation of the App Store from its documentation, or one of several behaviours that the
+/// documentation allows. Each is off unless it is named in `habits` of `POST /_sim/reset`.
 package enum Habit: String, Hashable, Sendable, CaseIterable {
     case graceWithoutRetryFlag = "grace_without_retry_flag"
     case expiredNeverSent = "expired_never_sent"
@@ -21,13 +21,13 @@ package enum Habit: String, Hashable, Sendable, CaseIterable {
     case familyTransactionsHidePrice = "family_transactions_hide_price"
     case sandboxReceiptsShiftOriginalID = "sandbox_receipts_shift_original_id"
 
-    /// What happens with the habit, in one sentence.
+    /// What happens if the quirk is on, in one sentence.
     package var summary: String {
         switch self {
         case .graceWithoutRetryFlag: "In grace isInBillingRetryPeriod is false."
-        case .expiredNeverSent: "EXPIRED is not sent, but for what is ended by `expire`."
+        case .expiredNeverSent: "EXPIRED is not sent, except after `expire`."
         case .productChangeNearTrialEndRenews:
-            "Within a day of a trial's end a change of product is told by DID_RENEW alone."
+            "Within a day of a trial's end, a change of product sends DID_RENEW only."
         case .lateTrialCancellationRenews:
             "Switching renewal off within a day of a trial's end comes too late for one renewal."
         case .renewalToldUnderAnotherID:
@@ -37,19 +37,19 @@ package enum Habit: String, Hashable, Sendable, CaseIterable {
         case .retryEndKeepsRenewalOn: "When the retries end, autoRenewStatus stays 1."
         case .cancellationInRetryToldAlone:
             "Switching renewal off in grace or retry sends no EXPIRED."
-        case .refundKeepsRenewalOn: "After a refund the next period is charged all the same."
+        case .refundKeepsRenewalOn: "After a refund the next period is still charged."
         case .declinedRefundRestoresRenewal:
             "Renewal, switched off by a refund request, is switched on when that is declined."
         case .consumptionAskedAgain:
             "CONSUMPTION_REQUEST is repeated, as a new notification, until the app answers."
-        case .summaryBeforeExtensions: "The SUMMARY of a mass extension comes before its parts."
+        case .summaryBeforeExtensions: "The SUMMARY of a mass extension comes before the others."
         case .commitmentCancellationUntold:
             "Switching renewal off within a commitment sends nothing."
         case .oneTimeChargeInSandboxOnly: "ONE_TIME_CHARGE is sent in the sandbox only."
         case .sandboxHasSixPeriods:
             "The sandbox renews five times, to six periods, as until 2021; else twelve times."
         case .declinedPurchaseArrives:
-            "A purchase that a parent declines arrives all the same, as in the iOS 27 simulator."
+            "A purchase that a parent declines still arrives, as in the iOS 27 simulator."
         case .interruptedPurchaseFails:
             "An interrupted purchase fails at first, as in StoreKit 1; else it is pending."
         case .familyTransactionsHidePrice:

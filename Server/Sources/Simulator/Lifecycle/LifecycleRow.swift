@@ -1,5 +1,6 @@
-/// The turns that a purchase can take, by their number in the table of docs/simulator.md. The world
-/// marks each notification with its row, so that one can tell which turns a random life took.
+/// The possible events of a purchase, numbered as in the table of docs/simulator.md. The world
+/// marks each notification with its row, so that one can tell which events a random life went
+/// through.
 package enum LifecycleRow: Int, Hashable, Sendable, CaseIterable {
     case firstPurchase = 1
     case firstPurchaseTrial

@@ -1,14 +1,14 @@
 import AppStoreFormats
 
-/// How fast a subscription's time goes by: real time in production, minutes for months in the
-/// sandbox, a day for everything in TestFlight.
+/// How fast a subscription's time passes: real time in production, minutes for months in the
+/// sandbox, a day for every period in TestFlight.
 package enum Pace: Hashable, Sendable {
     case realTime
     case monthly(Speed)
     /// Every period has the same length, in milliseconds.
     case every(Int64)
 
-    /// A month in so many seconds. Apple's rates for sandbox testers, and Xcode's fastest.
+    /// The length of a month, in seconds. Apple's rates for sandbox testers, and Xcode's fastest.
     package enum Speed: Int, Hashable, Sendable, CaseIterable {
         case thirtySeconds = 30
         case threeMinutes = 180
@@ -18,12 +18,12 @@ package enum Pace: Hashable, Sendable {
         case oneHour = 3600
     }
 
-    /// TestFlight renews every subscription daily, whatever its length.
+    /// TestFlight renews every subscription daily, whatever its period.
     package static let testFlight = every(86_400_000)
 
-    /// Apple's table of shortened times, in seconds; grace for 6 days (weekly) and 16 days. Neither
-    /// is in proportion to the month, so it is no formula. For three minutes Apple gives no grace
-    /// and retry: they follow the other rows.
+    /// Apple's table of accelerated times, in seconds; grace for 6 days (weekly) and for 16 days.
+    /// The values are not proportional to the month, so there is no formula. Apple documents no
+    /// grace and retry for three minutes: those values follow the pattern of the other rows.
     private struct Lengths {
         let week: Int64
         let month: Int64
@@ -48,7 +48,7 @@ package enum Pace: Hashable, Sendable {
         }
     }
 
-    /// Milliseconds of a period; nil where the calendar says.
+    /// The length of a period in milliseconds. Nil if the calendar determines it.
     func length(of period: BillingPeriod) -> Int64? {
         switch self {
         case .realTime: return nil
@@ -58,7 +58,7 @@ package enum Pace: Hashable, Sendable {
             switch period.unit {
             case .month, .year: return Int64(period.months) * lengths.month * 1000
             case .week: return Int64(period.count) * lengths.week * 1000
-            // Days are offers' only: never shorter than a week's renewal.
+            // Only offers have periods of days. They are never shorter than a weekly renewal.
             case .day:
                 let days = Int64(period.count) * lengths.month * 1000 / 30
                 return max(days, lengths.week * 1000)
@@ -66,7 +66,7 @@ package enum Pace: Hashable, Sendable {
         }
     }
 
-    /// Milliseconds of so many days; nil where the calendar says.
+    /// The length of a number of days in milliseconds. Nil if the calendar determines it.
     func length(ofDays days: Int) -> Int64? {
         switch self {
         case .realTime: nil
@@ -75,7 +75,7 @@ package enum Pace: Hashable, Sendable {
         }
     }
 
-    /// Milliseconds of grace; nil where the calendar says.
+    /// The length of the grace period in milliseconds. Nil if the calendar determines it.
     func graceLength(days: Int, isWeekly: Bool) -> Int64? {
         switch self {
         case .realTime: return nil
@@ -88,8 +88,8 @@ package enum Pace: Hashable, Sendable {
         }
     }
 
-    /// Milliseconds for which a refused payment is tried again, where the real world has so many
-    /// days of 60; nil where the calendar says.
+    /// How long a failed payment is retried, in milliseconds. `days` is the duration in real time,
+    /// of which 60 is normal. Nil if the calendar determines it.
     func retryLength(days: Int) -> Int64? {
         switch self {
         case .realTime: nil
@@ -98,11 +98,12 @@ package enum Pace: Hashable, Sendable {
         }
     }
 
-    /// Milliseconds of the interruption that begins the time of subscription anew; nil for 60 days.
+    /// The length in milliseconds of an interruption that restarts the subscription time. Nil for
+    /// 60 days.
     var gapLength: Int64? {
         switch self {
         case .realTime: nil
-        // Apple's words for the sandbox, whatever the rate.
+        // Apple documents this value for the sandbox at every rate.
         case .every, .monthly: 600_000
         }
     }

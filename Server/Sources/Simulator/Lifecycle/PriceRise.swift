@@ -1,28 +1,29 @@
 import AppStoreFormats
 
-/// A higher price for a product that somebody is subscribed to.
+/// A higher price for a product that a customer is subscribed to.
 package struct PriceRise: Hashable, Sendable {
     package let productID: String
     /// Thousandths of the currency unit.
     package let price: Int64
-    /// Renewals from here on cost it.
+    /// Renewals from this moment on cost the new price.
     package let from: AppStoreDate
-    /// Without the customer's word the subscription ends.
+    /// Whether the subscription ends unless the customer agrees.
     package let needsConsent: Bool
     package let told: AppStoreDate
     /// When the customer agreed.
     package internal(set) var agreed: AppStoreDate?
-    /// It is the price: a period was charged at it, or something bought since.
+    /// Whether the new price is in effect: a period was charged at it, or the customer bought again
+    /// since.
     package internal(set) var isCharged = false
 
-    /// Whether a renewal waits for the customer's word.
+    /// Whether a renewal waits for the customer's consent.
     var isPending: Bool { needsConsent && agreed == nil && !isCharged }
 
     var status: PriceIncreaseStatus { isPending ? .notAnswered : .agreed }
 }
 
 extension Subscription {
-    /// The rise that is announced for the next product and not yet charged.
+    /// The rise that was announced for the next product and is not yet charged.
     var announcedRise: PriceRise? {
         guard let rise = priceRises.last, !rise.isCharged,
             rise.productID == sharedNextProduct.value.id
@@ -36,7 +37,7 @@ extension Subscription {
         return rise
     }
 
-    /// The price of a product from a moment on, where it is not the shop's.
+    /// The price of a product from a moment on after a price rise. Nil if the shop's price applies.
     func risenPrice(of productID: String, from start: AppStoreDate) -> Int64? {
         guard !priceRises.isEmpty else { return nil }
         return priceRises.last { rise in
@@ -44,8 +45,9 @@ extension Subscription {
         }?.price
     }
 
-    /// Who buys again does so at today's price, and needs not be asked: a rise whose day has come
-    /// is the price by now. One for a later day was announced to the periods that are over.
+    /// Updates the rises after a manual purchase. A customer who buys again does so at today's
+    /// price and needs no further consent: a rise that has taken effect is the price by now. One
+    /// for a later day was announced for the periods that are over, and is removed.
     mutating func forgetAnnouncements(at now: AppStoreDate) {
         priceRises.removeAll { !$0.isCharged && $0.from > now }
         for index in priceRises.indices where !priceRises[index].isCharged {

@@ -1,12 +1,12 @@
 import AppStoreFormats
 
-/// Which row of the table a notification plays, read from what it is about. Where the world knows
-/// better, it says so itself.
+/// Determines the row of the lifecycle table that a notification represents from its content. If
+/// the world knows the row better, it passes it explicitly.
 struct RowReading {
     let type: NotificationType
     let subtype: NotificationSubtype?
     let transaction: StoreTransaction
-    /// As it stands afterwards; nil for what is no subscription.
+    /// The state afterwards. Nil if the purchase is not a subscription.
     let chain: Subscription?
 
     var row: LifecycleRow? {
@@ -26,7 +26,7 @@ struct RowReading {
         }
     }
 
-    /// Types that are of one row whatever their subtype.
+    /// Types that belong to one row whatever their subtype.
     private static let rows: [NotificationType: LifecycleRow] = [
         .consumptionRequest: .consumptionAsked, .metadataUpdate: .advancedCommerce,
         .migration: .advancedCommerce, .priceChange: .advancedCommerce,

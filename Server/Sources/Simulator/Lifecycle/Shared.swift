@@ -1,5 +1,5 @@
-/// One copy of a value for many holders: a million transactions name a handful of products. Still
-/// a value: nobody can change it for the others.
+/// One copy of a value for many holders: a million transactions refer to a handful of products. It
+/// keeps value semantics: nobody can change it for the others.
 indirect enum Shared<Value: Sendable>: Sendable {
     case one(Value)
 

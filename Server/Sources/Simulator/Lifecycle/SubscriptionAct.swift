@@ -1,6 +1,6 @@
 import AppStoreFormats
 
-/// Something done to a subscription from outside, with all that it needs.
+/// Something done to a subscription from outside, with all its parameters.
 package enum SubscriptionAct: Hashable, Sendable {
     case cancel
     case resume
@@ -8,7 +8,8 @@ package enum SubscriptionAct: Hashable, Sendable {
     case changeProduct(String)
     case failBilling
     case recoverBilling
-    /// Of a transaction; without it the latest for which that is possible. So below.
+    /// `of` is a transaction id. Without it, the latest transaction for which the act is possible.
+    /// The same applies to the cases below.
     case refund(RefundOrder = RefundOrder(), of: String? = nil)
     case reverseRefund(of: String? = nil)
     case requestRefund(
@@ -33,7 +34,7 @@ package enum TransactionAct: Hashable, Sendable {
 }
 
 extension World {
-    /// Does something to a subscription, by its original transaction id.
+    /// Applies an act to a subscription, by its original transaction id.
     mutating func apply(
         _ act: SubscriptionAct, to id: String, at now: AppStoreDate
     ) throws(StoreProblem) -> [Notice] {
@@ -63,7 +64,7 @@ extension World {
         }
     }
 
-    /// Does something to one transaction, of a subscription or not.
+    /// Applies an act to one transaction, of a subscription or not.
     mutating func apply(
         _ act: TransactionAct, toTransaction id: String, at now: AppStoreDate
     ) throws(StoreProblem) -> [Notice] {

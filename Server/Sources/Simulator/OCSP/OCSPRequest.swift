@@ -1,29 +1,29 @@
 import SwiftASN1
 
-/// What a verifier asks about certificates (RFC 6960 §4.1.1). Its signature, if any, is not looked
-/// at: responders answer anybody.
+/// A verifier's request for the status of certificates (RFC 6960 §4.1.1). A signature on the
+/// request is ignored: responders reply to anybody.
 struct OCSPRequest: Sendable {
-    /// Bytes of a request, and certificates asked about in one.
+    /// Limits: bytes of a request, and certificates in one request.
     static let bytesMax = 16_384
     static let questionsMax = 20
 
-    /// One certificate that is asked about.
+    /// One certificate whose status is requested.
     struct Question: Hashable, Sendable {
         let hashAlgorithm: ASN1ObjectIdentifier
         let issuerKeyHash: [UInt8]
         let serialNumber: [UInt8]
-        /// The whole CertID as it came: the answer repeats it.
+        /// The encoded CertID, which the response repeats.
         let encoded: [UInt8]
     }
 
     private static let nonce: ASN1ObjectIdentifier = [1, 3, 6, 1, 5, 5, 7, 48, 1, 2]
 
     var questions: [Question] = []
-    /// The nonce's extension as it came; the answer repeats it.
+    /// The encoded nonce extension, which the response repeats.
     var encodedNonce: [UInt8]?
 
     init(derEncoded bytes: [UInt8]) throws {
-        guard bytes.count <= Self.bytesMax else { throw Self.invalid("over its limit of bytes") }
+        guard bytes.count <= Self.bytesMax else { throw Self.invalid("over the limit of bytes") }
         let outer = try Self.children(of: DER.parse(bytes))
         guard let contents = outer.first else { throw Self.invalid("empty") }
         for node in try Self.children(of: contents) {
@@ -31,7 +31,7 @@ struct OCSPRequest: Sendable {
             case .sequence: try readList(node)
             case ASN1Identifier(tagWithNumber: 2, tagClass: .contextSpecific):
                 try readExtensions(node)
-            // The version, and who asks.
+            // The version, and the requestor's name.
             default: continue
             }
         }
@@ -62,7 +62,7 @@ struct OCSPRequest: Sendable {
 
     fileprivate static func children(of node: ASN1Node) throws -> [ASN1Node] {
         guard case .constructed(let nodes) = node.content else {
-            throw invalid("not made of parts")
+            throw invalid("not a constructed value")
         }
         return Array(nodes)
     }
@@ -73,12 +73,12 @@ struct OCSPRequest: Sendable {
 }
 
 extension OCSPRequest.Question {
-    /// CertID: algorithm, hash of the issuer's name, hash of its key, serial number.
+    /// Parses a CertID: algorithm, hash of the issuer's name, hash of its key, serial number.
     fileprivate init(_ id: ASN1Node) throws {
         let parts = try OCSPRequest.children(of: id)
         guard parts.count == 4, let algorithm = try OCSPRequest.children(of: parts[0]).first,
             case .primitive(let serial) = parts[3].content
-        else { throw OCSPRequest.invalid("with an id that is no CertID") }
+        else { throw OCSPRequest.invalid("with an id that is not a CertID") }
         hashAlgorithm = try ASN1ObjectIdentifier(derEncoded: algorithm)
         issuerKeyHash = Array(try ASN1OctetString(derEncoded: parts[2]).bytes)
         serialNumber = Array(serial)

@@ -3,30 +3,30 @@ import Foundation
 import SwiftASN1
 import X509
 
-/// Who says for an issuer whether its certificates still hold (RFC 6960): a key of its own, under a
-/// certificate that the issuer has signed for this use.
+/// Reports on behalf of an issuer whether its certificates are valid (RFC 6960). It signs with its
+/// own key, under a certificate that the issuer has signed for this use.
 struct OCSPResponder: Sendable {
-    /// Whether a certificate holds.
+    /// The status of a certificate.
     enum Standing: Hashable, Sendable {
         case good
         case revoked(at: Date)
         case unknown
     }
 
-    /// How long an answer may be relied on.
+    /// How long a response is valid, in seconds.
     static let validSeconds: TimeInterval = 43_200
-    /// Apple's answers were made a little before they are given.
+    /// Like Apple's, a response is dated a little before it is sent.
     private static let ageSeconds: TimeInterval = 60
 
     private static let ecdsaWithSHA256: ASN1ObjectIdentifier = [1, 2, 840, 10045, 4, 3, 2]
     private static let basicResponse: ASN1ObjectIdentifier = [1, 3, 6, 1, 5, 5, 7, 48, 1, 1]
 
     let key: P256.Signing.PrivateKey
-    /// In DER.
+    /// The responder's certificate in DER.
     let certificate: [UInt8]
     let issuer: Certificate.PublicKey
 
-    /// Whether the issuer is the one that a question means.
+    /// Whether a question is about a certificate of this responder's issuer.
     func answers(_ question: OCSPRequest.Question) -> Bool {
         Self.hash(issuer.subjectPublicKeyInfoBytes, by: question.hashAlgorithm)
             == question.issuerKeyHash
@@ -44,9 +44,9 @@ struct OCSPResponder: Sendable {
         }
     }
 
-    // MARK: - The answer, from inside out
+    // MARK: - The response, from the inside out
 
-    /// A signed answer, in DER.
+    /// A signed response, in DER.
     func response(
         to request: OCSPRequest, at now: Date, standing: (OCSPRequest.Question) -> Standing
     ) throws -> [UInt8] {
@@ -73,7 +73,7 @@ struct OCSPResponder: Sendable {
         return try Self.wrapped(signed(contents))
     }
 
-    /// SHA-1 of the responder's key: that is how an answer names who has signed it.
+    /// SHA-1 of the responder's key, which identifies the signer of a response.
     private var keyHash: ASN1OctetString {
         let bytes = Certificate.PublicKey(key.publicKey).subjectPublicKeyInfoBytes
         return ASN1OctetString(contentBytes: ArraySlice(Insecure.SHA1.hash(data: bytes)))
@@ -111,11 +111,11 @@ struct OCSPResponder: Sendable {
         }
     }
 
-    // MARK: - Answers without a signature
+    // MARK: - Unsigned responses
 
-    /// The request cannot be read.
+    /// The request cannot be parsed.
     static let malformedRequest: [UInt8] = refusal(1)
-    /// About certificates of an issuer that nobody here speaks for.
+    /// The request is about certificates of an issuer without a responder here.
     static let unauthorized: [UInt8] = refusal(6)
 
     private static func refusal(_ status: UInt8) -> [UInt8] {
@@ -145,7 +145,7 @@ extension DER.Serializer {
         appendPrimitiveNode(identifier: .enumerated) { $0.append(status) }
     }
 
-    /// SingleResponse: the CertID of the question, the standing, the two dates.
+    /// SingleResponse: the CertID of the question, the status, the two dates.
     fileprivate mutating func write(
         _ question: OCSPRequest.Question, _ standing: OCSPResponder.Standing,
         from made: GeneralizedTime, until: GeneralizedTime
@@ -174,7 +174,7 @@ extension DER.Serializer {
 }
 
 extension GeneralizedTime {
-    /// A moment in UTC, to the second.
+    /// A moment in UTC, truncated to the second.
     fileprivate init(_ date: Date) throws {
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = .gmt

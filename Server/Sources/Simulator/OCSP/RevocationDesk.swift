@@ -4,12 +4,12 @@ import Foundation
 import SwiftASN1
 import X509
 
-/// Answers for the whole chain whether its certificates still hold, at the URL that they name.
+/// Reports the revocation status of the whole chain, at the URL that the certificates name.
 ///
-/// Verifiers that check online ask for the intermediate and for the leaf, and want an answer signed
-/// on behalf of the issuer of each.
+/// Verifiers that check online request the status of the intermediate and of the leaf, and expect a
+/// response signed on behalf of each one's issuer.
 package struct RevocationDesk: Sendable {
-    /// The certificates that can be asked about.
+    /// The certificates whose status can be requested.
     package enum Subject: String, Hashable, Sendable, CaseIterable {
         case leaf
         case intermediate
@@ -24,8 +24,8 @@ package struct RevocationDesk: Sendable {
     let url: String
     private let counters: [Counter]
 
-    /// A desk with the keys of its responders, for the root and for the intermediate, signed by
-    /// these two issuers' keys.
+    /// Makes responders for the root and for the intermediate from their keys. Their certificates
+    /// are signed with these two issuers' keys.
     init(
         url: String, chain: [Certificate], keys: [P256.Signing.PrivateKey],
         root: P384.Signing.PrivateKey, intermediate: P384.Signing.PrivateKey
@@ -39,7 +39,8 @@ package struct RevocationDesk: Sendable {
             certificates: try certificates.map { try $0.derBytes })
     }
 
-    /// The counters of the root and of the intermediate, in this order.
+    /// Takes the keys and certificates of the root's and of the intermediate's responder, in this
+    /// order.
     private init(
         url: String, chain: [Certificate], keys: [P256.Signing.PrivateKey],
         certificates: [[UInt8]]
@@ -47,7 +48,7 @@ package struct RevocationDesk: Sendable {
         self.url = url
         let subjects: [Subject] = [.intermediate, .leaf]
         counters = subjects.indices.map { index in
-            // Leaf, intermediate, root: who issues the intermediate stands last.
+            // The chain is leaf, intermediate, root: an issuer comes after what it issues.
             let (issuer, issued) = (chain[2 - index], chain[1 - index])
             return Counter(
                 responder: OCSPResponder(
@@ -57,8 +58,8 @@ package struct RevocationDesk: Sendable {
         }
     }
 
-    /// The answer to a request in DER, which is always an answer. `now` is the machine's: verifiers
-    /// compare with theirs.
+    /// The response to a request, in DER. Also a request that cannot be parsed gets a response.
+    /// `now` is the machine's time, because verifiers compare it with theirs.
     func response(to request: [UInt8], at now: Date, revoked: Set<Subject>) throws -> [UInt8] {
         guard let request = try? OCSPRequest(derEncoded: request) else {
             return OCSPResponder.malformedRequest
@@ -74,9 +75,9 @@ package struct RevocationDesk: Sendable {
         }
     }
 
-    // MARK: - Over restarts
+    // MARK: - Restarts
 
-    /// What ``init(stored:chain:)`` reads.
+    /// The input of ``init(stored:chain:)``.
     var stored: JSON {
         let desks = counters.map { counter -> JSON in
             let key = [UInt8](counter.responder.key.rawRepresentation)
@@ -91,7 +92,7 @@ package struct RevocationDesk: Sendable {
         return ["url": .string(url), "responders": .array(desks)]
     }
 
-    /// Nil where what is stored is damaged.
+    /// Returns nil if the stored data is damaged.
     init?(stored: JSON, chain: [[UInt8]]) {
         let desks = stored["responders"]?.array ?? []
         let keys = desks.compactMap { desk in
@@ -113,7 +114,7 @@ package struct RevocationDesk: Sendable {
 }
 
 extension Certificate {
-    /// In DER.
+    /// The certificate in DER.
     var derBytes: [UInt8] {
         get throws {
             var serializer = DER.Serializer()

@@ -1,7 +1,7 @@
 import AppStoreFormats
 import Foundation
 
-// Where verifiers ask whether the simulator's certificates still hold.
+// The route where verifiers check the revocation status of the simulator's certificates.
 
 extension SimulatorRoute {
     static let ocspRoutes = [

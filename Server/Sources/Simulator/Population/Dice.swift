@@ -1,6 +1,6 @@
 import AppStoreFormats
 
-/// What a random life is drawn with.
+/// The random generator of a life.
 struct Dice: RandomNumberGenerator, Sendable {
     private var random: SplitMix64
 
@@ -8,7 +8,8 @@ struct Dice: RandomNumberGenerator, Sendable {
 
     mutating func next() -> UInt64 { random.next() }
 
-    /// One of several by its odds, which come to less than one; else nothing.
+    /// Picks one of several values by its probability. The probabilities sum to less than one;
+    /// returns nil for the rest.
     mutating func pick<Value>(weighted values: [(odds: Double, whim: Value)]) -> Value? {
         var rest = fraction()
         for (odds, value) in values {
@@ -20,17 +21,18 @@ struct Dice: RandomNumberGenerator, Sendable {
 
     mutating func uuid() -> String { random.uuid() }
 
-    /// A moment of a span: rather early in it.
+    /// A moment within a span, more likely early in it.
     mutating func moment(from start: AppStoreDate, until end: AppStoreDate) -> AppStoreDate {
         let part = fraction()
         let length = max(0, end.milliseconds - start.milliseconds)
         return AppStoreDate(milliseconds: start.milliseconds + Int64(Double(length) * part * part))
     }
 
-    /// Odds that something happens right beside an end.
+    /// Probability that something happens close to a boundary.
     private static let edge = 0.3
 
-    /// A moment of a span; every third time one beside its end, or its very beginning.
+    /// A moment within a span. In a third of the cases it is close to its end, or its very
+    /// beginning.
     mutating func edgyMoment(from start: AppStoreDate, until end: AppStoreDate) -> AppStoreDate {
         guard happens(Self.edge) else { return moment(from: start, until: end) }
         let beside = EdgeMoments.beforeEnd.map {

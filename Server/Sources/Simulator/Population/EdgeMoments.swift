@@ -1,14 +1,14 @@
 import AppStoreFormats
 
-/// Times at which calendars go wrong, and moments right beside an end.
+/// Moments at which calendar code often fails, and moments close to a boundary.
 enum EdgeMoments {
     static let day = RFC3339.millisecondsPerDay
 
-    /// From a day before an end until a millisecond after it.
+    /// Offsets from a day before a boundary to a millisecond after it.
     static let beforeEnd: [Int64] = [-day - 1, -day, -day + 1, -1, 0, 1]
 
-    /// Days of the month on which no month, or not every one, has the next; and the nights on which
-    /// Los Angeles changes its clocks, in the years in which they are likely to be played.
+    /// Days of the month after which some or all months have no next day; and the nights on which
+    /// Los Angeles changes its clocks, in the years that are likely to be simulated.
     private static let dates: [(month: Int, day: Int)] = [
         (1, 29), (1, 30), (1, 31), (2, 28), (2, 29), (3, 31), (5, 31), (8, 31), (10, 31), (12, 31),
     ]
@@ -17,10 +17,10 @@ enum EdgeMoments {
         CivilDate(year: 2027, month: 3, day: 14), CivilDate(year: 2027, month: 11, day: 7),
         CivilDate(year: 2028, month: 3, day: 12), CivilDate(year: 2028, month: 11, day: 5),
     ]
-    /// On the wall clock: an hour that is skipped in March and comes twice in November.
+    /// Wall-clock times around the hour that is skipped in March and occurs twice in November.
     private static let nightTimes: [Int64] = [5_399_999, 5_400_000, 7_200_000, 9_000_000]
 
-    /// Those of a span of time, in order.
+    /// The moments within a span of time, in order.
     static func within(
         _ span: Range<AppStoreDate>, _ calendar: StoreCalendar
     ) -> [AppStoreDate] {

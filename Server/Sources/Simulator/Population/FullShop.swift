@@ -1,15 +1,16 @@
 import AppStoreFormats
 
-/// A shop in which everything is sold that the App Store can sell: every kind of product, every
-/// period, every offer in every way to pay, levels, a group for each, what a family shares beside
-/// what it does not, and twelve months' commitment. For random customers, who take every turn.
+/// A shop with everything that the App Store can sell: every kind of product, every period, every
+/// offer with every way to pay, levels, several groups, products that a family shares and products
+/// that it does not, and a twelve-month commitment. For random customers, who go through every
+/// event.
 package enum FullShop {
-    /// The shop as a value.
+    /// The parsed shop.
     package static func file() throws(StoreKitFileFailure) -> StoreKitFile {
         try StoreKitFile(json: json)
     }
 
-    /// The shop as Xcode 26.5 would write it.
+    /// The shop's StoreKit configuration file, as Xcode 26.5 would write it.
     static var json: JSON {
         [
             "identifier": "F0115709",

@@ -1,16 +1,16 @@
 import AppStoreFormats
 
-// What a customer means to do next, seen how things stand.
+// What a customer plans to do next, given the current state.
 
 extension Life {
     private static let hour: Int64 = 3_600_000
-    /// Odds that another act follows a whim, and that what follows does so at the same instant.
+    /// Probabilities that another act follows a whim, and that it follows at the same instant.
     private static let followsWhim = 0.05
     private static let atTheSameInstant = 0.3
-    /// Odds that somebody without a subscription buys something once more.
+    /// Probability that a customer without a subscription buys something again.
     private static let boughtOnceMore = 0.3
 
-    /// The next plan; nothing where the life has come to rest.
+    /// The next plan. Returns nil if the life has come to rest.
     mutating func plan(in world: World, at now: AppStoreDate) -> Plan? {
         guard actsLeft > 0 else { return nil }
         if let following = takeFollowing() {
@@ -84,7 +84,7 @@ extension Life {
         at now: AppStoreDate
     ) -> Plan {
         if subscription.paymentFails, dice.happens(LifeWeights.recovery) {
-            // In grace, or after it; at its very end, or on the sixtieth day.
+            // In grace or after it; at its very end, or on the sixtieth day.
             let end = dice.pick([graceUntil ?? until, until]) ?? until
             return Plan(
                 intent: .act(.recoverBilling), at: dice.edgyMoment(from: now, until: end))
@@ -99,7 +99,7 @@ extension Life {
         _ subscription: Subscription, at now: AppStoreDate
     ) -> Plan? {
         if dice.happens(LifeWeights.returning(to: subscription)) {
-            // Sixty days are the gap after which a customer counts as new.
+            // After a gap of sixty days a customer counts as new.
             let gap = subscription.paidUntil.later(60 * EdgeMoments.day)
             return Plan(
                 intent: .buyAgain, at: dice.edgyMoment(from: now, until: max(now, gap)))

@@ -1,16 +1,16 @@
 import AppStoreFormats
 
-/// One random customer: decides by what the world shows and by its own dice, one act after another.
-/// Its dice are its own, so that what others do never changes what it draws.
+/// One random customer, who decides by the world's state and a random generator, one act after
+/// another. Each life has its own generator, so that others never change what it draws.
 struct Life: Sendable {
-    /// Acts of one life; after them it leaves things as they are.
+    /// Maximum number of acts in one life. After them it does nothing more.
     static let actsMax = 400
 
     /// What is done at a moment.
     enum Intent: Hashable, Sendable {
         /// Gets a device and buys for the first time.
         case arrive
-        /// Looks at the subscription again.
+        /// Checks the subscription again.
         case look
         case act(SubscriptionAct)
         case refundPastPeriod
@@ -35,12 +35,12 @@ struct Life: Sendable {
     }
 
     let key: Account.Key
-    /// The family it belongs to, if any.
+    /// The family that the customer belongs to, if any.
     let household: String?
     var dice: Dice
     private(set) var device = ""
     private(set) var actsLeft = Self.actsMax
-    /// How often the world refused what was wanted.
+    /// How often the world refused an act.
     private(set) var refusals = 0
     /// What is to be done after the next act, at the same instant or later.
     private var following: [Intent] = []
@@ -51,7 +51,8 @@ struct Life: Sendable {
         dice = Dice(seed: seed)
     }
 
-    /// Does what was planned. A refusal is no failure: at the edges of time much comes too late.
+    /// Performs what was planned. A refusal is not an error: near boundaries many acts come too
+    /// late.
     mutating func carryOut(
         _ intent: Intent, in world: inout World, at now: AppStoreDate
     ) -> [Notice] {
@@ -92,7 +93,7 @@ struct Life: Sendable {
         return []
     }
 
-    /// The next thing that was meant to follow, if any.
+    /// Removes and returns the next intent that was planned to follow, if any.
     mutating func takeFollowing() -> Intent? {
         following.isEmpty ? nil : following.removeFirst()
     }
@@ -103,7 +104,7 @@ struct Life: Sendable {
 // MARK: - Buying
 
 extension Life {
-    /// Odds of things that no publication counts.
+    /// Probabilities of things for which there is no published figure.
     private enum Odds {
         static let secondDevice = 0.1
         static let token = 0.5
@@ -155,7 +156,7 @@ extension Life {
         return try take(order, in: &world, at: now)
     }
 
-    /// Buys, or asks a parent who answers later.
+    /// Buys, or asks a parent who decides later.
     private mutating func take(
         _ order: PurchaseOrder, in world: inout World, at now: AppStoreDate
     ) throws(StoreProblem) -> [Notice] {
@@ -177,7 +178,7 @@ extension Life {
         return try take(PurchaseOrder(product.id, quantity: quantity), in: &world, at: now)
     }
 
-    /// Of a purchase that is no subscription: the refund of the last, or its reversal.
+    /// For a one-time purchase: refunds the last one, or reverses its refund.
     private mutating func refundOnce(
         in world: inout World, at now: AppStoreDate
     ) throws(StoreProblem) -> [Notice] {
@@ -201,12 +202,12 @@ extension Life {
     }
 }
 
-// MARK: - Having
+// MARK: - Subscribed
 
 extension Life {
-    /// The subscription that it looks after: the one in its last group.
+    /// The subscription that the customer acts on.
     func chain(in world: World) throws(StoreProblem) -> String {
-        // Of several the last bought: ids grow.
+        // The most recently bought of several: ids increase.
         guard let id = world.accounts[key]?.chains.values.max() else {
             throw .unknownSubscription(key.name)
         }
@@ -234,7 +235,7 @@ extension Life {
     }
 }
 
-// MARK: - Families, and what the developer does
+// MARK: - Families and the developer
 
 extension Life {
     private func leaveFamily(in world: inout World) throws(StoreProblem) {

@@ -1,24 +1,25 @@
 import AppStoreFormats
 
-/// How likely customers are to do what: medians over many apps as RevenueCat published them in
-/// 2026 (State of Subscription Apps), and where nobody has published a figure, a guess that lets
-/// every turn be taken now and then.
+/// How likely customers' acts are: medians over many apps as published by RevenueCat in 2026 (State
+/// of Subscription Apps); and where no figure is published, a guess that lets every event occur now
+/// and then.
 enum LifeWeights {
-    /// Odds that a subscription renews after its first, second, third and each later period. The
-    /// last is our arithmetic: it leads to the published share of those who are left after a year.
+    /// Probabilities that a subscription renews after its first, second, third and each later
+    /// period. The last one is calculated so that it leads to the published share of customers who
+    /// remain after a year.
     private static let weekly = [0.443, 0.710, 0.792, 0.947]
     private static let monthly = [0.532, 0.708, 0.774, 0.883]
     private static let yearly = [0.252, 0.500, 0.625, 0.675]
-    /// Odds that a free trial goes on as a subscription.
+    /// Probability that a free trial converts.
     private static let trial = 0.38
 
-    /// Of those who do not renew, how many switch renewal off; the others' payment is refused.
+    /// Of those who do not renew, the share that switches renewal off. The others' payments fail.
     static let voluntary = 0.86
-    /// Of trials that are cancelled, how many within an hour.
+    /// Of cancelled trials, the share that is cancelled within an hour.
     static let trialCancelledAtOnce = 0.28
-    /// Of refused payments, how many are made good in grace or while being retried.
+    /// Of failed payments, the share that recovers in grace or retry.
     static let recovery = 0.6
-    /// Of those who have switched renewal off, how many switch it on again before the end.
+    /// Of those who switched renewal off, the share that switches it on again before the end.
     static let resumption = 0.15
 
     static func renewal(of subscription: Subscription) -> Double {
@@ -29,13 +30,13 @@ enum LifeWeights {
         return odds[min(subscription.transactions.count, odds.count) - 1]
     }
 
-    /// Odds that somebody whose subscription has ended comes back.
+    /// Probability that a customer whose subscription has ended comes back.
     static func returning(to subscription: Subscription) -> Double {
         let months = subscription.latest.product.subscription?.period.months ?? 1
         return months < 6 ? 0.2 : 0.05
     }
 
-    /// What else a subscriber, or the developer, may do in a period. Refunds are 3.5 % of paid
+    /// What else a subscriber or the developer may do in a period. Refunds are 3.5 % of paid
     /// transactions; the rest are guesses.
     static let whims: [(odds: Double, whim: Whim)] = [
         (0.025, .refund), (0.010, .requestRefund), (0.040, .changeProduct), (0.020, .changeTwice),
@@ -46,7 +47,7 @@ enum LifeWeights {
         (0.010, .stopSharing), (0.001, .massExtension), (0.001, .testNotification),
     ]
 
-    /// Something that is done now and then.
+    /// An occasional act.
     enum Whim: Hashable, Sendable, CaseIterable {
         case refund
         case requestRefund

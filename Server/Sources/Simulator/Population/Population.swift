@@ -1,33 +1,33 @@
 import AppStoreFormats
 
-/// Many random customers of one world. It knows when somebody acts next, and lets them; the world
-/// does by itself what follows. Of one moment the world comes first.
+/// Many random customers of one world. It schedules and performs their acts; the world processes
+/// the consequences by itself. At the same moment the world's events come first.
 package struct Population: Sendable {
-    /// Customers of one population.
+    /// Maximum number of customers in one population.
     package static let accountsMax = 10_000
-    /// Populations of one world.
+    /// Maximum number of populations in one world.
     package static let populationsMax = 100
 
-    /// Odds that a customer comes at a moment at which calendars go wrong, that one is of the
-    /// sandbox, and that neighbours are a family.
+    /// Probabilities that a customer arrives at a moment at which calendar code often fails, that a
+    /// customer is in the sandbox, and that neighbours are a family.
     private static let arrivesAtEdge = 0.2
     private static let isOfSandbox = 0.02
     private static let isHousehold = 0.1
-    /// Neighbours by their numbers.
+    /// How many consecutive customers are neighbours.
     private static let householdSize = 5
-    /// The last month is for what follows.
+    /// The share of the span in which customers arrive. The rest is for what follows.
     private static let lastArrival = 0.92
 
     private var lives: [Life] = []
     private var intents: [Life.Intent] = []
     private var queue = DueQueue<Int>()
-    /// After this nobody begins anything.
+    /// After this moment nobody starts a new act.
     private let until: AppStoreDate
-    /// Nobody acts within a second: what is planned there is done at its end.
+    /// If true, an act planned within a second is performed at the end of that second.
     var isOnWholeSeconds = false
 
-    /// So many customers, who come one by one within a span of time. Their names begin with a
-    /// prefix and go on with a number from `first`.
+    /// Makes customers who arrive one by one within a span of time. Their names consist of a prefix
+    /// and a number that starts at `first`.
     init(
         _ count: Int, names prefix: String = "life", first: Int = 1, seed: UInt64,
         within span: Range<AppStoreDate>, _ calendar: StoreCalendar
@@ -36,7 +36,7 @@ package struct Population: Sendable {
         let edges = EdgeMoments.within(span, calendar)
         let length = Double(span.upperBound.milliseconds - span.lowerBound.milliseconds)
         for number in first..<first + count {
-            // A generator for each, from numbers far apart.
+            // A generator for each customer, from seeds that are far apart.
             var mixer = SplitMix64(seed: seed &+ UInt64(number) &* 0xD134_2543_DE82_EF95)
             var dice = Dice(seed: mixer.next())
             let environment: SimulatedEnvironment =
@@ -60,27 +60,28 @@ package struct Population: Sendable {
         }
     }
 
-    /// The customers of a running simulator: one of several populations of a world.
+    /// Makes the customers of a running simulator: one of several populations of a world.
     ///
-    /// - Throws: ``StoreProblem`` where there are too many, or no time is given.
+    /// - Throws: ``SimulatorProblem`` if there are too many, or the span is empty.
     init(
         _ count: Int, number: Int, seed: UInt64, within span: Range<AppStoreDate>, in world: World
     ) throws(StoreProblem) {
         guard (1...Self.accountsMax).contains(count), number <= Self.populationsMax else {
             throw .badRequest(
-                "There would be \(count) customers in population \(number).",
+                "A population of \(count) customers, number \(number), is not allowed.",
                 remedy: "Choose 1 to \(Self.accountsMax), at most \(Self.populationsMax) times;"
-                    + " `perennial simulate --population` plays more.")
+                    + " `perennial simulate --population` simulates more.")
         }
         guard !span.isEmpty else {
-            throw .badRequest("The customers have no time.", remedy: "Send `within`, such as P1Y.")
+            throw .badRequest("The span `within` is empty.", remedy: "Send `within`, such as P1Y.")
         }
         self.init(
             count, names: "life-\(number)-", seed: seed &+ UInt64(number) << 32, within: span,
             world.calendar)
     }
 
-    /// Whose next act is earlier; one that has come to rest is last.
+    /// Whether this population's next act is earlier. A population that has come to rest comes
+    /// last.
     func comesBefore(_ other: Self) -> Bool {
         switch (nextDue, other.nextDue) {
         case (let one?, let other?): one < other
@@ -91,14 +92,14 @@ package struct Population: Sendable {
 
     package var names: [String] { lives.map(\.key.name) }
 
-    /// How often the world refused what a customer wanted.
+    /// How often the world refused a customer's act.
     package var refusals: Int { lives.reduce(0) { $0 + $1.refusals } }
 
     var nextDue: AppStoreDate? {
         queue.first.map { isOnWholeSeconds ? $0.due.endOfSecond : $0.due }
     }
 
-    /// When each comes, the earliest first.
+    /// When each customer arrives, earliest first.
     var arrivals: [AppStoreDate] {
         var queue = queue
         var arrivals: [AppStoreDate] = []
@@ -109,7 +110,7 @@ package struct Population: Sendable {
         return arrivals
     }
 
-    /// Lets the customer act who is next. Nothing where nobody is due.
+    /// Performs the next customer's act. Does nothing if nobody is due.
     mutating func actNext(in world: inout World, at now: AppStoreDate) -> [Notice] {
         guard let due = nextDue, due <= now, let place = queue.removeFirst() else { return [] }
         let notices = lives[place].carryOut(intents[place], in: &world, at: now)
@@ -120,11 +121,12 @@ package struct Population: Sendable {
         return notices
     }
 
-    /// Plays a world that nobody else touches, until a moment.
+    /// Simulates a world that has no other users, until a moment.
     mutating func play(
         _ world: inout World, until target: AppStoreDate, _ take: (Notice) throws -> Void
     ) rethrows {
-        // What the world does at once, it does as of long ago: time never goes back for that.
+        // Immediate events of the world are due in the distant past: time must not go back for
+        // them.
         var now = AppStoreDate(milliseconds: .min)
         while true {
             let (act, event) = (nextDue, world.nextDue)
@@ -138,6 +140,6 @@ package struct Population: Sendable {
 }
 
 extension AppStoreDate {
-    /// The next whole second, which it may be itself.
+    /// This moment if it is a whole second, else the next whole second.
     package var endOfSecond: Self { Self(milliseconds: (milliseconds + 999) / 1000 * 1000) }
 }

@@ -1,7 +1,7 @@
 import AppStoreFormats
 
-/// A population too large for one world, played district by district: each district is a world of
-/// its own, so that memory stays small however many live. No id of one is in another.
+/// A population too large for one world, simulated district by district. Each district is a world
+/// of its own, so memory use stays small however many customers there are. Districts share no ids.
 package struct PopulationRun: Sendable {
     /// Customers of one district.
     static let districtAccounts = 1000
@@ -20,15 +20,15 @@ package struct PopulationRun: Sendable {
         package var transactions = 0
         package var notifications = 0
         package var refusals = 0
-        /// How often each row of the table of lifecycles was played, by its number.
+        /// How often each row of the lifecycle table occurred, by its number.
         package var rows: [Int: Int] = [:]
-        /// By currency: charged and given back, in thousandths.
+        /// By currency: charged and refunded amounts, in thousandths of the currency unit.
         package var money: [String: (charged: Int64, refunded: Int64)] = [:]
         package var signatures = 0
         package var signedBytes = 0
     }
 
-    /// - Throws: ``StoreProblem`` where a number is out of its range.
+    /// - Throws: ``SimulatorProblem`` if a number is out of range.
     package init(
         accounts: Int, months: Int, _ settings: SimulatorSettings
     ) throws(StoreProblem) {
@@ -44,13 +44,13 @@ package struct PopulationRun: Sendable {
         self.settings = settings
     }
 
-    /// Districts, each played by itself.
+    /// The number of districts, which are simulated independently.
     package var districts: Int {
         (accounts + Self.districtAccounts - 1) / Self.districtAccounts
     }
 
-    /// Plays one district, numbered from 0. Adds to the tally, and gives each account's books, as
-    /// they stand at the end, and each signed notification.
+    /// Simulates one district, numbered from 0. Adds to the tally, and passes on each account's
+    /// ground truth at the end and each signed notification.
     package func play(
         _ district: Int, _ tally: inout Tally, signedBy authority: SigningAuthority? = nil,
         books: (Books) throws -> Void, signed: (String) throws -> Void = { _ in }
@@ -97,7 +97,7 @@ extension PopulationRun.Tally {
         }
     }
 
-    /// The last line of a population's books.
+    /// The last line of a population's ground truth.
     package var json: JSON {
         let rows = self.rows.sorted { $0.key < $1.key }
         let money = self.money.sorted { $0.key < $1.key }
@@ -122,7 +122,7 @@ extension PopulationRun.Tally {
 }
 
 extension Notice {
-    /// The whole, and the documents in it.
+    /// The notification itself and the documents inside it.
     fileprivate var signatureCount: Int {
         switch content {
         case .purchase(let snapshot): snapshot.chain == nil ? 2 : 3

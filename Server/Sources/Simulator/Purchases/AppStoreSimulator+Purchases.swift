@@ -1,34 +1,35 @@
 import AppStoreFormats
 
-// Buying, and what else happens on the buying side. The routes call these, and tests do.
+// Purchases and other actions on devices. Called by the routes and by tests.
 
-/// How an order ended.
+/// The result of an order.
 package enum PurchaseOutcome: Hashable, Sendable {
     case purchased(PurchaseAnswer)
-    /// It waits for a parent's word or the customer's: by this id, and for this reason.
+    /// The purchase waits for a parent's or the customer's decision, under this id and for this
+    /// reason.
     case pending(id: String, reason: String)
     case cancelled
-    /// With StoreKit's word for the error.
+    /// With StoreKit's name for the error.
     case failed(String)
 
-    /// What was bought, where it was.
+    /// The purchased transaction. Throws if the purchase is pending, cancelled or failed.
     package func bought() throws(StoreProblem) -> PurchaseAnswer {
         switch self {
         case .purchased(let answer): return answer
         case .pending(let id, let reason):
             throw StoreProblem(
-                "purchase_pending", "The purchase waits: \(reason).",
+                "purchase_pending", "The purchase is pending: \(reason).",
                 remedy: "POST /_sim/transactions/\(id)/approve, or /resolve.")
         case .cancelled, .failed:
             throw StoreProblem(
-                "purchase_failed", "The purchase was cancelled, or failed.",
-                remedy: "Leave out `choice`, and `fails_purchases` at the reset.")
+                "purchase_failed", "The purchase was cancelled or failed.",
+                remedy: "Omit `choice`, and `fails_purchases` in the reset.")
         }
     }
 }
 
 extension AppStoreSimulator {
-    /// Takes an order, now or at a later moment to which the clock then moves.
+    /// Places an order, now or at a later moment to which the clock then moves.
     @discardableResult
     package func order(
         _ order: PurchaseOrder, on deviceID: String, at moment: AppStoreDate? = nil
@@ -45,20 +46,21 @@ extension AppStoreSimulator {
         }
     }
 
-    /// Approves, declines or resolves a purchase that waits. Returns what was bought, if anything.
+    /// Approves, declines or resolves a pending purchase. Returns what was bought, if anything.
     @discardableResult
     package func settle(pending id: String, _ verb: PendingVerb) async throws -> PurchaseAnswer? {
         let asked = world.pendingPurchases[id]?.deviceID
         let (transaction, _) = try await perform { world, now throws(StoreProblem) in
             try world.settle(pending: id, verb, at: now)
         }
-        // It reaches the account's devices by their updates; the one that asked stands for them.
+        // The transaction reaches all of the account's devices through their updates; the device
+        // that ordered stands for them here.
         return try transaction.map {
             try show(purchased: $0, on: asked ?? "\($0.account.name)-1")
         }
     }
 
-    /// Redeems a code for a subscription that runs or is over.
+    /// Redeems a code for a subscription that is active or over.
     @discardableResult
     package func redeemCode(
         _ originalTransactionID: String, offer: String, productID: String? = nil
@@ -69,7 +71,7 @@ extension AppStoreSimulator {
         }
     }
 
-    /// Takes a win-back offer for a subscription that is over: the one named, or the first.
+    /// Accepts a win-back offer for a subscription that is over: the one named, or the first.
     @discardableResult
     package func winBack(
         _ originalTransactionID: String, offer: String? = nil, productID: String? = nil
@@ -79,7 +81,7 @@ extension AppStoreSimulator {
         }
     }
 
-    /// Stops sharing a purchase with the family, or with the member whose part is named.
+    /// Stops sharing a purchase with the family, or with the member whose share is named.
     package func stopSharing(_ id: String) async throws {
         _ = try await perform { world, _ throws(StoreProblem) in
             try world.stopSharing(id)
@@ -87,7 +89,7 @@ extension AppStoreSimulator {
         }
     }
 
-    /// Lets an account into a family, or out of it.
+    /// Adds an account to a family, or removes it.
     package func changeFamily(
         _ name: String, _ verb: FamilyVerb, account: String, in environment: SimulatedEnvironment
     ) async throws {
@@ -102,7 +104,7 @@ extension AppStoreSimulator {
         }
     }
 
-    /// Notes that a device's app has finished a transaction. Harmless to repeat.
+    /// Records that a device's app has finished a transaction. Idempotent.
     package func finish(_ transactionID: String, on deviceID: String) async throws {
         _ = try await perform { world, _ throws(StoreProblem) in
             let account = try world.device(deviceID).account
@@ -124,8 +126,8 @@ extension AppStoreSimulator {
         return try show(all, as: .unfinished, on: device)
     }
 
-    /// Signs another account in on a device. What the device shows is that account's from then on,
-    /// also in streams of updates that are open.
+    /// Signs another account in on a device. From then on the device shows that account's
+    /// purchases, also in update streams that are already open.
     package func signIn(
         _ account: String, on deviceID: String, storefront country: String? = nil
     ) async throws {

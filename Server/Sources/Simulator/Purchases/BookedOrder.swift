@@ -1,8 +1,8 @@
 import AppStoreFormats
 
-/// An order that waits, as the books have it.
+/// A pending order, in the ground truth.
 package struct BookedOrder: Hashable, Sendable {
-    /// What it is approved, declined or resolved by.
+    /// The id by which it is approved, declined or resolved.
     package let id: String
     package let productID: String
     /// `ask_to_buy` or `interrupted`.
@@ -17,7 +17,7 @@ package struct BookedOrder: Hashable, Sendable {
     }
 }
 
-/// A family, as the books have it.
+/// A family, in the ground truth.
 package struct BookedFamily: Hashable, Sendable {
     package let name: String
     /// The accounts, the organiser first.

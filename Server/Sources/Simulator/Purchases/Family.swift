@@ -1,4 +1,4 @@
-/// Accounts that share purchases. The first organises the family.
+/// Accounts that share purchases. The first member is the organiser.
 struct Family: Hashable, Sendable {
     /// The organiser and five more.
     static let membersMax = 6
@@ -12,12 +12,12 @@ struct Family: Hashable, Sendable {
     var members: [Account.Key]
 }
 
-/// What became of one purchase in the purchaser's family.
+/// How one purchase is shared in the purchaser's family.
 struct Sharing: Hashable, Sendable {
-    /// Each member's own chain, or own transaction of what is bought once.
+    /// Each member's own chain, or own transaction of a one-time purchase.
     var shares: [Account.Key: String] = [:]
     /// Whether the purchaser has stopped sharing it.
     var isStopped = false
-    /// Members who have given it up.
+    /// Members for whom sharing was stopped.
     var withheld: Set<Account.Key> = []
 }

@@ -1,28 +1,28 @@
 import AppStoreFormats
 
-/// One event of a stream (WHATWG HTML, “Server-sent events”).
+/// One event of a stream (WHATWG HTML, "Server-sent events").
 struct ServerSentEvent: Sendable {
     let name: String
     let content: JSON
 
-    /// As it goes over the wire. JSON of ours has no line breaks.
+    /// The encoded event. The simulator's JSON contains no line breaks.
     var bytes: [UInt8] {
         Array("event: \(name)\ndata: ".utf8) + content.bytes + Array("\n\n".utf8)
     }
 }
 
-/// Devices whose apps listen for what happens to their account.
+/// Devices whose apps listen for updates of their account.
 struct Listeners: Sendable {
-    /// Streams at one time.
+    /// Maximum number of open streams.
     static let countMax = 1000
-    /// Events that wait for a slow listener; the oldest goes first.
+    /// Events buffered for a slow listener; the oldest is dropped first.
     static let waitingMax = 1000
 
     private struct Listener {
         var account: Account.Key
         let deviceID: String
         let continuation: AsyncStream<ServerSentEvent>.Continuation
-        /// Events until the stream ends by itself; nil for no end.
+        /// Events left until the stream ends by itself. Nil means no limit.
         var left: Int?
     }
 
@@ -34,13 +34,13 @@ struct Listeners: Sendable {
         listeners.contains { $0.account == account }
     }
 
-    /// A stream of what happens from now on, after the events given.
+    /// Opens a stream of future events, which starts with the given events.
     mutating func add(
         _ device: Device, first: [ServerSentEvent], limit: Int?
     ) throws(StoreProblem) -> AsyncStream<ServerSentEvent> {
         guard listeners.count < Self.countMax else {
             throw StoreProblem(
-                "too_many_listeners", status: 429, "\(Self.countMax) devices listen already.",
+                "too_many_listeners", status: 429, "\(Self.countMax) update streams are open.",
                 remedy: "Close some streams; a reset closes all.")
         }
         let (stream, continuation) = AsyncStream.makeStream(
@@ -58,15 +58,15 @@ struct Listeners: Sendable {
         return stream
     }
 
-    /// Another account is signed in on a device.
+    /// Moves a device's streams to the account that is now signed in.
     mutating func move(_ device: Device) {
         for index in listeners.indices where listeners[index].deviceID == device.id {
             listeners[index].account = device.account
         }
     }
 
-    /// Tells an account's devices, except the one that knows already. Forgets those whose stream
-    /// has ended: by its limit, or because nobody reads it any more.
+    /// Sends an event to an account's devices, except the one that already knows. Removes streams
+    /// that have ended, by their limit or because nobody reads them any more.
     mutating func tell(
         _ account: Account.Key, except device: String?,
         _ event: (_ deviceID: String) throws(SigningFailure) -> ServerSentEvent
@@ -93,11 +93,11 @@ struct Listeners: Sendable {
 }
 
 extension AppStoreSimulator {
-    /// What happens on a device from now on: each new or changed transaction, and where each
-    /// subscription stands. At first come the transactions that are not finished, as StoreKit hands
-    /// them over when an app starts.
+    /// A stream of what happens on a device from now on: each new or changed transaction, and each
+    /// subscription's status. It starts with the unfinished transactions, as StoreKit delivers them
+    /// when an app starts.
     ///
-    /// - Parameter limit: events until the stream ends; nil for no end.
+    /// - Parameter limit: events until the stream ends; nil for no limit.
     func updates(
         on deviceID: String, limit: Int?
     ) throws -> AsyncStream<ServerSentEvent> {
@@ -135,7 +135,7 @@ extension AppStoreSimulator {
 }
 
 extension NotificationType {
-    /// Whether what is notified is a new transaction, or a change of one.
+    /// Whether the notification reports a new or changed transaction.
     fileprivate func changesTransaction(_ subtype: NotificationSubtype?) -> Bool {
         switch self {
         case .subscribed, .didRenew, .oneTimeCharge, .refund, .refundReversed, .revoke,

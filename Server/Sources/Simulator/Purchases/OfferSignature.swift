@@ -2,15 +2,15 @@ import AppStoreFormats
 import Crypto
 import Foundation
 
-/// Checks what a server has signed for a purchase, as the store does: promotional offers in both of
-/// Apple's forms, and the word on introductory eligibility.
+/// Verifies what a server has signed for a purchase, as the App Store does: promotional offers in
+/// both of Apple's forms, and introductory offer eligibility.
 struct OfferSignature: Sendable {
-    /// The shop's key, read once.
+    /// The shop's key, parsed once.
     struct Key: Sendable {
         let id: String
         let key: P256.Signing.PublicKey
 
-        /// Nil where the file's key is none, as in files whose key was blacked out.
+        /// Returns nil if the file's key is not valid, as in files whose key was redacted.
         init?(_ stored: StoreKitOffersKey) {
             guard let bytes = Base64.standard.decode(Array(stored.privateKey.utf8)),
                 let key = try? P256.Signing.PrivateKey(derRepresentation: bytes)
@@ -20,11 +20,11 @@ struct OfferSignature: Sendable {
         }
     }
 
-    /// A signature counts for a day.
+    /// A signature is valid for a day.
     static let validMilliseconds: Int64 = 86_400_000
     /// How far a server's clock may be ahead.
     static let aheadMilliseconds: Int64 = 300_000
-    /// Characters of a signature.
+    /// Maximum number of characters of a signature.
     static let signatureLengthMax = 16_384
 
     let key: Key
@@ -34,7 +34,7 @@ struct OfferSignature: Sendable {
 
     /// The nonce of a promotional offer's signature.
     ///
-    /// - Throws: `invalid_offer_signature`, with the part that is wrong.
+    /// - Throws: `invalid_offer_signature`, naming the part that is wrong.
     func nonce(
         of proof: OfferProof, offerID: String, appAccountToken: String?
     ) throws(StoreProblem) -> String {
@@ -58,7 +58,7 @@ struct OfferSignature: Sendable {
         }
     }
 
-    /// Whether the introductory offer is allowed; nil where the word cannot be believed.
+    /// Whether the introductory offer is allowed. Nil if the JWS is not valid.
     func introductoryEligibility(_ text: String) -> Bool? {
         let claims = try? claims(of: text, audience: "introductory-offer-eligibility")
         return claims?["allowIntroductoryOffer"]?.bool
@@ -69,7 +69,7 @@ struct OfferSignature: Sendable {
             let header = jws.header.flatMap({ try? JSON(parsing: $0) }), header["alg"] == "ES256",
             let claims = jws.payload.flatMap({ try? JSON(parsing: $0) }),
             let signature = jws.signature
-        else { throw Self.wrong("it is no JWS with ES256") }
+        else { throw Self.wrong("it is not a JWS with ES256") }
         try check(keyID: header["kid"]?.string ?? "")
         guard let signature = try? P256.Signing.ECDSASignature(rawRepresentation: signature),
             key.key.isValidSignature(signature, for: jws.signedBytes)
@@ -88,9 +88,9 @@ struct OfferSignature: Sendable {
         guard signature.utf8.count <= Self.signatureLengthMax,
             let bytes = Base64.standard.decode(Array(signature.utf8)),
             let signature = try? P256.Signing.ECDSASignature(derRepresentation: bytes)
-        else { throw Self.wrong("it is no ECDSA signature (DER) in base 64") }
+        else { throw Self.wrong("it is not an ECDSA signature (DER) in Base64") }
         guard key.key.isValidSignature(signature, for: Data(text.utf8)) else {
-            throw Self.wrong("it does not fit bundle id, key, product, offer, token, nonce, time")
+            throw Self.wrong("it does not match bundle id, key, product, offer, token, nonce, time")
         }
     }
 

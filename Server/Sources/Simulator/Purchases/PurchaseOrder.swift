@@ -1,28 +1,28 @@
 import AppStoreFormats
 
-/// What a device asks the store for.
+/// A purchase request from a device.
 package struct PurchaseOrder: Hashable, Sendable {
-    /// What the customer does when the sheet appears.
+    /// What the customer does when the payment sheet appears.
     package enum Choice: String, Hashable, Sendable, CaseIterable {
         case confirm
-        /// A parent is to decide.
+        /// Asks a parent to decide.
         case ask
         case cancel
-        /// Nobody's choice: the payment fails.
+        /// Not the customer's choice: the payment fails.
         case fail
     }
 
     package var productID: String
-    /// The identifier of a promotional, code or win-back offer; `none` leaves out the introductory
-    /// one.
+    /// The identifier of a promotional, code or win-back offer. `none` excludes the introductory
+    /// offer.
     package var offerID: String?
-    /// The signature that a server made for a promotional offer.
+    /// The server's signature for a promotional offer.
     package var offerProof: OfferProof?
-    /// A signed word (JWS) on whether the customer may have the introductory offer.
+    /// A JWS that states whether the customer is eligible for the introductory offer.
     package var introductoryEligibility: String?
     package var billingPlan = BillingPlanType.billedUpfront
     package var quantity: Int64
-    /// A UUID of the app's choosing.
+    /// A UUID chosen by the app.
     package var appAccountToken: String?
     package var choice = Choice.confirm
 
@@ -43,9 +43,9 @@ package struct PurchaseOrder: Hashable, Sendable {
 
 /// How a promotional offer is signed.
 package enum OfferProof: Hashable, Sendable {
-    /// The form of StoreKit 1 and of StoreKit 2 before iOS 26: an ECDSA signature, in base 64, of
-    /// the order's words joined by U+2063.
+    /// The form of StoreKit 1 and of StoreKit 2 before iOS 26: an ECDSA signature, in Base64, of
+    /// the order's fields joined by U+2063.
     case text(keyID: String, nonce: String, timestamp: Int64, signature: String)
-    /// The form since: a JWS.
+    /// The form since iOS 26: a JWS.
     case compactJWS(String)
 }

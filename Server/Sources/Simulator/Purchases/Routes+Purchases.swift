@@ -1,6 +1,6 @@
 import AppStoreFormats
 
-// Offers taken outside the app, families, and purchases that wait.
+// Offers redeemed outside the app, families, and pending purchases.
 
 extension SimulatorRoute {
     static let purchaseRoutes =
@@ -17,8 +17,8 @@ extension SimulatorRoute {
                 return .json(answer.json)
             },
             post(
-                "/_sim/subscriptions/{id}/win-back", "The customer takes a win-back offer.",
-                [Field("offer", "string", "Its identifier; else the first."), productField],
+                "/_sim/subscriptions/{id}/win-back", "The customer accepts a win-back offer.",
+                [Field("offer", "string", "Its identifier; by default the first."), productField],
                 gives: .json("VerbAnswer")
             ) { simulator, call in
                 let id = try await simulator.originalTransactionID(named: call.parameter("id"))
@@ -29,7 +29,7 @@ extension SimulatorRoute {
             },
             post(
                 "/_sim/subscriptions/{id}/stop-sharing",
-                "The purchaser shares it no longer; named by a member's id, that member alone.", [],
+                "Stops Family Sharing; given a member's id, for that member only.", [],
                 gives: .json("Clock")
             ) { simulator, call in
                 let id = try await simulator.originalTransactionID(named: call.parameter("id"))
@@ -37,7 +37,8 @@ extension SimulatorRoute {
                 return .json(await simulator.clockJSON)
             },
             post(
-                "/_sim/transactions/{id}/stop-sharing", "The same, of what is bought once.", [],
+                "/_sim/transactions/{id}/stop-sharing",
+                "Stops Family Sharing of a one-time purchase.", [],
                 gives: .json("Clock")
             ) { simulator, call in
                 try await simulator.stopSharing(call.parameter("id"))
@@ -46,7 +47,7 @@ extension SimulatorRoute {
         ] + PendingVerb.allCases.map(pendingRoute) + FamilyVerb.allCases.map(familyRoute)
 
     private static let productField = Field(
-        "product_id", "string", "Of the same group; else the product it would renew as.")
+        "product_id", "string", "Of the same group; by default the product it would renew as.")
 
     private static func pendingRoute(_ verb: PendingVerb) -> Self {
         post(
@@ -65,7 +66,7 @@ extension SimulatorRoute {
         post(
             "/_sim/families/{id}/\(verb.rawValue)", verb.summary,
             [
-                Field("account", "string", "Who."),
+                Field("account", "string", "The Apple account's name."),
                 Field("environment", "string", "production (default) or sandbox."),
             ], gives: .json("Clock")
         ) { simulator, call in
@@ -88,9 +89,9 @@ extension SimulatorRoute {
 extension PendingVerb {
     fileprivate var summary: String {
         switch self {
-        case .approve: "A parent approves a purchase that waits."
-        case .decline: "A parent declines a purchase that waits."
-        case .resolve: "The customer settles what interrupted a purchase, or a payment."
+        case .approve: "A parent approves a pending purchase."
+        case .decline: "A parent declines a pending purchase."
+        case .resolve: "The customer resolves the issue of a purchase or payment."
         }
     }
 }
@@ -98,7 +99,7 @@ extension PendingVerb {
 extension FamilyVerb {
     fileprivate var summary: String {
         switch self {
-        case .join: "An account joins a family: it has what the others share."
+        case .join: "An account joins a family and gets what the others share."
         case .leave: "An account leaves a family, and loses what the others share."
         }
     }
@@ -111,7 +112,7 @@ extension PurchaseOrder {
         .init("product_id", "string", "What to buy."),
         .init(
             "offer", "object",
-            "An offer's identifier; none leaves out the introductory one. Or {id, jws}, or {id,"
+            "An offer's identifier; none excludes the introductory one. Or {id, jws}, or {id,"
                 + " signature: {key_id, nonce, timestamp, signature}}."),
         .init(
             "introductory_eligibility", "string",
@@ -119,8 +120,8 @@ extension PurchaseOrder {
         .init("billing_plan", "string", "BILLED_UPFRONT, or MONTHLY for a year's commitment."),
         .init(
             "quantity", "integer",
-            "1 to 10 of a consumable or a non-renewing subscription, 1 of all else."),
-        .init("app_account_token", "string", "A UUID of the app's choosing."),
+            "1 to 10 for consumables and non-renewing subscriptions, else 1."),
+        .init("app_account_token", "string", "A UUID chosen by the app."),
         .init("choice", "string", "What the customer does: confirm (default), ask, cancel, fail."),
         .init("at", "string", "A later time, to which the clock then moves."),
     ]
@@ -154,7 +155,7 @@ extension PurchaseOrder {
 }
 
 extension OfferProof {
-    /// Nil where an offer carries none.
+    /// Returns nil if the offer carries no proof.
     fileprivate init?(_ offer: RequestBody) throws(StoreProblem) {
         if let jws = try offer.string("jws") {
             self = .compactJWS(jws)

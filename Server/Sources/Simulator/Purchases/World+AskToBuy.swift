@@ -1,13 +1,13 @@
 import AppStoreFormats
 
-/// A purchase that waits for somebody: a parent, or the customer themselves.
+/// A purchase that waits for a parent's or the customer's decision.
 struct PendingPurchase: Hashable, Sendable {
     enum Reason: String, Hashable, Sendable, CaseIterable {
         case askToBuy = "ask_to_buy"
         case interrupted
     }
 
-    /// What it is approved, declined or resolved by. Its transaction will have another.
+    /// The id by which it is approved, declined or resolved. Its transaction will have another id.
     let id: String
     let order: PurchaseOrder
     let deviceID: String
@@ -17,23 +17,23 @@ struct PendingPurchase: Hashable, Sendable {
     let since: AppStoreDate
 }
 
-/// How an order ends.
+/// The result of an order.
 enum Sale: Sendable {
     case purchased(StoreTransaction)
     case pending(PendingPurchase)
     case cancelled
-    /// With StoreKit's word for the error.
+    /// With StoreKit's name for the error.
     case failed(String)
 }
 
-// Ask to Buy, interrupted purchases, and purchases that come to nothing.
+// Ask to Buy, interrupted purchases, and purchases that fail.
 
 extension World {
-    /// Pending purchases in one world.
+    /// Maximum number of pending purchases in one world.
     static let pendingMax = 10_000
 
-    /// Takes an order as the store's sheet does: it is paid, waits, is cancelled or fails. What
-    /// could not be bought at all is refused before anybody is asked.
+    /// Processes an order like the App Store's payment sheet: it is paid, pending, cancelled or
+    /// fails. An order that could not be bought at all is refused before anybody is asked.
     mutating func take(
         _ order: PurchaseOrder, on deviceID: String, at now: AppStoreDate
     ) throws(StoreProblem) -> (Sale, [Notice]) {
@@ -66,25 +66,25 @@ extension World {
         return (fails ? .failed("unknown") : .pending(pending), [])
     }
 
-    /// What is done to a pending purchase.
+    /// Approves, declines or resolves a pending purchase.
     ///
-    /// - Returns: the transaction, where the purchase is made.
+    /// - Returns: the transaction, if the purchase is made.
     mutating func settle(
         pending id: String, _ verb: PendingVerb, at now: AppStoreDate
     ) throws(StoreProblem) -> (StoreTransaction?, [Notice]) {
         guard let pending = pendingPurchases[id] else {
             if verb == .resolve, let chain = chainOfTransaction[id] {
-                // As SKTestSession does: the issue is the payment that is being retried.
+                // As in SKTestSession: the issue is the payment that is being retried.
                 let notices = try recoverBilling(chain, at: now)
                 return (try subscription(chain).latest, notices)
             }
             throw StoreProblem(
-                "unknown_pending_purchase", status: 404, "No purchase waits as \(id).",
+                "unknown_pending_purchase", status: 404, "There is no pending purchase \(id).",
                 remedy: "GET /_sim/truth/{account} lists what is pending.")
         }
         guard verb.reason == pending.reason else {
             throw .wrongState(
-                "The purchase \(id) waits for another thing: \(pending.reason.rawValue).",
+                "The purchase \(id) is pending for another reason: \(pending.reason.rawValue).",
                 remedy: pending.reason == .askToBuy
                     ? "POST …/approve or …/decline." : "POST …/resolve.")
         }
@@ -93,7 +93,7 @@ extension World {
             pendingPurchases[id] = nil
             return (nil, [])
         }
-        // Who asked has bought it, also where somebody else is signed in on the device by now.
+        // The buyer is who asked, even if somebody else is signed in on the device by now.
         var buyer = try device(pending.deviceID)
         buyer.account = pending.account
         buyer.storefront = pending.storefront
@@ -103,7 +103,7 @@ extension World {
     }
 }
 
-/// What can be done to a purchase that waits.
+/// What can be done to a pending purchase.
 package enum PendingVerb: String, Hashable, Sendable, CaseIterable {
     case approve
     case decline

@@ -1,15 +1,15 @@
 import AppStoreFormats
 
-// Family Sharing. A member has what the purchaser has, in chains and transactions of their own,
-// which follow the purchaser's: whatever becomes of a purchase, its family is looked at next, and
-// each member's copy is brought up to date with one notification for each change.
+// Family Sharing. A member has chains and transactions of their own, which follow the purchaser's.
+// After each change of a purchase its family is processed next, and each member's copy is updated,
+// with one notification for each change.
 //
-// What ends sharing — the purchaser's refund, a member who leaves, sharing switched off, a product
-// that cannot be shared — revokes. What ends the purchaser's subscription by time expires the
-// members' too.
+// Sharing ends with a revocation if the purchaser is refunded, a member leaves, sharing is switched
+// off, or the product cannot be shared. If the purchaser's subscription ends by time, the members'
+// expire too.
 
 extension World {
-    /// Whether others than its account may have a part in a purchase.
+    /// Whether a purchase may be shared with accounts other than its own.
     func isShared(_ transaction: StoreTransaction) -> Bool {
         guard transaction.sharedFrom == nil else { return false }
         let hasFamily = accounts[transaction.account]?.family != nil
@@ -17,15 +17,15 @@ extension World {
             || sharings[transaction.originalID] != nil
     }
 
-    /// Refuses what only a purchaser can do with a purchase.
+    /// Refuses acts that only a purchaser can perform.
     func checkIsPurchasers(_ transaction: StoreTransaction) throws(StoreProblem) {
         guard let source = transaction.sharedFrom else { return }
         throw .wrongState(
             "\(transaction.account.name) has \(transaction.originalID) by Family Sharing.",
-            remedy: "Do it to the purchaser's: \(chainOfTransaction[source] ?? source).")
+            remedy: "Use the purchaser's: \(chainOfTransaction[source] ?? source).")
     }
 
-    /// Brings a family up to date with one purchase of a member's.
+    /// Updates a family after a change of one member's purchase.
     mutating func share(_ purchase: String, at now: AppStoreDate) -> [Notice] {
         if let transaction = oneTimePurchases[purchase] {
             return everyone(concerned: purchase, by: transaction.account).flatMap {
@@ -34,21 +34,21 @@ extension World {
         }
         guard let source = subscriptions[purchase] else { return [] }
         let members = everyone(concerned: purchase, by: source.account)
-        // What is paid ahead may be shared where the present is not, or the other way about.
+        // A period paid in advance may be shared although the current one is not, or vice versa.
         if !members.isEmpty, source.latest.purchased > now {
             plan(.sharing(purchase: purchase), at: source.latest.purchased)
         }
         return members.flatMap { follow(source, as: $0, at: now) }
     }
 
-    /// Who has a part now, or had one.
+    /// All members who share the purchase now, or did before.
     private func everyone(concerned purchase: String, by purchaser: Account.Key) -> [Account.Key] {
         let family = accounts[purchaser]?.family.flatMap { families[$0] }
         let former = sharings[purchase].map { Array($0.shares.keys) } ?? []
         return Set((family?.members ?? []) + former).subtracting([purchaser]).sorted()
     }
 
-    /// Whether a member is to have a part in a purchase that is good in itself.
+    /// Whether a member may share in a purchase, given that the purchase itself is valid.
     func mayHave(_ member: Account.Key, _ transaction: StoreTransaction) -> Bool {
         guard transaction.product.isFamilyShareable, let family = accounts[member]?.family,
             family == accounts[transaction.account]?.family
@@ -57,9 +57,11 @@ extension World {
         return !sharing.isStopped && !sharing.withheld.contains(member)
     }
 
+    /// Copies a purchaser's transaction for a member.
+    ///
     /// - Parameters:
-    ///   - first: when the member's part began, where it did so before this period.
-    ///   - reason: a member's part begins as a purchase does, whatever the buyer's is.
+    /// - first: when the member's share began, if before this period.
+    /// - reason: a member's share begins as a purchase, whatever the buyer's reason is.
     mutating func copy(
         _ transaction: StoreTransaction, id: String, of original: String, for member: Account.Key,
         from start: AppStoreDate, since first: AppStoreDate? = nil,
@@ -85,7 +87,7 @@ extension World {
     }
 }
 
-// MARK: - What is bought once
+// MARK: - One-time purchases
 
 extension World {
     private mutating func shareOnce(
@@ -111,11 +113,11 @@ extension World {
     }
 }
 
-// MARK: - Coming and going
+// MARK: - Joining and leaving
 
 extension World {
-    /// Lets an account into a family, which begins with its first member. From then on it has what
-    /// the others share, and they what it has.
+    /// Adds an account to a family, which is created with its first member. From then on all
+    /// members share their purchases.
     mutating func join(_ name: String, _ account: Account.Key) throws(StoreProblem) {
         let key = Family.Key(name: name, environment: account.environment)
         if let present = accounts[account]?.family {
@@ -137,7 +139,8 @@ extension World {
         for member in family.members { shareEverything(of: member) }
     }
 
-    /// Takes an account out of its family: it loses what the others share, and they what it has.
+    /// Removes an account from its family. It loses what the others share, and they lose what it
+    /// shares.
     mutating func leave(_ name: String, _ account: Account.Key) throws(StoreProblem) {
         let key = Family.Key(name: name, environment: account.environment)
         guard var family = families[key], accounts[account]?.family == key else {
@@ -152,7 +155,8 @@ extension World {
         for member in members { shareEverything(of: member) }
     }
 
-    /// Stops sharing a purchase: wholly if it is the purchaser's, for one member if it is theirs.
+    /// Stops sharing a purchase: completely for the purchaser's id, for one member for a member's
+    /// id.
     mutating func stopSharing(_ id: String) throws(StoreProblem) {
         let source: String
         if let own = oneTimePurchases[id] {
@@ -163,8 +167,8 @@ extension World {
         }
         guard let sharing = sharings[source], !sharing.shares.isEmpty else {
             throw .wrongState(
-                "Nobody has a part in \(id).",
-                remedy: "Put accounts into one family: POST /_sim/devices {\"family\": …}.")
+                "\(id) is not shared with anybody.",
+                remedy: "Add accounts to one family: POST /_sim/devices {\"family\": …}.")
         }
         if let member = sharing.shares.first(where: { $0.value == id })?.key {
             sharings[source]?.withheld.insert(member)

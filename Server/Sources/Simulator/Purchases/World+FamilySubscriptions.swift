@@ -1,15 +1,15 @@
 import AppStoreFormats
 
-// A member's subscription follows the purchaser's: with periods of its own, which end as the
-// purchaser's do, and with the same turns.
+// A member's subscription follows the purchaser's: it has its own periods, which end when the
+// purchaser's do, and goes through the same events.
 
 extension World {
-    /// Brings a member's chain up to date with the purchaser's.
+    /// Updates a member's chain to match the purchaser's.
     mutating func follow(
         _ source: Subscription, as member: Account.Key, at now: AppStoreDate
     ) -> [Notice] {
-        // Nobody comes in while the purchaser has nothing but the hope of a payment. What is paid
-        // ahead counts when it begins.
+        // Sharing does not begin while the purchaser only waits for a payment to succeed. A period
+        // paid in advance counts when it begins.
         let present = source.transactions.last { $0.covers(now) }
         let isGiven = !source.isOver && mayHave(member, present ?? source.latest)
         guard let id = sharings[source.id]?.shares[member], let own = subscriptions[id] else {
@@ -58,12 +58,12 @@ extension World {
         return notice(.subscribed, .resubscribe, of: chain, at: now)
     }
 
-    /// What was charged ahead follows at once, as a renewal.
+    /// A period charged in advance follows at once, as a renewal.
     private mutating func shareRest(of source: Subscription, after present: StoreTransaction) {
         if present.id != source.latest.id { shareSoon(source.id) }
     }
 
-    /// The purchaser's periods that are new, or else the change of state.
+    /// Adds the purchaser's new periods, or else applies the change of state.
     private mutating func keepUp(
         _ chain: inout Subscription, _ source: Subscription, at now: AppStoreDate
     ) -> [Notice] {
@@ -128,7 +128,8 @@ extension World {
         return notices + [notice(.revoke, of: chain, at: now)]
     }
 
-    /// The period in force, which the next may be paid ahead of, where it is theirs no longer.
+    /// Revokes the period in force if it is no longer shared. The next period may be paid in
+    /// advance.
     private mutating func revokeLost(
         _ chain: inout Subscription, with source: Subscription, at now: AppStoreDate
     ) -> [Notice] {
@@ -141,7 +142,7 @@ extension World {
         return [notice(.revoke, of: chain, transaction: chain.transactions[index], at: now)]
     }
 
-    /// What was refunded of earlier periods, replaced by an upgrade or moved in time.
+    /// Revokes earlier periods that were refunded, and copies their upgrade marks.
     private mutating func revokePast(
         _ chain: inout Subscription, with source: Subscription, at now: AppStoreDate
     ) -> [Notice] {
@@ -177,7 +178,7 @@ extension World {
 }
 
 extension Subscription {
-    /// A member's part, brought up to where this chain stands.
+    /// A member's chain, updated to the state of this chain.
     fileprivate func followed(as part: Self) -> Self {
         followed(
             by: part.account, id: part.id, transactions: part.transactions,

@@ -1,20 +1,20 @@
 import AppStoreFormats
 
-/// The offers that one purchase takes.
+/// The offers that one purchase uses.
 struct ChosenOffers {
-    /// At once, or at the next billing of a subscription that runs.
+    /// Applies at once, or at the next billing of an active subscription.
     var first: StoreKitOffer?
-    /// After the first: a code that follows an introductory offer.
+    /// Applies after the first: a code that follows an introductory offer.
     var then: StoreKitOffer?
-    /// Of the signature that was checked.
+    /// The nonce of the signature that was verified.
     var nonce: String?
 }
 
-// Which offers somebody may take.
+// Which offers a customer may use.
 
 extension World {
-    /// What an order says about offers, checked: the one it names, or the introductory one if the
-    /// customer may have it.
+    /// Validates the offers of an order: the one it names, or the introductory one if the customer
+    /// is eligible.
     func offers(
         for product: StoreKitProduct, _ order: PurchaseOrder, _ device: Device,
         chain: Subscription?, at now: AppStoreDate
@@ -29,8 +29,8 @@ extension World {
         if let reason = refusal(of: offer, product, to: device.account) {
             throw StoreProblem(
                 "offer_not_eligible",
-                "The offer \(id) is not for \(device.account.name): \(reason)",
-                remedy: "Leave out `offer`, or choose another.")
+                "\(device.account.name) is not eligible for the offer \(id): \(reason)",
+                remedy: "Omit `offer`, or choose another one.")
         }
         let nonce = try checkSignature(of: offer, product, order, device, at: now)
         if offer.isStackable, let introductory {
@@ -39,11 +39,11 @@ extension World {
         return ChosenOffers(first: offer, nonce: nonce)
     }
 
-    /// Why a customer may not take an offer; nil where they may.
+    /// Why a customer may not use an offer. Nil if they may.
     func refusal(
         of offer: StoreKitOffer, _ product: StoreKitProduct, to account: Account.Key
     ) -> String? {
-        guard let terms = product.subscription else { return "the product is no subscription." }
+        guard let terms = product.subscription else { return "the product is not a subscription." }
         let chain = accounts[account]?.chains[terms.groupID].flatMap { subscriptions[$0] }
         switch offer.type {
         case .introductory: return introductoryRefusal(in: terms.groupID, to: account)
@@ -57,7 +57,7 @@ extension World {
         }
     }
 
-    /// By subscription group, whether an account may take an introductory offer.
+    /// Whether an account is eligible for an introductory offer, by subscription group.
     func introductoryEligibility(of account: Account.Key) -> [String: Bool] {
         var eligibility: [String: Bool] = [:]
         for group in settings.shop.groups {
@@ -70,7 +70,7 @@ extension World {
         let chain = accounts[account]?.chains[group].flatMap { subscriptions[$0] }
         if chain.map({ !$0.isOver }) == true { return "they are subscribed in the group." }
         let used = accounts[account]?.introductoryOffersUsed.contains(group)
-        // Returning customers may take it too, if they never had one in the group.
+        // Returning customers are eligible too if they never had one in the group.
         return used == true ? "they had an introductory offer in the group." : nil
     }
 
@@ -85,10 +85,10 @@ extension World {
         case true?: kind = .expired
         }
         guard offer.customers.contains(kind) else {
-            return "its eligibility leaves out customers who are \(kind.word)."
+            return "its eligibility excludes customers who are \(kind.word)."
         }
         let isUsed = accounts[account]?.codesRedeemed.contains("\(product.id)/\(offer.id ?? "")")
-        return isUsed == true ? "they have redeemed it already." : nil
+        return isUsed == true ? "they have already redeemed it." : nil
     }
 
     private func introductoryOffer(
@@ -98,7 +98,7 @@ extension World {
         guard chain?.isOver ?? true, let offer = terms.introductoryOffer(of: order.billingPlan)
         else { return nil }
         if let signed = order.introductoryEligibility {
-            // A word that cannot be believed costs the customer the offer, without an error.
+            // If the JWS is not valid, the customer does not get the offer. That is not an error.
             let word = offerSignature(order, at: now)?.introductoryEligibility(signed)
             return word == true ? offer : nil
         }
@@ -117,12 +117,12 @@ extension World {
         let nonce = try signature.nonce(of: proof, offerID: offer.id ?? "", appAccountToken: token)
         guard !usedNonces.contains(nonce) else {
             throw .invalidOfferSignature(
-                "its nonce \(nonce) was used before", remedy: "Sign each purchase anew.")
+                "its nonce \(nonce) was used before", remedy: "Sign each purchase separately.")
         }
         return nonce
     }
 
-    /// What checks signatures of offers; nil where the shop has no key to check them with.
+    /// The verifier of offer signatures. Nil if the shop has no key to verify them with.
     private func offerSignature(_ order: PurchaseOrder, at now: AppStoreDate) -> OfferSignature? {
         offersKey.map {
             OfferSignature(
@@ -137,7 +137,7 @@ extension World {
             throw StoreProblem(
                 "unknown_billing_plan", status: 404,
                 "The product \(product.id) has no billing plan \(plan).",
-                remedy: "Leave out billing_plan, or enable the plan in the shop's file.")
+                remedy: "Omit billing_plan, or enable the plan in the shop's file.")
         }
     }
 }
@@ -145,14 +145,15 @@ extension World {
 // MARK: - Redeeming without the app
 
 extension World {
-    /// Redeems a code in the App Store, for the product it will renew as unless another is named.
+    /// Redeems a code in the App Store, for the product that the subscription will renew as unless
+    /// another is named.
     mutating func redeemCode(
         _ id: String, offerID: String, productID: String?, at now: AppStoreDate
     ) throws(StoreProblem) -> [Notice] {
         try take(offerID, .code, for: productID, by: subscription(id), at: now)
     }
 
-    /// Takes a win-back offer in the App Store: the one named, or the first that there is.
+    /// Accepts a win-back offer in the App Store: the one named, or the first available.
     mutating func winBack(
         _ id: String, offerID: String?, productID: String?, at now: AppStoreDate
     ) throws(StoreProblem) -> [Notice] {
@@ -199,7 +200,7 @@ extension StoreKitOffer.Customers {
 }
 
 extension Subscription {
-    /// The offer that the next period will have. It does not follow to another product.
+    /// The offer of the next period. It does not carry over to another product.
     var nextOffer: RunningOffer? {
         let upcoming = sharedNextProduct.value.id
         if let runningOffer, runningOffer.periodsLeft > 0,
@@ -213,7 +214,7 @@ extension Subscription {
             offer: pending.offer, periodsLeft: isRepeated ? pending.offer.periodCount : 1)
     }
 
-    /// The same, used up by one period.
+    /// The offer of the next period, reduced by that period.
     mutating func takeNextOffer() -> RunningOffer? {
         var next = nextOffer
         if next == nil || next?.offer == pendingOffer?.value.offer { pendingOffer = nil }
@@ -221,8 +222,8 @@ extension Subscription {
         return next
     }
 
-    /// The commitment that begins with the next period, if one does. It does not follow to another
-    /// product.
+    /// The commitment that begins with the next period, if any; it is removed. It does not carry
+    /// over to another product.
     mutating func takePlannedCommitment() -> Commitment.Terms? {
         guard plannedCommitment != nil, nextOffer == nil else { return nil }
         defer { plannedCommitment = nil }
@@ -235,10 +236,12 @@ extension StoreProblem {
         Self(
             "unknown_offer", status: 404, "The product \(product.id) has no offer \(id).",
             remedy: known.isEmpty
-                ? "It has none to name." : "It has: \(known.joined(separator: ", ")).")
+                ? "It has no such offers." : "Its offers: \(known.joined(separator: ", ")).")
     }
 
     static func invalidOfferSignature(_ why: String, remedy: String) -> Self {
-        Self("invalid_offer_signature", "The offer's signature is refused: \(why).", remedy: remedy)
+        Self(
+            "invalid_offer_signature", "The offer's signature is not valid: \(why).",
+            remedy: remedy)
     }
 }

@@ -2,7 +2,7 @@ import AppStoreFormats
 
 extension World {
     /// Sells something to a device's account. Returns the transaction that the device receives,
-    /// which may be an old one.
+    /// which may be an existing one.
     mutating func purchase(
         _ order: PurchaseOrder, on deviceID: String, at now: AppStoreDate
     ) throws(StoreProblem) -> (transaction: StoreTransaction, notices: [Notice]) {
@@ -15,11 +15,11 @@ extension World {
         let product = try productForSale(order.productID, in: device.storefront, at: now)
         guard (1...PurchaseOrder.quantityMax).contains(order.quantity) else {
             throw .badRequest(
-                "The quantity is \(order.quantity).", remedy: "Order 1 to 10 at once.")
+                "quantity must not be \(order.quantity).", remedy: "Order 1 to 10 at once.")
         }
         guard order.quantity == 1 || [.consumable, .nonRenewing].contains(product.type) else {
             throw .badRequest(
-                "The product \(product.id) has no quantity, and \(order.quantity) are ordered.",
+                "The product \(product.id) can be ordered only once, not \(order.quantity) times.",
                 remedy: "Order one. Consumables and non-renewing subscriptions have a quantity.")
         }
         guard chainOfTransaction.count + oneTimePurchases.count < Self.transactionsMax else {
@@ -42,7 +42,7 @@ extension World {
             $0.product.id == product.id && $0.revocation == nil && $0.sharedFrom == nil
         }
         if product.type == .nonConsumable, let old {
-            // Bought for good already: the store gives it again without a charge.
+            // A non-consumable that is already owned: the store delivers it again without a charge.
             return (old, [])
         }
         let id = newID()
@@ -81,7 +81,7 @@ extension World {
         return (subscription.latest, notices)
     }
 
-    /// A new beginning, of a chain that is new or was over.
+    /// Begins a chain that is new or was over.
     private mutating func begin(
         _ subscription: inout Subscription, _ product: StoreKitProduct, _ offers: ChosenOffers,
         _ order: PurchaseOrder, _ device: Device, token: String?, at now: AppStoreDate
@@ -97,7 +97,7 @@ extension World {
         noteRedemption(of: offers, product, by: device.account)
     }
 
-    /// A purchase within a group that the account is subscribed to is a choice for that
+    /// A purchase in a group that the account is already subscribed to counts as a change of that
     /// subscription.
     private mutating func choose(
         _ product: StoreKitProduct, _ offers: ChosenOffers, in chain: Subscription,
@@ -126,14 +126,14 @@ extension World {
         guard !chain.renews || product.id != chain.nextProduct.id else {
             throw StoreProblem(
                 "already_subscribed",
-                "\(chain.account.name) is subscribed to \(product.id) already.",
+                "\(chain.account.name) is already subscribed to \(product.id).",
                 remedy: "Advance the clock, or buy another product of the group to change to it.")
         }
         return try changeProduct(chain.id, to: product.id, device: device, token: token, at: now)
     }
 
-    /// An offer on a subscription that runs: at once where it upgrades, or where a payment is being
-    /// retried, which the new one settles; else from the next billing on.
+    /// Redeems an offer on an active subscription. It begins at once if it upgrades, or if a
+    /// payment is being retried, which the new purchase replaces; otherwise with the next billing.
     private mutating func redeem(
         _ offers: ChosenOffers, _ product: StoreKitProduct, in chain: Subscription,
         _ order: PurchaseOrder, _ device: Device, token: String?, at now: AppStoreDate
@@ -141,7 +141,7 @@ extension World {
         guard let offer = offers.first else { return [] }
         guard chain.commitment == nil else {
             throw .wrongState(
-                "The price of a commitment is fixed.", remedy: "Take the offer after its end.")
+                "The price of a commitment is fixed.", remedy: "Redeem the offer after its end.")
         }
         var chain = chain
         var notices: [Notice]
@@ -158,7 +158,7 @@ extension World {
             chain.renews = true
             chain.nextProduct = try productForSale(
                 product.id, in: chain.latest.storefront, at: now)
-            // It takes the place of one that runs.
+            // It replaces an offer that is running.
             chain.runningOffer = nil
             chain.pendingOffer = Shared(.init(offer: offer, productID: product.id))
             notices = [
@@ -190,7 +190,7 @@ extension World {
 
 extension StoreKitProduct {
     /// Whether a change to another product of the group begins at once: a higher level, or the same
-    /// level for the same time.
+    /// level with the same period.
     func isReplacedAtOnce(by other: Self) -> Bool {
         guard let present = subscription, let chosen = other.subscription, id != other.id else {
             return false

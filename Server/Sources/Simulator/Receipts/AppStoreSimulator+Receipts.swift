@@ -1,29 +1,29 @@
 import AppStoreFormats
 
-// The files that devices have of what was bought.
+// The receipts that devices have of purchases.
 
 extension AppStoreSimulator {
-    /// A device's app receipt, Base64, made now. Harmless to repeat.
+    /// A device's app receipt in Base64, created now. Idempotent.
     ///
-    /// - Parameter guid: the device's identifier that the receipt's hash is of; the device's own
-    ///   where it is nil.
+    /// - Parameter guid: the device identifier used for the receipt's hash. If nil, the device's
+    ///   own.
     package func receipt(on deviceID: String, guid: [UInt8]? = nil) throws -> String {
         let receipt = try world.receipt(on: deviceID, guid: guid, at: clock.now)
         return try authority.receipts.text(receipt, digest: settings.receiptDigest)
     }
 
-    /// What a device's receipt says, made now: as rows of its purchases, the oldest first.
+    /// The content of a device's receipt, created now: rows of its purchases, oldest first.
     package func receiptRows(on deviceID: String) throws -> [VerifyReceiptRow] {
         try world.receipt(on: deviceID, at: clock.now).purchases.map { VerifyReceiptRow($0) }
     }
 
-    /// The identifier that the hash of a device's receipts is of.
+    /// The device identifier used for the hash of a device's receipts.
     package func vendorIdentifier(of deviceID: String) throws(StoreProblem) -> String {
         let device = try world.device(deviceID)
         return LegacyDevice(seed: settings.seed, name: device.id).vendorIdentifier
     }
 
-    /// One transaction as an app before iOS 7 received it, Base64.
+    /// One transaction in Base64, as an app received it before iOS 7.
     package func transactionReceipt(of transactionID: String) throws -> String {
         let id = world.ownID(of: transactionID)
         guard let owner = world.owner(of: id),
@@ -38,7 +38,7 @@ extension AppStoreSimulator {
 }
 
 extension World {
-    /// The numbers of an account's hardware, where it does not matter which of its devices.
+    /// The hardware identifiers of an account, if it does not matter which device is used.
     func hardware(of key: Account.Key) -> LegacyDevice {
         LegacyDevice(seed: settings.seed, name: "\(key.name)-1")
     }

@@ -1,14 +1,14 @@
 import AppStoreFormats
 import Crypto
 
-/// The numbers of hardware and shop that only the older documents show. All come from the seed and
-/// from names, by a hash: to look at them changes nothing in the world.
+/// Hardware and shop identifiers that only the older documents contain. All are derived from the
+/// seed and from names by a hash, so reading them does not change the world.
 struct LegacyDevice: Hashable, Sendable {
     let seed: UInt64
-    /// The device's id, or the account's name where no device is known.
+    /// The device's id, or the account's name if no device is known.
     let name: String
 
-    /// `identifierForVendor`: the GUID that a receipt's hash is of.
+    /// `identifierForVendor`: the GUID used for a receipt's hash.
     var guid: [UInt8] {
         var bytes = Self.noise("vendor", seed, name, count: 16)
         // Version 4 of RFC 9562, as UIKit's are.
@@ -17,7 +17,7 @@ struct LegacyDevice: Hashable, Sendable {
         return bytes
     }
 
-    /// The same as text.
+    /// `identifierForVendor` as text.
     var vendorIdentifier: String { Self.uuidText(guid) }
 
     /// A UDID of 40 hexadecimal digits.
@@ -31,7 +31,7 @@ struct LegacyDevice: Hashable, Sendable {
         return String(600_000_000 + number)
     }
 
-    /// Bytes that look random, and are the same each time.
+    /// Bytes that look random but are always the same for the same input.
     static func noise(_ what: String, _ seed: UInt64, _ name: String, count: Int) -> [UInt8] {
         var bytes: [UInt8] = []
         while bytes.count < count {

@@ -1,15 +1,16 @@
 import AppStoreFormats
 
-/// A transaction in the words of the older documents: as an app receipt has it, as verifyReceipt
-/// answers it, and as transaction receipts and V1 notifications carry it.
+/// A transaction in the format of the older documents: in an app receipt, in a verifyReceipt
+/// response, and in transaction receipts and V1 notifications.
 ///
-/// It is made of the payload that the newer documents have, so that old and new never differ.
+/// It is made from the payload of the newer documents, so that old and new documents never differ.
 struct LegacyTransaction: Sendable {
     let payload: TransactionPayload
 
     private var isSubscription: Bool { payload.type == .autoRenewable }
 
-    /// Only of introductory offers: of free promotional ones and free codes Apple says nothing.
+    /// Introductory offers only: Apple does not document it for free promotional offers and free
+    /// codes.
     private var isTrial: Bool {
         payload.offerType == .introductory && payload.offerDiscountType == .freeTrial
     }
@@ -22,7 +23,7 @@ struct LegacyTransaction: Sendable {
         payload.offerType == .promotional ? payload.offerIdentifier : nil
     }
 
-    /// In `receipt.in_app`, and in the receipt itself.
+    /// The form in `receipt.in_app` and in the receipt itself.
     var purchase: InAppReceipt {
         typealias Field = InAppReceipt.Field
         let kind = payload.type.flatMap(ReceiptProductKind.init)
@@ -58,7 +59,7 @@ struct LegacyTransaction: Sendable {
         .empty1709, .empty1714, .empty1715, .empty1716, .empty1717, .empty1718,
     ]
 
-    /// In `latest_receipt_info`: what the receipt says and what only the account knows.
+    /// The form in `latest_receipt_info`: the receipt's content, and what only the account knows.
     var row: VerifyReceiptRow {
         var row = VerifyReceiptRow(purchase)
         row.isUpgraded = payload.isUpgraded
@@ -69,7 +70,7 @@ struct LegacyTransaction: Sendable {
         return row
     }
 
-    /// As one of iOS 6. `device` stands for the hardware's numbers, which those receipts held.
+    /// The form of iOS 6. `device` provides the hardware identifiers that those receipts contained.
     func receipt(appAppleID: Int64, device: LegacyDevice) -> TransactionReceipt {
         var receipt = TransactionReceipt()
         let isProduction = payload.environment == .production
@@ -100,7 +101,7 @@ struct LegacyTransaction: Sendable {
 }
 
 extension VerifyReceiptRenewal {
-    /// What the newer documents say of a subscription, in the older words.
+    /// Converts the renewal info of the newer documents.
     init(_ payload: RenewalPayload) {
         self.init()
         expirationIntent = payload.expirationIntent

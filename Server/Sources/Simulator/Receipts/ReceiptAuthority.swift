@@ -5,28 +5,29 @@ import SwiftASN1
 import X509
 import _CryptoExtras
 
-/// What signs receipts: a root, an intermediate and a leaf, all of RSA with 2048 bits, apart from
-/// what signs everything else. With Apple it is the same: receipts are under "Apple Root CA", the
+/// Signs receipts: a root, an intermediate and a leaf, all RSA keys of 2048 bits, separate from the
+/// keys that sign everything else. Apple does the same: receipts are under "Apple Root CA", the
 /// newer documents under "Apple Root CA - G3".
 package struct ReceiptAuthority: Sendable {
     /// Leaf, intermediate, root, in DER.
     package let certificates: [[UInt8]]
-    /// What signs transaction receipts, right under the root: they carry no intermediate.
+    /// The certificate that signs transaction receipts, directly under the root, because they
+    /// contain no intermediate.
     package let transactionCertificate: [UInt8]
     private let key: _RSA.Signing.PrivateKey
 
-    /// A fresh root, which nobody trusts yet. Takes some tenths of a second.
+    /// Makes a new root, which nobody trusts yet. Takes some tenths of a second.
     package init() throws(SigningFailure) {
         try self.init { try (1...3).map { _ in try .init(keySize: .bits2048) } }
     }
 
-    /// The authority of a seed: one seed, one root, and the same bytes for the same receipt. Takes
-    /// some tenths of a second.
+    /// Derives the authority from a seed: the same seed gives the same root, and the same bytes for
+    /// the same receipt. Takes some tenths of a second.
     init(seed: UInt64) throws(SigningFailure) {
         try self.init { try SeededKeys.receiptKeys(seed: seed) }
     }
 
-    /// With the keys of root, intermediate and leaf.
+    /// Makes the certificates for the keys of root, intermediate and leaf.
     private init(_ keys: () throws -> [_RSA.Signing.PrivateKey]) throws(SigningFailure) {
         do {
             typealias Make = ReceiptCertificates
@@ -43,7 +44,7 @@ package struct ReceiptAuthority: Sendable {
                 key: key, certificates: try [leaf, middle, root].map(Self.der),
                 transactionCertificate: try Self.der(other))
         } catch {
-            throw SigningFailure("The certificates of receipts could not be made: \(error)")
+            throw SigningFailure("The receipt certificates could not be made: \(error)")
         }
     }
 
@@ -55,10 +56,10 @@ package struct ReceiptAuthority: Sendable {
         self.transactionCertificate = transactionCertificate
     }
 
-    /// The certificate that a server must trust to believe receipts.
+    /// The certificate that a server must trust in order to accept receipts.
     package var rootDER: [UInt8] { certificates[2] }
 
-    /// An app receipt as the file that a device has.
+    /// Signs an app receipt, in the file format that a device has.
     package func sign(
         _ receipt: AppReceipt, digest: ReceiptDigest
     ) throws(SigningFailure) -> [UInt8] {
@@ -71,7 +72,7 @@ package struct ReceiptAuthority: Sendable {
         } catch { throw SigningFailure("A receipt could not be signed: \(error)") }
     }
 
-    /// A transaction receipt as an app got it before iOS 7. The digest is always SHA-1.
+    /// Signs a transaction receipt as an app received it before iOS 7. The digest is always SHA-1.
     package func sign(
         _ receipt: TransactionReceipt, in environment: SimulatedEnvironment
     ) throws(SigningFailure) -> [UInt8] {
@@ -87,12 +88,12 @@ package struct ReceiptAuthority: Sendable {
         } catch { throw SigningFailure("A receipt could not be signed: \(error)") }
     }
 
-    /// The same, Base64.
+    /// Signs an app receipt and encodes it as Base64.
     func text(_ receipt: AppReceipt, digest: ReceiptDigest) throws(SigningFailure) -> String {
         Self.base64(try sign(receipt, digest: digest))
     }
 
-    /// The same, Base64.
+    /// Signs a transaction receipt and encodes it as Base64.
     func text(
         _ receipt: TransactionReceipt, in environment: SimulatedEnvironment
     ) throws(SigningFailure) -> String {
@@ -118,18 +119,18 @@ package struct ReceiptAuthority: Sendable {
     }
 }
 
-// MARK: - Believing
+// MARK: - Verification
 
-/// Why something is not taken for a receipt of this authority.
+/// Why a file is not accepted as a receipt of this authority.
 package enum ReceiptRefusal: Error, Hashable, Sendable {
-    /// It is no receipt at all, or one of Xcode's.
+    /// It is not a receipt, or is one made by Xcode.
     case malformed
-    /// Somebody else's, or changed.
+    /// It was signed by somebody else, or changed.
     case notAuthentic
 }
 
 extension ReceiptAuthority {
-    /// The receipt in a file that this authority has signed.
+    /// Verifies a file that this authority has signed, and returns the receipt in it.
     package func receipt(in file: [UInt8]) throws(ReceiptRefusal) -> AppReceipt {
         guard let envelope = ReceiptEnvelope(parsing: file),
             let receipt = try? AppReceipt(parsing: envelope.content),
@@ -141,7 +142,8 @@ extension ReceiptAuthority {
         return receipt
     }
 
-    /// The transaction in a file that this authority has signed, and its environment.
+    /// Verifies a file that this authority has signed, and returns the transaction in it with its
+    /// environment.
     func transaction(
         in file: [UInt8]
     ) throws(ReceiptRefusal) -> (receipt: TransactionReceipt, environment: SimulatedEnvironment) {
@@ -171,10 +173,10 @@ extension ReceiptAuthority {
     }
 }
 
-// MARK: - Keeping
+// MARK: - Storage
 
 extension ReceiptAuthority {
-    /// The authority that ``stored`` came from.
+    /// Restores the authority from ``stored``.
     init(stored json: JSON) throws(SigningFailure) {
         let chain = json["certificates"]?.array?.compactMap(Self.bytes)
         guard let keyBytes = json["leaf_key"].flatMap(Self.bytes),
@@ -183,13 +185,13 @@ extension ReceiptAuthority {
             let other = json["transaction_certificate"].flatMap(Self.bytes)
         else {
             throw SigningFailure(
-                "The stored authority of receipts is damaged. Remove the file: new roots are made"
-                    + " then.")
+                "The stored receipt authority is damaged. Remove the file to make new roots"
+                    + ".")
         }
         self.init(key: key, certificates: chain, transactionCertificate: other)
     }
 
-    /// What ``init(stored:)`` reads. It holds the signing key.
+    /// The input of ``init(stored:)``. It contains the signing key.
     var stored: JSON {
         [
             "leaf_key": .string(Self.base64(Array(key.derRepresentation))),

@@ -3,12 +3,12 @@ import SwiftASN1
 import X509
 import _CryptoExtras
 
-/// The certificates under which receipts are signed: RSA, as Apple's are, since what reads receipts
-/// on a device knows no other.
+/// The certificates of receipts. They use RSA like Apple's, because receipt readers on devices know
+/// nothing else.
 enum ReceiptCertificates {
     typealias Key = _RSA.Signing.PrivateKey
 
-    /// Apple's mark of what signs transaction receipts.
+    /// Apple's marker extension of certificates that sign transaction receipts.
     static let purchaseMarker: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 5, 1]
 
     static func root(_ key: Key) throws -> Certificate {
@@ -29,7 +29,7 @@ enum ReceiptCertificates {
             Certificates.intermediateExtensions(publicKey, under: root), signer: signer)
     }
 
-    /// What signs receipts, under the intermediate or, for transaction receipts, under the root.
+    /// The receipt signer, under the intermediate or, for transaction receipts, under the root.
     static func leaf(
         _ key: Key, named name: String, under issuer: Certificate, signer: Key,
         marker: ASN1ObjectIdentifier = Certificates.leafMarker
@@ -44,7 +44,7 @@ enum ReceiptCertificates {
         _ publicKey: Certificate.PublicKey, name: DistinguishedName, issuer: DistinguishedName,
         _ extensions: Certificate.Extensions, signer: Key
     ) throws -> Certificate {
-        // Two are of one key: what tells them apart is who has issued them.
+        // Two certificates have the same key and serial number: they differ by their issuer.
         let number = Certificates.serialNumber(of: publicKey)
         return try Certificate(
             version: .v3, serialNumber: number, publicKey: publicKey,

@@ -2,23 +2,22 @@ import AppStoreFormats
 import SwiftASN1
 import X509
 
-/// The signed file that holds a receipt: PKCS #7 SignedData (RFC 2315) with one signer and no
-/// signed attributes, so that the signature is of the content's bytes themselves.
+/// The signed file that contains a receipt: PKCS #7 SignedData (RFC 2315) with one signer and no
+/// signed attributes, so the signature covers the content's bytes directly.
 struct ReceiptEnvelope: Hashable, Sendable {
     var digest: ReceiptDigest
     /// The receipt's payload.
     var content: [UInt8]
-    /// DER, the signer's first.
+    /// In DER, the signer's first.
     var certificates: [[UInt8]]
     var signature: [UInt8]
 
-    /// Bytes of a file; Apple's of 187 purchases has 79,000.
+    /// Maximum number of bytes of a file. Apple's file of 187 purchases has 79,000.
     static let bytesMax = 4_194_304
     static let certificatesMax = 10
 }
 
-/// How a receipt's bytes are hashed before they are signed. Apple went from one to the other in
-/// 2023.
+/// The hash algorithm of a receipt's signature. Apple changed it in 2023.
 package enum ReceiptDigest: String, Hashable, Sendable, CaseIterable {
     case sha1
     case sha256
@@ -39,9 +38,9 @@ extension ReceiptEnvelope {
     private static let rsaEncryption: ASN1ObjectIdentifier = [1, 2, 840, 113549, 1, 1, 1]
     private static let zero = ASN1Identifier(tagWithNumber: 0, tagClass: .contextSpecific)
 
-    /// The file's bytes, as DER but for the order of the certificates, which is Apple's.
+    /// The file's bytes in DER, except that the certificates are in Apple's order.
     func der() throws -> [UInt8] {
-        guard let first = certificates.first else { throw SigningFailure("No signer.") }
+        guard let first = certificates.first else { throw SigningFailure("No signer certificate.") }
         let signer = try Certificate(derEncoded: first)
         var serializer = DER.Serializer()
         try serializer.appendConstructedNode(identifier: .sequence) { outer in
@@ -100,9 +99,9 @@ extension ReceiptEnvelope {
 // MARK: - Reading
 
 extension ReceiptEnvelope {
-    /// Reads a file, whoever signed it. Xcode's have lengths that are found by their end, and
-    /// content in pieces (BER); Apple's certificates are not in DER's order. Nil for what is no
-    /// such file.
+    /// Parses a file, whoever signed it. Xcode's files use indefinite lengths and content in pieces
+    /// (BER); Apple's certificates are not in DER order. Returns nil if the file does not have this
+    /// format.
     init?(parsing bytes: [UInt8]) {
         guard bytes.count <= Self.bytesMax, let root = try? BER.parse(bytes),
             let outer = Self.children(of: root), outer.count == 2,
@@ -128,7 +127,7 @@ extension ReceiptEnvelope {
         return Array(nodes)
     }
 
-    /// Also of an octet string in pieces, and of one that holds nothing but another.
+    /// Also accepts an octet string in pieces, and one that contains only another octet string.
     private static func octets(of node: ASN1Node) -> [UInt8]? {
         (try? ASN1OctetString(berEncoded: node)).map { Array($0.bytes) }
     }

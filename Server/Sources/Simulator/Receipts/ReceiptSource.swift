@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Where an authority's receipts are signed: by keys that are there, or by a seed's, which are made
-/// when the first receipt is asked for. Most runs ask for none.
+/// The receipt keys of an authority: existing ones, or those of a seed, which are made when the
+/// first receipt is requested. Most runs need none.
 enum ReceiptSource: Sendable {
     case made(ReceiptAuthority)
     case seeded(SeededReceipts)
@@ -16,7 +16,7 @@ enum ReceiptSource: Sendable {
     }
 }
 
-/// The receipts' authority of a seed, made once.
+/// The receipt authority of a seed, made once.
 final class SeededReceipts: Sendable {
     private let seed: UInt64
     private let made = Mutex<ReceiptAuthority?>(nil)

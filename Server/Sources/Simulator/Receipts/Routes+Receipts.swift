@@ -11,7 +11,7 @@ extension SimulatorRoute {
             .bytes(try simulator.authority.receipts.rootDER, type: "application/pkix-cert")
         },
         get(
-            "/_sim/devices/{id}/receipt", "A device's app receipt, made now.", query: ["guid"],
+            "/_sim/devices/{id}/receipt", "A device's app receipt, created now.", query: ["guid"],
             gives: .json("AppReceipt")
         ) { simulator, call in
             let id = try call.parameter("id")
@@ -31,7 +31,7 @@ extension SimulatorRoute {
         },
     ]
 
-    /// A UUID, or the 6 bytes of a network address that stand for a Mac, in hexadecimal.
+    /// Parses a UUID, or for a Mac the 6 bytes of its network address, in hexadecimal.
     private static func guidBytes(_ text: String) throws(StoreProblem) -> [UInt8] {
         let digits = text.filter { $0 != "-" && $0 != ":" }.compactMap(\.hexDigitValue)
         let length = text.count { $0 != "-" && $0 != ":" }

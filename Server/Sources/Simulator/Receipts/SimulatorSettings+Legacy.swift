@@ -1,15 +1,15 @@
 import AppStoreFormats
 
-// What a reset says about the older documents.
+// The fields of a reset about the older documents.
 
 extension SimulatorSettings {
     typealias Field = SimulatorRoute.Field
 
     static let legacyFields = [
-        Field("shared_secret", "string", "What verifyReceipt wants as password."),
+        Field("shared_secret", "string", "The password that verifyReceipt requires."),
         Field("receipt_digest", "string", "sha256 (default) or sha1, as before 2023."),
-        Field("v1_notification_url", "string", "Where V1 notifications are posted; null: none."),
-        Field("v1_era", "string", "How V1 notifications are: of 2018, 2020 or 2021 (default)."),
+        Field("v1_notification_url", "string", "Where V1 notifications are posted; null for none."),
+        Field("v1_era", "string", "The form of V1 notifications: 2018, 2020 or 2021 (default)."),
     ]
 
     mutating func readLegacy(_ body: RequestBody) throws(StoreProblem) {

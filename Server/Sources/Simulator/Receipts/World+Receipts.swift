@@ -1,25 +1,25 @@
 import AppStoreFormats
 import Crypto
 
-// What receipts say about the world. Nothing here changes it.
+// Receipts of the world's purchases. Nothing here changes the world.
 
 extension World {
-    /// Apple's number for the version of the app that every device runs.
+    /// Apple's id for the version of the app that every device runs.
     static let versionExternalIdentifier: Int64 = 860_000_001
-    // What Apple's own receipts of 2025 hold there.
+    // Values from Apple's own receipts of 2025.
     private static let softwareBuild: Int64 = 1_345_531_957
     private static let clientVersion: Int64 = 180_602
     private static let counter: Int64 = 229
     private static let developerID: Int64 = 284_000_001
     private static let downloadIDsFrom: Int64 = 500_000_000_000_000_000
     private static let opaqueBytes = 54
-    /// Where every account of the sandbox has had every app first: 2013-08-01T07:00:00Z.
+    /// When every sandbox account first had every app: 2013-08-01T07:00:00Z.
     private static let sandboxOrigin = AppStoreDate(milliseconds: 1_375_340_400_000)
 
-    /// The receipt that a device has of its app, made at a moment.
+    /// The receipt that a device has of its app, created at a moment.
     ///
-    /// - Parameter guid: what the device hash is of; the device's vendor identifier where it is
-    ///   nil.
+    /// - Parameter guid: the device identifier used for the hash. If nil, the device's vendor
+    ///   identifier.
     func receipt(
         on deviceID: String, guid: [UInt8]? = nil, at now: AppStoreDate
     ) throws(StoreProblem) -> AppReceipt {
@@ -28,7 +28,7 @@ extension World {
         return receipt(of: device.account, device: device.id, guid: guid ?? hardware.guid, at: now)
     }
 
-    /// The receipt of an account, where it does not matter which of its devices has it.
+    /// The receipt of an account, if it does not matter which of its devices has it.
     func receipt(of key: Account.Key, at now: AppStoreDate) -> AppReceipt {
         let hardware = hardware(of: key)
         return receipt(of: key, device: hardware.name, guid: hardware.guid, at: now)
@@ -52,8 +52,8 @@ extension World {
         return receipt
     }
 
-    /// The receipt that verifyReceipt answers: what the account has now, in the same device's
-    /// receipt. Its opaque value and hash stay, so that it fits the device.
+    /// The receipt in a verifyReceipt response: the account's current purchases in the receipt of
+    /// the same device. Its opaque value and hash are kept, so that it still matches the device.
     func receipt(
         renewing old: AppReceipt, of account: Account.Key, at now: AppStoreDate
     ) -> AppReceipt {
@@ -83,7 +83,7 @@ extension World {
         let type: ReceiptType = isProduction ? .production : .sandbox
         let download = LegacyDevice.number(
             "download", settings.seed, key.name, below: UInt64(Self.downloadIDsFrom))
-        // The sandbox has zeros where production has numbers.
+        // In the sandbox these values are zero.
         func number(_ field: Field, _ value: Int64) -> ReceiptAttribute {
             .integer(field, isProduction ? value : 0)
         }
@@ -100,7 +100,7 @@ extension World {
         ]
     }
 
-    /// The version of the app that an account had first; older and newer documents say the same.
+    /// The version of the app that an account had first. Older and newer documents agree.
     static func originalVersion(in environment: SimulatedEnvironment) -> String {
         switch environment {
         case .production: bundleVersion
@@ -131,8 +131,8 @@ extension World {
 // MARK: - Transactions
 
 extension World {
-    /// What the older documents show of an account, oldest first: everything but consumables that
-    /// the app has finished.
+    /// The transactions in the older documents of an account, oldest first: all except consumables
+    /// that the app has finished.
     func legacyTransactions(
         of key: Account.Key, at now: AppStoreDate
     ) -> [LegacyTransaction] {
@@ -152,7 +152,7 @@ extension World {
         return LegacyTransaction(payload: payload)
     }
 
-    /// The number of a purchase as receipts have it.
+    /// The original transaction id as written in receipts.
     private func legacyID(_ id: String?, in environment: SimulatedEnvironment) -> String? {
         guard settings.has(.sandboxReceiptsShiftOriginalID), environment == .sandbox else {
             return id
@@ -160,7 +160,7 @@ extension World {
         return id.flatMap { Int64($0) }.map { String($0 + 1) }
     }
 
-    /// What will become of an account's subscriptions.
+    /// The renewal info of an account's subscriptions.
     func legacyRenewals(of key: Account.Key, at now: AppStoreDate) -> [VerifyReceiptRenewal] {
         let letterhead = letterhead(of: key)
         return chains(of: key).map { chain in
@@ -171,7 +171,7 @@ extension World {
         }
     }
 
-    /// Whose a transaction is; nil of one that is not of this world.
+    /// The account of a transaction. Nil if the transaction is not of this world.
     func owner(of transactionID: String) -> Account.Key? {
         if let once = oneTimePurchases[transactionID] { return once.account }
         return chainOfTransaction[transactionID].flatMap { subscriptions[$0]?.account }

@@ -1,20 +1,20 @@
 import AppStoreFormats
 
-/// A scenario that was played, and what came of it.
+/// A scenario that was run, and its results.
 package struct ScenarioRun: Sendable {
     package let scenario: Scenario
     package let account: String
     package let deviceID: String
     /// What was done, and when.
     package internal(set) var steps: [(at: AppStoreDate, what: String)] = []
-    /// Everything the customer's notifications said, in order.
+    /// All of the customer's notifications, in order.
     package internal(set) var notices: [Notice] = []
     package internal(set) var books: Books
 }
 
 extension AppStoreSimulator {
-    /// Plays a story from the present on; the clock moves as the story needs. Each run has an
-    /// account of its own.
+    /// Runs a scenario from the current time on; the clock moves as the scenario requires. Each run
+    /// has its own account.
     package func play(_ scenario: Scenario) async throws -> ScenarioRun {
         var number = 1
         while world.accounts[
@@ -37,7 +37,7 @@ extension AppStoreSimulator {
         return run
     }
 
-    /// Does one step, and says what it was.
+    /// Performs one step, and returns its description.
     private func carryOut(
         _ step: Scenario.Step, _ account: String, _ device: String
     ) async throws -> String {
@@ -71,13 +71,13 @@ extension AppStoreSimulator {
         return act.name
     }
 
-    // Apart from what waits: the compiler cannot optimise a function that waits and has errors of
-    // these types in it.
+    // These functions are separate from the async ones, because the compiler cannot optimise an
+    // async function with both typed and untyped errors.
 
     private func order(
         _ wish: Scenario.Wish, _ account: String
     ) throws(StoreProblem) -> PurchaseOrder {
-        // A trial is taken where the story is about one.
+        // A trial is used only if the scenario is about one.
         let offer = wish == .withTrial ? nil : PurchaseOrder.noOffer
         return PurchaseOrder(try product(wish, account).id, offerID: offer)
     }
@@ -97,7 +97,7 @@ extension AppStoreSimulator {
 
     private func duration(_ text: String) -> ISODuration {
         guard let duration = ISODuration(text) else {
-            preconditionFailure("The duration \(text) of a scenario of ours is none.")
+            preconditionFailure("The duration \(text) of a built-in scenario is not valid.")
         }
         return duration
     }
@@ -114,7 +114,7 @@ extension AppStoreSimulator {
         return chain
     }
 
-    /// The first product of the shop that a story wants.
+    /// The first product of the shop that matches a scenario's requirement.
     private func product(
         _ wish: Scenario.Wish, _ account: String
     ) throws(StoreProblem) -> StoreKitProduct {
@@ -131,7 +131,7 @@ extension AppStoreSimulator {
         guard let found else {
             throw StoreProblem(
                 "scenario_needs_product", "The shop does not sell \(wish.rawValue).",
-                remedy: "POST /_sim/reset {\"shop\": \"full\"} sells everything.")
+                remedy: "POST /_sim/reset {\"shop\": \"full\"} loads a shop with everything.")
         }
         return found
     }
@@ -151,8 +151,8 @@ extension StoreKitProduct {
 }
 
 extension [StoreKitProduct] {
-    /// Whether one can go up and down from a product: where the shop has such a one, stories about
-    /// changes need it.
+    /// Whether a product has both a higher and a lower neighbour. If the shop has such a product,
+    /// scenarios about changes need it.
     fileprivate func hasNeighbours(of product: StoreKitProduct) -> Bool {
         let isBetween = { (one: StoreKitProduct) in
             contains { $0.isAbove(one) } && contains { one.isAbove($0) }
@@ -162,7 +162,7 @@ extension [StoreKitProduct] {
 }
 
 extension SubscriptionAct {
-    /// As the routes call it.
+    /// The name in the routes.
     fileprivate var name: String {
         switch self {
         case .cancel: "cancel"

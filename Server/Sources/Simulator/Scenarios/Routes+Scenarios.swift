@@ -1,11 +1,11 @@
 import AppStoreFormats
 
-// Named stories over HTTP.
+// Named scenarios over HTTP.
 
 extension SimulatorRoute {
     static let scenarioRoutes = [
         get(
-            "/_sim/scenarios", "The stories that can be played, each in a sentence.",
+            "/_sim/scenarios", "Lists the scenarios that can be run, with a summary of each.",
             gives: .json("Scenarios")
         ) { _, _ in
             .json([
@@ -17,7 +17,7 @@ extension SimulatorRoute {
         },
         post(
             "/_sim/scenarios/{name}",
-            "Plays a story with a customer of its own, and moves the clock as it needs.", [],
+            "Runs a scenario with a new customer, and moves the clock as required.", [],
             gives: .json("ScenarioRun")
         ) { simulator, call in
             let scenario = try Scenario.named(call.parameter("name"))

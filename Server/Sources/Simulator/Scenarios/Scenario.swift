@@ -1,7 +1,7 @@
 import AppStoreFormats
 
-/// A named story that the simulator plays with a customer of its own: for a first look, and for
-/// tests that want a customer in a certain state.
+/// A named sequence of events that the simulator runs with a new customer: for a first look, and
+/// for tests that need a customer in a certain state.
 package struct Scenario: Sendable {
     package let name: String
     /// What happens, in one sentence.
@@ -14,15 +14,15 @@ package struct Scenario: Sendable {
         case change(Wish)
         /// To twice the price.
         case raisePrice(needsConsent: Bool)
-        /// Time passes: an ISO 8601 duration.
+        /// Lets time pass: an ISO 8601 duration.
         case wait(String)
-        /// No notification is sent for so many days from now.
+        /// No notification is sent for this number of days from now.
         case outage(days: Int64)
-        /// The next notification meets a fault.
+        /// A fault affects the next notification.
         case strike(NotificationFault)
     }
 
-    /// What is bought, whatever the shop calls it.
+    /// The kind of product to buy, whatever its id in the shop.
     enum Wish: String, Hashable, Sendable {
         case monthly = "a monthly subscription"
         case withTrial = "a subscription with a free trial"
@@ -49,7 +49,7 @@ package struct Scenario: Sendable {
     package static let all = simple + billing + money + changes + troubles
 }
 
-// MARK: - The stories
+// MARK: - The scenarios
 
 extension Scenario {
     private static let simple = [
@@ -57,10 +57,10 @@ extension Scenario {
             "first-purchase-and-renewals", "A customer subscribes and stays for four months.",
             [.buy(.monthly), .wait("P3M")]),
         Self(
-            "trial-converts", "A free trial goes on as a paid subscription.",
+            "trial-converts", "A free trial converts to a paid subscription.",
             [.buy(.withTrial), .wait("P32D")]),
         Self(
-            "trial-cancelled", "A free trial is cancelled within an hour, and runs out.",
+            "trial-cancelled", "A free trial is cancelled within an hour, and expires.",
             [.buy(.withTrial), .wait("PT30M"), .act(.cancel), .wait("P32D")]),
         Self(
             "cancelled-and-expired", "Renewal is switched off, and the subscription ends.",
@@ -76,32 +76,32 @@ extension Scenario {
     private static let billing = [
         Self(
             "billing-failure-recovered-in-grace",
-            "A payment is refused and succeeds in grace: the billing date stays.",
+            "A payment fails and succeeds in grace: the billing date stays.",
             [.buy(.monthly), .act(.failBilling), .wait("P34D"), .act(.recoverBilling)]),
         Self(
             "billing-failure-recovered-in-retry",
-            "A payment is refused and succeeds after grace: the billing date is a new one.",
+            "A payment fails and succeeds after grace: the billing date changes.",
             [.buy(.monthly), .act(.failBilling), .wait("P60D"), .act(.recoverBilling)]),
         Self(
             "billing-failure-never-recovered",
-            "A payment is refused for sixty days, and the subscription ends.",
+            "A payment fails for sixty days, and the subscription ends.",
             [.buy(.monthly), .act(.failBilling), .wait("P4M")]),
     ]
 
     private static let money = [
         Self(
-            "refund", "The present period is refunded: access ends at once.",
+            "refund", "The current period is refunded: access ends at once.",
             [.buy(.monthly), .wait("P40D"), .act(.refund())]),
         Self(
             "refund-reversed",
-            "A refund is taken back: what is left of the period is usable again.",
+            "A refund is reversed: the rest of the period is usable again.",
             [
                 .buy(.monthly), .wait("P3D"), .act(.refund()), .wait("P3D"),
                 .act(.reverseRefund()),
             ]),
         Self(
             "refund-request-declined",
-            "A customer asks for the money back; Apple asks the app, and declines.",
+            "A customer requests a refund; Apple asks the app, and declines.",
             [
                 .buy(.monthly), .wait("P2D"), .act(.requestRefund()), .wait("PT12H"),
                 .act(.requestRefund(.unintendedPurchase, .declined)),
@@ -110,7 +110,7 @@ extension Scenario {
 
     private static let changes = [
         Self(
-            "upgrade", "A customer takes a higher level: at once, with part of the money back.",
+            "upgrade", "A customer chooses a higher level: at once, with a partial refund.",
             [.buy(.monthly), .wait("P12D"), .change(.higher), .wait("P1M")]),
         Self(
             "downgrade", "A customer chooses a lower level: from the next period.",
@@ -123,25 +123,26 @@ extension Scenario {
             ]),
         Self(
             "price-increase-unanswered",
-            "The price doubles, and the customer says nothing: the end.",
+            "The price doubles, the customer does not respond, and the subscription ends.",
             [.buy(.monthly), .raisePrice(needsConsent: true), .wait("P2M")]),
     ]
 
     private static let troubles = [
         Self(
-            "outage", "No notification comes for twelve days, in which one subscription renews.",
+            "outage", "No notification is sent for twelve days, in which one subscription renews.",
             [.buy(.monthly), .wait("P25D"), .outage(days: 12), .wait("P20D")]),
         Self(
-            "notification-lost", "The notification of a cancellation never comes.",
+            "notification-lost", "The notification of a cancellation is never sent.",
             [.buy(.monthly), .wait("P5D"), .strike(.drop), .act(.cancel), .wait("P2M")]),
         Self(
-            "notifications-out-of-order", "A refund is told before the renewal that it refunds.",
+            "notifications-out-of-order",
+            "A refund is notified before the renewal that it refunds.",
             [
                 .buy(.monthly), .strike(.reorder), .wait("P1M"), .wait("PT30M"), .act(.refund()),
                 .wait("P1D"),
             ]),
         Self(
-            "forgery", "A forged notification comes beside a true one.",
+            "forgery", "A forged notification is sent beside a true one.",
             [.buy(.monthly), .strike(.forged), .wait("P32D")]),
     ]
 }

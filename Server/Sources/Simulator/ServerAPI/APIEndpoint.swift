@@ -1,29 +1,29 @@
 import AppStoreFormats
 import HTTPTypes
 
-/// One call of the App Store Server API: where it is, how often it may be called, and what answers.
+/// One call of the App Store Server API: its path, its rate limit and its handler.
 struct APIEndpoint: Sendable {
     typealias Answering = @Sendable (isolated AppStoreSimulator, APICall) async throws -> APIAnswer
 
-    /// Which of the two stores has it.
+    /// The environments in which it exists.
     enum Place: Hashable, Sendable {
         case both
         case productionOnly
         case sandboxOnly
     }
 
-    /// Bytes of a body, unless an endpoint says otherwise.
+    /// Maximum number of bytes of a body, unless an endpoint sets its own limit.
     static let bodyBytesMax = 65_536
 
     static let inApps = "inApps"
 
     let method: HTTPRequest.Method
-    /// The folder that the path is in.
+    /// The first component of the path.
     var root = Self.inApps
     /// Parameters in braces.
     let path: String
     private let words: [Word]
-    /// Requests in one second, in production; nil is without a limit.
+    /// Requests per second in production. Nil means no limit.
     var perSecond: Int?
     var place = Place.both
     var bodyBytesMax = Self.bodyBytesMax
@@ -42,10 +42,10 @@ struct APIEndpoint: Sendable {
         self.answer = answer
     }
 
-    /// A name for limits, faults and the log: `GET v1/transactions/{id}`.
+    /// A name for rate limits, faults and the log, such as `GET v1/transactions/{id}`.
     var name: String { "\(method.rawValue) \(path)" }
 
-    /// In the sandbox a tenth, but one at least.
+    /// Requests per second. The sandbox has a tenth of the production limit, but at least one.
     func perSecond(in environment: SimulatedEnvironment) -> Int? {
         switch environment {
         case .production: perSecond
@@ -53,15 +53,15 @@ struct APIEndpoint: Sendable {
         }
     }
 
-    /// The calls of version 1.21, those of Retention Messaging 1.5, and of Advanced Commerce. Fixed
-    /// words stand before
-    /// parameters in the same place: the first that fits is taken.
+    /// The calls of version 1.21, of Retention Messaging 1.5, and of Advanced Commerce. Paths with
+    /// fixed words come before paths with parameters in the same place, because the first match is
+    /// used.
     static let all =
         ExtensionEndpoints.all + TransactionEndpoints.all + HistoryEndpoints.all
         + ConsumptionEndpoints.all
         + NotificationEndpoints.all + MessagingEndpoints.all + AdvancedCommerceEndpoints.all
 
-    /// The endpoint of a request with the parameters of its path; nil where there is none.
+    /// The endpoint of a request with its path parameters. Nil if there is none.
     static func match(
         _ request: APIRequest
     ) -> (endpoint: APIEndpoint, parameters: [String: String])? {
@@ -98,7 +98,7 @@ struct APIEndpoint: Sendable {
     }
 }
 
-/// What stands between two slashes of an endpoint's path.
+/// One component of an endpoint's path.
 private enum Word: Sendable {
     case fixed(String)
     case parameter(String)

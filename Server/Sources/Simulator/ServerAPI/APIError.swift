@@ -1,5 +1,5 @@
-/// An error of the App Store Server API: a number that Apple's clients know, and a sentence. Its
-/// first three digits are the HTTP status.
+/// An error of the App Store Server API: a code that Apple's clients know, and a message. The first
+/// three digits of the code are the HTTP status.
 struct APIError: Error, Hashable, Sendable {
     let code: Int64
     let message: String
@@ -12,9 +12,8 @@ struct APIError: Error, Hashable, Sendable {
     var status: Int { Int(code / 10_000) }
 }
 
-// Apple's names and numbers: "Error codes" in the documentation of the App Store Server API. The
-// sentences are Apple's where a sample of one is known, and made after them elsewhere: clients read
-// the number.
+// Apple's names and codes: "Error codes" in the documentation of the App Store Server API. The
+// messages are Apple's if a sample is known, and otherwise similar: clients read the code.
 
 extension APIError {
     static let badRequest = Self(4_000_000, "Bad request.")

@@ -2,18 +2,18 @@ import AppStoreFormats
 import Crypto
 import Foundation
 
-/// A key that signs the bearer tokens of a client, as App Store Connect hands it out.
+/// A key that signs a client's bearer tokens, as issued by App Store Connect.
 package struct APIKey: Hashable, Sendable {
-    /// Keys of one world.
+    /// Maximum number of keys in one world.
     package static let keysMax = 50
 
     package let id: String
     package let issuerID: String
-    /// P-256, as X9.63 has it.
+    /// The P-256 public key, in X9.63 form.
     let publicKey: [UInt8]
 
-    /// From PEM: a private key as App Store Connect's `.p8`, or a public key. Nil for anything
-    /// else.
+    /// Reads a key from PEM: a private key as App Store Connect's `.p8`, or a public key. Returns
+    /// nil for anything else.
     package init?(id: String, issuerID: String, pem: String) {
         if let key = try? P256.Signing.PrivateKey(pemRepresentation: pem) {
             self.init(id: id, issuerID: issuerID, key.publicKey)
@@ -30,17 +30,18 @@ package struct APIKey: Hashable, Sendable {
         publicKey = [UInt8](key.x963Representation)
     }
 
-    // MARK: - The key that everybody knows
+    // MARK: - The well-known key
 
-    /// Valid wherever no other keys are registered, so that a test needs no set-up.
+    /// Valid unless other keys are registered, so that a test needs no set-up.
     package static let wellKnown = Self(
         id: "SIMULATOR1", issuerID: "57246542-96fe-1a63-e053-0824d011072a",
         wellKnownPrivateKey.publicKey)
 
-    /// Its private half, in PEM.
+    /// The private key in PEM.
     package static var wellKnownPEM: String { wellKnownPrivateKey.pemRepresentation }
 
-    /// What it signs, nearly for free: everybody knows the key anyhow.
+    /// A signature with the well-known key that is almost free to compute. It can reveal the key,
+    /// which is public anyway.
     @Sendable package static func wellKnownSignature(
         for bytes: [UInt8]
     ) throws -> P256.Signing.ECDSASignature {
@@ -50,7 +51,7 @@ package struct APIKey: Hashable, Sendable {
 
     private static let wellKnownPool = PooledSignature(wellKnownPrivateKey)
 
-    /// A bearer token that it has signed, good for an hour: for calls by hand.
+    /// A bearer token signed with the well-known key, valid for an hour. For manual calls.
     static func wellKnownToken(
         for bundleID: String, at now: AppStoreDate
     ) throws(SigningFailure) -> String {
@@ -73,7 +74,8 @@ package struct APIKey: Hashable, Sendable {
     private static let wellKnownPrivateKey = firstKey(
         from: Array("The App Store Server API key of the Perennial simulator".utf8))
 
-    /// The first of the seed's hash, its hash, and so on that is a key. All but one in 2³² are.
+    /// The first valid key in the sequence of the seed's hash, the hash of that, and so on. All but
+    /// one in 2³² are valid.
     private static func firstKey(from seed: [UInt8]) -> P256.Signing.PrivateKey {
         var digest = SHA256.hash(data: seed)
         while true {

@@ -2,23 +2,23 @@ import AppStoreFormats
 import Foundation
 import HTTPTypes
 
-/// A request to the App Store Server API, as it came over HTTP.
+/// A request to the App Store Server API, as received over HTTP.
 struct APIRequest: Sendable {
     let environment: SimulatedEnvironment
     let method: HTTPRequest.Method
-    /// The folder of the API, `inApps` as a rule.
+    /// The first component of the path, normally `inApps`.
     var root = APIEndpoint.inApps
-    /// What follows it, decoded.
+    /// The remaining components, decoded.
     let path: [String]
-    /// In the order of the request: lists come as repeated names.
+    /// In the order of the request. Lists are repeated names.
     var query: [(name: String, value: String)] = []
     var authorization: String?
     var body: [UInt8] = []
-    /// By the machine's clock: clients without a virtual one sign their tokens by that.
+    /// By the machine's clock. Clients without a virtual clock date their tokens by that.
     let arrived: AppStoreDate
 }
 
-/// What the API answers: a status, and JSON or nothing.
+/// A response of the API: a status, and JSON or nothing.
 struct APIAnswer: Hashable, Sendable {
     let status: Int
     var body: JSON?
@@ -38,7 +38,7 @@ struct APIAnswer: Hashable, Sendable {
     }
 }
 
-/// A request that was let in: what its endpoint reads.
+/// An accepted request, as its endpoint reads it.
 struct APICall: Sendable {
     let environment: SimulatedEnvironment
     let parameters: [String: String]
@@ -60,14 +60,14 @@ struct APICall: Sendable {
         return json
     }
 
-    /// A date in a query; nil where it is absent.
+    /// A date in the query. Returns nil if it is absent.
     func date(_ name: String, else error: APIError) throws(APIError) -> AppStoreDate? {
         guard let text = value(name) else { return nil }
         guard let milliseconds = Int64(text), milliseconds >= 0 else { throw error }
         return AppStoreDate(milliseconds: milliseconds)
     }
 
-    /// A yes or no in a query. Apple's Python client writes `True` and `False`.
+    /// A boolean in the query. Apple's Python client writes `True` and `False`.
     func bool(_ name: String, else error: APIError) throws(APIError) -> Bool? {
         guard let text = value(name) else { return nil }
         switch text.lowercased() {
@@ -77,7 +77,7 @@ struct APICall: Sendable {
         }
     }
 
-    /// A UUID of the path, as Apple compares it: Swift's client writes capitals.
+    /// A UUID in the path, in lower case: Swift's client writes upper case.
     func uuid(_ name: String, else error: APIError) throws(APIError) -> String {
         guard let uuid = UUID(uuidString: parameter(name)) else { throw error }
         return uuid.uuidString.lowercased()

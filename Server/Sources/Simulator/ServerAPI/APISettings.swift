@@ -1,4 +1,4 @@
-// What a reset says about the App Store Server API, and about certificates.
+// The fields of a reset about the App Store Server API and certificates.
 
 extension SimulatorSettings {
     static let apiFields = [
@@ -6,10 +6,10 @@ extension SimulatorSettings {
             "api_keys", "array",
             "[{key_id, issuer_id, public_key or private_key: PEM}] instead of the well-known key."),
         SimulatorRoute.Field(
-            "api_rate_limits", "string", "off (default), virtual or real: whose seconds count."),
+            "api_rate_limits", "string", "off (default), virtual or real: the clock that counts."),
         SimulatorRoute.Field(
             "revoked_certificates", "array",
-            "Those of leaf and intermediate that the OCSP responder declares revoked."),
+            "Which of leaf and intermediate the OCSP responder reports as revoked."),
     ]
 
     mutating func readAPI(_ body: RequestBody) throws(StoreProblem) {

@@ -1,8 +1,8 @@
 import AppStoreFormats
 import Foundation
 
-/// The Advanced Commerce API, version 1: what a developer changes about subscriptions whose
-/// products are the developer's own. A subscription of the shop becomes one by its migration.
+/// The Advanced Commerce API, version 1: developers' changes of subscriptions whose products they
+/// manage themselves. A subscription of the shop becomes one by migration.
 enum AdvancedCommerceEndpoints {
     static let root = "advancedCommerce"
 
@@ -41,7 +41,7 @@ enum AdvancedCommerceEndpoints {
                 isolated AppStoreSimulator, APICall, AdvancedCommerceBody
             ) async throws -> APIAnswer
     ) -> APIEndpoint {
-        // Apple publishes no limit for these.
+        // Apple publishes no rate limit for these.
         var endpoint = APIEndpoint(.post, "v1/" + path, perSecond: nil) { simulator, call in
             try await answer(simulator, call, simulator.body(of: call))
         }
@@ -50,15 +50,15 @@ enum AdvancedCommerceEndpoints {
     }
 }
 
-/// The body of an Advanced Commerce request, read as far as it matters here.
+/// The body of an Advanced Commerce request, as far as it is relevant here.
 struct AdvancedCommerceBody: Sendable {
     static let displayNameLengthMax = 30
     static let descriptionLengthMax = 45
-    /// Ids of requests that are kept in one world.
+    /// Maximum number of request ids stored in one world.
     static let referencesMax = 100_000
 
     let json: JSON
-    /// The developer's own id of the request: the same one twice is refused.
+    /// The developer's id of the request. A repeated id is refused.
     let reference: String
 
     init(_ json: JSON) throws(APIError) {
@@ -73,7 +73,7 @@ struct AdvancedCommerceBody: Sendable {
         reference = uuid.uuidString.lowercased()
     }
 
-    /// The first part of what is sold; a simulated subscription has one.
+    /// The first item. A simulated subscription has one.
     private var part: JSON? { json["items"]?.array?.first }
 
     func displayName() throws(APIError) -> String? {
@@ -103,7 +103,7 @@ struct AdvancedCommerceBody: Sendable {
         }
     }
 
-    /// What a refund of one transaction comes to: whole, what is left, or an amount.
+    /// The share of a transaction that is refunded: all, the unused part, or an amount.
     func share(of price: Int64) throws(APIError) -> RefundOrder.Share {
         guard let part else { throw .nullItems }
         guard part["refundType"] == "CUSTOM" else { return try share(of: part["refundType"]) }
@@ -112,7 +112,7 @@ struct AdvancedCommerceBody: Sendable {
         return .prorated(amount * World.wholePercentage / price)
     }
 
-    /// Apple's word for trying out a refusal.
+    /// Apple's reason for testing a declined refund.
     var isToBeDeclined: Bool { part?["refundReason"] == "SIMULATE_REFUND_DECLINE" }
 }
 

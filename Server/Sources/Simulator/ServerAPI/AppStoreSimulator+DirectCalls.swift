@@ -1,10 +1,10 @@
 import AppStoreFormats
 import HTTPTypes
 
-/// An answer of the App Store Server API, without HTTP around it.
+/// A response of the App Store Server API, without HTTP.
 package struct DirectAnswer: Hashable, Sendable {
     package var status: Int
-    /// The header of that name: milliseconds since 1970.
+    /// The Retry-After header: milliseconds since 1970.
     package var retryAfter: String?
     package var body: [UInt8]
 
@@ -16,10 +16,10 @@ package struct DirectAnswer: Hashable, Sendable {
 }
 
 extension AppStoreSimulator {
-    /// What the App Store Server API answers to a request, for callers in the same process. It
-    /// takes the way of every request: faults, token, limits. The token is of the virtual time.
+    /// The App Store Server API for callers in the same process. It takes the same path as every
+    /// request: faults, token, rate limits. The token is checked against virtual time.
     ///
-    /// - Parameter path: below the store's address: `/inApps/v1/…`, not percent-encoded.
+    /// - Parameter path: below the App Store's host, such as `/inApps/v1/…`, not percent-encoded.
     package func answer(
         _ method: String, _ path: String, query: [(String, String)], authorization: String?,
         body: [UInt8], in environment: SimulatedEnvironment

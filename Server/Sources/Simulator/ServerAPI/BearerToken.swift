@@ -1,20 +1,20 @@
 import AppStoreFormats
 import Crypto
 
-/// The token in a request's `Authorization`, by the page "Generating JSON Web Tokens for API
-/// requests".
+/// The token in a request's `Authorization` header, as defined on the page "Generating JSON Web
+/// Tokens for API requests".
 struct BearerToken: Sendable {
-    /// From `iat` to `exp`.
+    /// Maximum seconds from `iat` to `exp`.
     static let lifetimeSecondsMax: Int64 = 3600
-    /// Between the client's clock and ours.
+    /// Allowed difference between the client's clock and the simulator's.
     static let skewSeconds: Int64 = 60
     /// Up to the end of the year 9999.
     private static let seconds: ClosedRange<Int64> = 0...253_402_300_799
     static let audience = "appstoreconnect-v1"
-    /// Characters of the header's value.
+    /// Maximum number of characters of the header's value.
     static let lengthMax = 8192
 
-    /// Why a token is not accepted. Apple's answer does not say it; the log does.
+    /// Why a token is not accepted. Apple's response does not say it; the log does.
     struct Refusal: Error, Hashable, Sendable {
         let reason: String
 
@@ -24,7 +24,7 @@ struct BearerToken: Sendable {
     let key: APIKey
     private let claims: JSON
 
-    /// Reads and checks a header's value: form, key, signature, claims.
+    /// Parses and verifies a header's value: form, key, signature, claims.
     init(_ authorization: String?, keys: [APIKey], bundleID: String) throws(Refusal) {
         guard let authorization, authorization.utf8.count <= Self.lengthMax,
             let space = authorization.firstIndex(of: " "),
@@ -38,7 +38,7 @@ struct BearerToken: Sendable {
             throw Refusal("No key has the id \(header["kid"]?.string ?? "(none)").")
         }
         guard Self.isSigned(jws, by: key) else {
-            throw Refusal("The signature is not of the key \(key.id).")
+            throw Refusal("The signature was not made with the key \(key.id).")
         }
         for (name, expected) in [
             ("iss", key.issuerID), ("aud", Self.audience), ("bid", bundleID),
@@ -57,13 +57,16 @@ struct BearerToken: Sendable {
         return publicKey.isValidSignature(signature, for: jws.signedBytes)
     }
 
-    /// Throws where the token is not of one of these times: a server that follows the virtual clock
-    /// signs by that, all others by the machine's. Apple's Python and Java clients send no `iat`.
+    /// Throws if the token is not valid at one of these times: a server that follows the virtual
+    /// clock signs by that, all others by the machine's. Apple's Python and Java clients send no
+    /// `iat`.
     func requireCurrent(at clocks: [AppStoreDate]) throws(Refusal) {
-        guard let expires = claims["exp"]?.integer else { throw Refusal("There is no exp.") }
+        guard let expires = claims["exp"]?.integer else {
+            throw Refusal("The claim exp is missing.")
+        }
         let begins = claims["iat"]?.integer
         guard Self.seconds.contains(expires), begins.map(Self.seconds.contains) ?? true else {
-            throw Refusal("exp and iat are seconds since 1970.")
+            throw Refusal("exp and iat must be seconds since 1970.")
         }
         let isCurrent = clocks.contains { clock in
             let now = clock.milliseconds / 1000
@@ -77,15 +80,15 @@ struct BearerToken: Sendable {
     }
 }
 
-/// Tokens whose signature was found good, by the header's value: one is for many calls, and each
-/// server has its own.
+/// Tokens whose signature was verified, by the header's value. A token is used for many calls, and
+/// each server has its own.
 struct KnownTokens: Sendable {
-    /// With one more, all are forgotten.
+    /// Maximum number of cached tokens. If it is exceeded, all are dropped.
     static let countMax = 16
 
     private var tokens: [String: BearerToken] = [:]
 
-    /// The token in a header's value. Whether it is current is not looked at.
+    /// The token in a header's value. Does not check whether it is current.
     mutating func token(
         _ authorization: String?, keys: [APIKey], bundleID: String
     ) throws(BearerToken.Refusal) -> BearerToken {

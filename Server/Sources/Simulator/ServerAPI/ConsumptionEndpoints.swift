@@ -1,7 +1,7 @@
 import AppStoreFormats
 import Foundation
 
-/// What the app says about a purchase whose refund the customer asks for.
+/// The app's consumption responses about purchases whose refund was requested.
 enum ConsumptionEndpoints {
     static let all = [
         APIEndpoint(
@@ -17,11 +17,11 @@ enum ConsumptionEndpoints {
     ]
 }
 
-/// The body of a consumption call, checked.
+/// The validated body of a consumption call.
 struct ConsumptionBody: Hashable, Sendable {
     let answer: ConsumptionAnswer
 
-    /// By the page "ConsumptionRequest".
+    /// Validates a body as defined on the page "ConsumptionRequest".
     init(_ body: JSON, for type: ProductType) throws(APIError) {
         guard body["customerConsented"] == true else { throw .invalidCustomerConsented }
         guard body["sampleContentProvided"]?.bool != nil else {
@@ -63,15 +63,16 @@ struct ConsumptionBody: Hashable, Sendable {
         guard let word = value.string,
             let preference = ConsumptionAnswer.Preference(rawValue: word)
         else { throw .invalidRefundPreference }
-        // How much to give back follows from the time for a subscription, and from the use for all
-        // else.
+        // The refunded share is derived from the time for a subscription, and from the consumption
+        // for everything else.
         let isPart = (1..<World.wholePercentage).contains(percentage ?? 0)
         let hasShare = type == .autoRenewable || isPart
         guard preference != .grantProrated || hasShare else { throw .percentageOutOfRange }
         return preference
     }
 
-    /// By the page "ConsumptionRequestV1", whose fields are all numbers of a scale.
+    /// Validates a body as defined on the page "ConsumptionRequestV1", whose fields are all numbers
+    /// on a scale.
     init(first body: JSON) throws(APIError) {
         guard body["customerConsented"] == true else { throw .invalidCustomerConsented }
         guard body["sampleContentProvided"]?.bool != nil else {
@@ -113,7 +114,7 @@ extension AppStoreSimulator {
         return try take(body, call.body(), of: transaction)
     }
 
-    /// The first version is for consumables and subscriptions only.
+    /// Version 1 is for consumables and subscriptions only.
     fileprivate func takeFirstConsumption(_ call: APICall) async throws -> APIAnswer {
         let transaction = try world.transaction(call.parameter("id"), in: call.environment)
         guard [.consumable, .autoRenewable].contains(transaction.product.type) else {
@@ -124,7 +125,7 @@ extension AppStoreSimulator {
             ConsumptionBody(first: call.body()), call.body(), of: transaction)
     }
 
-    /// Of several answers the last counts.
+    /// Of several responses the last one counts.
     private func take(
         _ body: ConsumptionBody, _ json: JSON, of transaction: StoreTransaction
     ) throws -> APIAnswer {

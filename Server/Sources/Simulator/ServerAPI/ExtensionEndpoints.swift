@@ -1,7 +1,7 @@
 import AppStoreFormats
 import Foundation
 
-/// Renewal dates that are put off: for one subscriber, or for all of a product.
+/// Extensions of renewal dates, for one subscriber or for all subscribers of a product.
 enum ExtensionEndpoints {
     static let all = [
         APIEndpoint(.post, "v1/subscriptions/extend/mass", perSecond: 1) { simulator, call in
@@ -19,10 +19,10 @@ enum ExtensionEndpoints {
 }
 
 extension ExtensionOrder {
-    /// Characters of a request's identifier.
+    /// Maximum number of characters of a request identifier.
     static let requestIDLengthMax = 128
 
-    /// By the page "ExtendRenewalDateRequest".
+    /// Validates a body as defined on the page "ExtendRenewalDateRequest".
     init(_ body: JSON) throws(APIError) {
         guard let days = body["extendByDays"]?.integer.flatMap({ Int(exactly: $0) }),
             Self.daysRange.contains(days)
@@ -54,7 +54,7 @@ extension AppStoreSimulator {
                 ])
     }
 
-    /// The same request again is answered as the first was, and does nothing.
+    /// Idempotent: a repeated request gets the same response and does nothing.
     fileprivate func extendAll(_ call: APICall) async throws -> APIAnswer {
         let body = try call.body()
         let order = try ExtensionOrder(body)
@@ -105,7 +105,7 @@ extension AppStoreSimulator {
         ])
     }
 
-    /// A change of the world whose refusals are Apple's.
+    /// Performs a change of the world and turns its refusals into Apple's errors.
     private func performForAPI<Value: Sendable>(
         _ change: (inout World, AppStoreDate) throws(StoreProblem) -> (Value, [Notice])
     ) async throws -> (Value, [Notice]) {

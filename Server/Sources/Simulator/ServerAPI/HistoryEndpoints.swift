@@ -1,8 +1,8 @@
 import AppStoreFormats
 
-/// Lists of a customer's transactions: all, the refunded, those of an order.
+/// Lists of a customer's transactions: all, the refunded ones, and those of an order.
 enum HistoryEndpoints {
-    /// Refunds in an answer of the first version, which has no pages.
+    /// Maximum number of refunds in a version 1 response, which has no pages.
     static let oldRefundsMax = 50
 
     static let all = [
@@ -44,7 +44,7 @@ extension AppStoreSimulator {
             paging(page) + appMembers(call.environment) + [signedTransactions(page.transactions)])
     }
 
-    /// The first version shows consumables only while the app has something to do with them.
+    /// Version 1 lists consumables only until the app has finished them.
     private func isFinishedConsumable(_ payload: TransactionPayload) -> Bool {
         payload.type == .consumable && payload.revocationDate == nil
             && payload.transactionId.map(world.finished.contains) ?? false
@@ -66,8 +66,8 @@ extension AppStoreSimulator {
         return try .ok([signedTransactions(page.transactions)])
     }
 
-    /// In order of refund. A period that was replaced by an upgrade, and what a family no longer
-    /// shares, was not refunded to the customer.
+    /// Refunds, in order of refund. Periods replaced by an upgrade, and purchases that a family no
+    /// longer shares, were not refunded to the customer.
     private func refunds(of account: Account.Key) -> [PlacedTransaction] {
         place(transactionsOf: account).compactMap { transaction in
             let payload = transaction.payload

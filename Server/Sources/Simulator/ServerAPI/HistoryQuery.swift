@@ -1,7 +1,7 @@
 import AppStoreFormats
 
-/// Which transactions a client asks for, by the page "Get Transaction History". Several values of
-/// one name mean any of them.
+/// A filter of transactions, as defined on the page "Get Transaction History". Several values of
+/// one name match any of them.
 struct HistoryQuery: Sendable {
     private static let productTypes: [String: ProductType] = [
         "AUTO_RENEWABLE": .autoRenewable, "NON_RENEWABLE": .nonRenewing,
@@ -16,7 +16,7 @@ struct HistoryQuery: Sendable {
     private let ownership: OwnershipType?
     private let start: AppStoreDate?
     private let end: AppStoreDate?
-    /// Only those, or only all others; nil for both.
+    /// True: only revoked. False: only others. Nil: both.
     private let isRevoked: Bool?
 
     init(_ call: APICall) throws(APIError) {
@@ -41,7 +41,7 @@ struct HistoryQuery: Sendable {
         if let start, let end, end <= start { throw .invalidEndDate }
         let isExcluded = try call.bool("excludeRevoked", else: .invalidExcludeRevoked)
         let revoked = try call.bool("revoked", else: .invalidRevoked)
-        // The old filter and the new one may not contradict each other.
+        // The old and the new filter must not contradict each other.
         if isExcluded == true, revoked == true { throw .invalidRevoked }
         isRevoked = revoked ?? (isExcluded == true ? false : nil)
     }
@@ -65,7 +65,7 @@ struct HistoryQuery: Sendable {
         wanted.isEmpty || value.map(wanted.contains) ?? false
     }
 
-    /// From the start, and before the end.
+    /// From the start inclusive to the end exclusive.
     private func isInTime(_ purchased: AppStoreDate?) -> Bool {
         guard let purchased else { return start == nil && end == nil }
         return start.map { $0 <= purchased } ?? true && end.map { purchased < $0 } ?? true
@@ -73,7 +73,7 @@ struct HistoryQuery: Sendable {
 }
 
 extension APICall {
-    /// What `revision` says; nil where it is absent.
+    /// The revision in the query. Returns nil if it is absent.
     func revision() throws(APIError) -> Revision? {
         guard let text = value("revision") else { return nil }
         guard let revision = Revision(text) else { throw .invalidRequestRevision }

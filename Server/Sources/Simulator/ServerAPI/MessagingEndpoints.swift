@@ -1,9 +1,9 @@
 import AppStoreFormats
 import Foundation
 
-/// Retention Messaging: see ``RetentionMessaging``.
+/// The Retention Messaging endpoints: see ``RetentionMessaging``.
 enum MessagingEndpoints {
-    /// Bytes of an image.
+    /// Maximum number of bytes of an image.
     static let imageBytesMax = 10_485_760
 
     private static let root = "v1/messaging"
@@ -150,7 +150,7 @@ extension AppStoreSimulator {
         approved <= clock.now ? "APPROVED" : "PENDING"
     }
 
-    /// The product and locale of a path.
+    /// The product and locale in a path.
     fileprivate func place(_ call: APICall) throws(APIError) -> RetentionMessaging.Place {
         let product = call.parameter("product")
         guard settings.shop.products.contains(where: { $0.id == product }) else {
@@ -173,7 +173,7 @@ extension AppStoreSimulator {
         }
     }
 
-    /// In production only after a test was passed in the sandbox.
+    /// Sets the realtime URL. In production this requires a passed test in the sandbox.
     fileprivate func setRealtimeURL(_ call: APICall) throws -> APIAnswer {
         let url = try call.body()["realtimeURL"]?.string ?? ""
         guard let parts = URL(string: url), parts.host != nil,
@@ -214,7 +214,8 @@ extension AppStoreSimulator {
         ])
     }
 
-    /// What Apple posts to ask which message to show, by the page "DecodedRealtimeRequestBody".
+    /// What Apple posts to ask which message to show, as defined on the page
+    /// "DecodedRealtimeRequestBody".
     private func realtimeRequest(about subscription: Subscription) throws -> [UInt8] {
         let environment = subscription.account.environment
         let payload: JSON = [

@@ -1,6 +1,6 @@
 import AppStoreFormats
 
-/// What was notified, and a notification to try the way.
+/// Notification history, and test notifications.
 enum NotificationEndpoints {
     static let all = [
         APIEndpoint(.post, "v1/notifications/history", perSecond: 50) { simulator, call in
@@ -15,11 +15,11 @@ enum NotificationEndpoints {
     ]
 }
 
-/// A notification that a client asked for.
+/// A notification that a client requested.
 struct TestNotification: Hashable, Sendable {
     /// Six months.
     static let keptMilliseconds: Int64 = 180 * 86_400_000
-    /// Of one world; the oldest goes first.
+    /// Maximum number stored in one world; the oldest is removed first.
     static let keptMax = 1000
 
     let uuid: String
@@ -28,7 +28,7 @@ struct TestNotification: Hashable, Sendable {
     /// As Apple writes it: a UUID and milliseconds.
     var token: String { "\(uuid)_\(at.milliseconds)" }
 
-    /// Whether a text has a token's form.
+    /// Whether a text has the form of a token.
     static func isToken(_ text: String) -> Bool {
         let parts = text.split(separator: "_", omittingEmptySubsequences: false)
         return parts.count == 2 && parts[0].utf8.count == 36 && Int64(parts[1]) != nil
@@ -47,8 +47,9 @@ extension AppStoreSimulator {
         return .ok(page(of: found, query))
     }
 
-    /// What comes after the notification that a token names; all where none was sent. That one need
-    /// not be in the list any more: where failures are asked for, it may have arrived since.
+    /// The notifications after the one that the page token names, or all without a token. That
+    /// notification need not match the query any more: if only failures are requested, it may have
+    /// been delivered since.
     private func unread(
         by call: APICall, _ query: NotificationHistoryQuery
     ) throws(APIError) -> ArraySlice<SentNotification> {
@@ -129,8 +130,8 @@ extension SentNotification {
 }
 
 extension PostAnswer {
-    /// Apple's word for how an attempt went (`sendAttemptResult`). What went wrong without an
-    /// answer is known in words only.
+    /// Apple's name for the result of an attempt (`sendAttemptResult`). If there was no response,
+    /// it is derived from the error message.
     var sendAttemptResult: String {
         if isSuccess { return "SUCCESS" }
         if status != nil { return "UNSUCCESSFUL_HTTP_RESPONSE_CODE" }

@@ -1,6 +1,6 @@
 import AppStoreFormats
 
-/// Which notifications a client asks for, by the page "NotificationHistoryRequest".
+/// A filter of notifications, as defined on the page "NotificationHistoryRequest".
 struct NotificationHistoryQuery: Hashable, Sendable {
     private static let dayMilliseconds: Int64 = 86_400_000
 
@@ -8,7 +8,7 @@ struct NotificationHistoryQuery: Hashable, Sendable {
     let end: Int64
     let type: NotificationType?
     let subtype: NotificationSubtype?
-    /// Of one customer: any transaction of theirs.
+    /// Selects one customer, by any of their transactions.
     let transactionID: String?
     let onlyFailures: Bool
 
@@ -47,7 +47,7 @@ struct NotificationHistoryQuery: Hashable, Sendable {
         return word
     }
 
-    /// `account` is that of the transaction id.
+    /// Whether a notification matches. `account` is the owner of the query's transaction id.
     func includes(_ sent: SentNotification, account: Account.Key?) -> Bool {
         let notice = sent.notice
         return (start...end).contains(notice.at.milliseconds)
@@ -59,12 +59,12 @@ struct NotificationHistoryQuery: Hashable, Sendable {
 
     // MARK: - Pages
 
-    /// What leads to the page after a notification. It fits this query alone.
+    /// The token of the page after a notification. It is valid for this query only.
     func token(after uuid: String) -> String {
         String(decoding: Base64.url.encode(Array("\(uuid) \(fingerprint)".utf8)), as: UTF8.self)
     }
 
-    /// The notification that a token comes after.
+    /// The uuid of the last notification before the page that a token names.
     func uuid(in token: String) throws(APIError) -> String {
         guard let bytes = Base64.url.decode(Array(token.utf8)) else {
             throw .invalidPaginationToken

@@ -1,15 +1,16 @@
 import AppStoreFormats
 
-/// A run of requests against an app's realtime URL, by the page "Initiate Performance Test".
+/// A series of requests to an app's realtime URL, as defined on the page "Initiate Performance
+/// Test".
 struct PerformanceTest: Sendable {
-    // Apple does not publish these numbers. Ours keep a run short: the call that starts it answers
-    // when it is over.
+    // Apple does not publish these numbers. They keep a run short, because the call that starts it
+    // responds only when it is over.
     static let requests = 20
     static let concurrentRequests = 10
     static let durationMilliseconds: Int64 = 60_000
     static let responseMilliseconds: Int64 = 700
     static let successPercent: Int64 = 95
-    /// Runs that are kept; while there are more, no other starts.
+    /// Maximum number of stored runs. When it is reached, no new run can start.
     static let keptMax = 1000
 
     struct Attempt: Sendable {
@@ -28,7 +29,7 @@ struct PerformanceTest: Sendable {
         "successRateThreshold": .integer(successPercent),
     ]
 
-    /// Answered well, and in time.
+    /// The percentage of requests with a successful response in time.
     private var successRate: Int64 {
         let good = attempts.count {
             $0.answer.isSuccess && $0.milliseconds <= Self.responseMilliseconds
@@ -64,7 +65,7 @@ struct PerformanceTest: Sendable {
         return .object(counts.keys.sorted().map { .init($0, .integer(counts[$0] ?? 0)) })
     }
 
-    /// Posts all requests, so many at once, and measures each by the machine's clock.
+    /// Posts all requests, with limited concurrency, and measures each by the machine's clock.
     static func run(
         _ bodies: [[UInt8]], against url: String,
         post: @escaping @Sendable (_ url: String, _ body: [UInt8]) async -> PostAnswer

@@ -1,14 +1,14 @@
 import AppStoreFormats
 
-/// How often each endpoint was called in the present second.
+/// Counts the calls of each endpoint in the current second.
 package struct RateLimits: Sendable {
-    /// Whose seconds count.
+    /// The clock that determines seconds.
     package enum Time: String, Hashable, Sendable, CaseIterable {
         /// Nothing is counted.
         case off
-        /// The simulated world's: while its clock stands still, no new second begins.
+        /// The simulated world's clock. While it stands still, no new second begins.
         case virtual
-        /// The machine's.
+        /// The machine's clock.
         case real
     }
 
@@ -24,7 +24,8 @@ package struct RateLimits: Sendable {
 
     private var counts: [Place: Count] = [:]
 
-    /// Counts a call. Returns nil where it is within the limit, else when to come back.
+    /// Counts a call. Returns nil if it is within the limit, else the time when calls are accepted
+    /// again.
     mutating func count(
         _ endpoint: APIEndpoint, in environment: SimulatedEnvironment, at now: AppStoreDate
     ) -> AppStoreDate? {

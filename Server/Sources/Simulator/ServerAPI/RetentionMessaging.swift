@@ -1,11 +1,11 @@
 import AppStoreFormats
 import Foundation
 
-/// What an app has uploaded for the moment in which a customer is about to cancel: images,
-/// messages, which of them is shown by default, and where Apple may ask instead. One for each
+/// What an app has uploaded for the moment when a customer is about to cancel: images, messages,
+/// which message is shown by default, and the URL that Apple may query instead. One for each
 /// environment.
 struct RetentionMessaging: Sendable {
-    /// How long Apple looks at an upload in production. The sandbox approves at once.
+    /// How long Apple reviews an upload in production. The sandbox approves at once.
     static let reviewMilliseconds: Int64 = 86_400_000
     static let imagesMax = 2000
     static let messagesMax = 2000
@@ -37,7 +37,7 @@ struct RetentionMessaging: Sendable {
     var realtimeURL: String?
     var performanceTests: [String: PerformanceTest] = [:]
 
-    /// When an upload of now is approved.
+    /// When an upload made now is approved.
     static func approval(
         in environment: SimulatedEnvironment, at now: AppStoreDate
     ) -> AppStoreDate {
@@ -49,7 +49,7 @@ struct RetentionMessaging: Sendable {
 
     // MARK: - Images
 
-    /// The signature and the first chunk's name of a PNG.
+    /// The signature of a PNG file, and the name of its first chunk.
     private static let pngStart: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
     private static let pngHeader: ArraySlice<UInt8> = [0x49, 0x48, 0x44, 0x52]
 
@@ -85,7 +85,7 @@ struct RetentionMessaging: Sendable {
         messages[id] = Message(images: used, approved: approved)
     }
 
-    /// The images that a message names, where all its texts are within their limits.
+    /// The images that a message refers to. Throws if one of its texts exceeds its limit.
     private static func images(in body: JSON) throws(APIError) -> Set<String> {
         guard let header = body["header"]?.string, let text = body["body"]?.string else {
             throw .badRequest
@@ -120,7 +120,7 @@ struct RetentionMessaging: Sendable {
         defaults = defaults.filter { $0.value != id }
     }
 
-    // MARK: - What is shown
+    // MARK: - Default messages
 
     mutating func setDefault(
         _ id: String, at place: Place, now: AppStoreDate

@@ -1,12 +1,12 @@
 import AppStoreFormats
 
-/// How far a client has read a list: the place of the last transaction that it was given, as two
-/// numbers, `1657224467000_200000000000001`. Kept, it later leads to what is new since. Against the
-/// order a third number says as of which moment the list is read.
+/// How far a client has read a list: the position of the last transaction it received, as two
+/// numbers, `1657224467000_200000000000001`. A client can keep it to fetch newer changes later. For
+/// descending lists a third number states as of which moment the list is read.
 struct Revision: Hashable, Comparable, Sendable {
     let moment: Int64
     let number: Int64
-    /// The latest place in the list when a client began to read it in descending order.
+    /// The latest position in the list when the client began to read it in descending order.
     var start: Int64?
 
     init(moment: Int64, number: Int64, start: Int64? = nil) {
@@ -15,7 +15,7 @@ struct Revision: Hashable, Comparable, Sendable {
         self.start = start
     }
 
-    /// Nil for what no answer has contained.
+    /// Returns nil if the text cannot be a revision.
     init?(_ text: String) {
         let parts = text.split(separator: "_", omittingEmptySubsequences: false)
         let numbers = parts.compactMap { Int64($0) }
@@ -31,14 +31,14 @@ struct Revision: Hashable, Comparable, Sendable {
     }
 }
 
-/// A transaction as it stands, with its place in a list.
+/// A transaction in its current state, with its position in a list.
 struct PlacedTransaction: Sendable {
     let place: Revision
-    /// The moments of its places before it last changed, the oldest first.
+    /// The moments of its positions before its last change, oldest first.
     var earlier: [Int64] = []
     let payload: TransactionPayload
 
-    /// The transaction in the place that it had at a moment; nil where it is newer.
+    /// The transaction at its position as of a moment. Nil if it is newer.
     fileprivate func placed(asOf moment: Int64) -> Self? {
         guard place.moment > moment else { return self }
         guard let then = earlier.last(where: { $0 <= moment }) else { return nil }
@@ -52,7 +52,7 @@ struct TransactionPage: Sendable {
     let revision: Revision
     let hasMore: Bool
 
-    /// In order of their places, or against it.
+    /// Makes a page in ascending or descending order of positions.
     init(_ all: [PlacedTransaction], after last: Revision?, isDescending: Bool, length: Int) {
         if isDescending {
             self.init(descending: all, after: last, length: length)
@@ -63,9 +63,9 @@ struct TransactionPage: Sendable {
         }
     }
 
-    /// What changes gets a later place. Against the order that is a place which was read already,
-    /// so every page reads the list as it stood when the first one was asked for. The transactions
-    /// themselves are told as they are now.
+    /// A changed transaction moves to a later position. In descending order that position was
+    /// already read, so every page reads the list as it was when the first page was requested. The
+    /// transactions themselves are returned in their current state.
     private init(descending all: [PlacedTransaction], after last: Revision?, length: Int) {
         let start = last?.start ?? all.map(\.place.moment).max() ?? 0
         let rest = all.compactMap { $0.placed(asOf: start) }
@@ -87,23 +87,23 @@ struct TransactionPage: Sendable {
     }
 }
 
-/// When each transaction was last seen to change.
+/// When each transaction was last observed to change.
 ///
-/// The world does not keep the time of each change; and while a virtual clock stands still many
-/// changes have one time, so that a client which reads in between would miss the later. So places
-/// are given out when a list is read: to a transaction that is new, or no longer as it was, the
-/// time of its change, but later than all places that its account was given before.
+/// The world does not store the time of each change; and while a virtual clock stands still, many
+/// changes have the same time, so that a client which reads in between would miss the later ones.
+/// Therefore positions are assigned when a list is read: a transaction that is new or changed gets
+/// the time of its change, but later than all positions assigned to its account before.
 struct Modifications: Sendable {
     private struct Seen {
         let payload: TransactionPayload
-        /// The oldest first, and never none.
+        /// Oldest first, never empty.
         let moments: [Int64]
     }
 
     private var seen: [String: Seen] = [:]
     private var latest: [Account.Key: Int64] = [:]
 
-    /// The transactions of an account with their places.
+    /// The transactions of an account with their positions.
     mutating func place(
         _ payloads: [TransactionPayload], of account: Account.Key
     ) -> [PlacedTransaction] {
@@ -133,12 +133,12 @@ extension TransactionPayload {
         max(purchaseDate?.milliseconds ?? 0, revocationDate?.milliseconds ?? 0)
     }
 
-    /// What orders those that a list has for the first time.
+    /// The order of transactions that appear in a list for the first time.
     fileprivate var age: Revision {
         Revision(moment: lastModified, number: transactionId.flatMap { Int64($0) } ?? 0)
     }
 
-    /// Without what every signature changes.
+    /// The payload without the fields that change with every signature.
     fileprivate var unsigned: Self {
         var copy = self
         copy.signedDate = nil

@@ -3,10 +3,11 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 
-// The HTTP face of the App Store Server API, and the control plane's routes about it.
+// HTTP routes of the App Store Server API, and the control plane's routes about it.
 
 extension AppStoreSimulator {
-    /// Apple's paths: production at the root, the sandbox below a folder, as there is one host.
+    /// Apple's paths: production at the root, the sandbox below a prefix, because there is only one
+    /// host.
     private static let places: [(prefix: String, environment: SimulatedEnvironment)] = [
         ("", .production), ("/sandbox", .sandbox),
     ]
@@ -44,7 +45,7 @@ extension AppStoreSimulator {
 }
 
 extension AppStoreDate {
-    /// By the machine's clock.
+    /// The current time by the machine's clock.
     fileprivate static var machineNow: Self {
         Self(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
     }
@@ -54,7 +55,8 @@ extension Response {
     fileprivate init(_ answer: APIAnswer) {
         let bytes = answer.body?.bytes ?? []
         var headers = HTTPFields()
-        // Without a charset: Apple's Python client reads an error's number only of this very type.
+        // Without a charset: Apple's Python client reads an error's code only with exactly this
+        // type.
         if answer.body != nil { headers[.contentType] = "application/json" }
         headers[.contentLength] = String(bytes.count)
         if let retryAfter = answer.retryAfter {
@@ -71,7 +73,7 @@ extension Response {
 extension SimulatorRoute {
     static let serverAPIRoutes = [
         get(
-            "/_sim/api-key", "A key for the App Store Server API that needs no registration.",
+            "/_sim/api-key", "A well-known key for the App Store Server API.",
             gives: .json("APIKey")
         ) { simulator, _ in
             .json([
@@ -82,7 +84,7 @@ extension SimulatorRoute {
             ])
         },
         get(
-            "/_sim/api-token", "A bearer token by that key, good for an hour: for calls by hand.",
+            "/_sim/api-token", "A bearer token signed with that key, valid for an hour.",
             gives: .json("APIToken")
         ) { simulator, _ in
             let token = try APIKey.wellKnownToken(
@@ -90,7 +92,7 @@ extension SimulatorRoute {
             return .json(["token": .string(token)])
         },
         get(
-            "/_sim/transactions/{id}", "A transaction's numbers, also that of its order.",
+            "/_sim/transactions/{id}", "A transaction's ids, including its order id.",
             gives: .json("TransactionNumbers")
         ) { simulator, call in
             .json(try await simulator.numbers(of: call.parameter("id")))

@@ -1,23 +1,23 @@
 import AppStoreFormats
 
-/// What the App Store Server API remembers beside the world's books.
+/// The state of the App Store Server API besides the world's state.
 struct ServerAPI: Sendable {
     var tokens = KnownTokens()
     var rates = RateLimits()
     var modifications = Modifications()
-    /// By its token, the UUID of each test notification.
+    /// Test notifications, by their tokens.
     var testNotifications: [String: TestNotification] = [:]
     var messaging: [SimulatedEnvironment: RetentionMessaging] = [:]
-    /// Requests of Advanced Commerce that were made, by the developer's ids.
+    /// Advanced Commerce requests that were made, by the developer's ids.
     var references: Set<String> = []
 }
 
-// The request's way: endpoint, faults, token, limit, answer. Every request passes `answer(_:)` and
-// nothing else.
+// A request passes these stages: endpoint, faults, token, rate limit, response. Every request goes
+// through `process(_:)`.
 
 extension AppStoreSimulator {
-    /// The answer to a request as Apple would give it. What Apple does not say, why a token is
-    /// refused, is in the log.
+    /// The response to a request as Apple would give it. Why a token is refused, which Apple does
+    /// not say, is logged.
     func answer(_ request: APIRequest) async -> APIAnswer {
         let answer = await unrecordedAnswer(request)
         note(request, answer)
@@ -25,7 +25,7 @@ extension AppStoreSimulator {
     }
 
     private func unrecordedAnswer(_ request: APIRequest) async -> APIAnswer {
-        // Apple, too, says nothing about a path that it does not know.
+        // Apple's responses to unknown paths are empty, too.
         guard let (endpoint, parameters) = APIEndpoint.match(request) else { return APIAnswer(404) }
         if let answer = await faultyAnswer(to: request, endpoint) { return answer }
         do {
@@ -58,8 +58,8 @@ extension AppStoreSimulator {
         }
     }
 
-    /// What was asked is in the log, and with which number it was refused; not what was answered,
-    /// whose signatures are others each time.
+    /// Logs the request and its error code. The response is not logged, because its signatures
+    /// differ each time.
     private func note(_ request: APIRequest, _ answer: APIAnswer) {
         let query = request.query.map { JSON.string("\($0.name)=\($0.value)") }
         note(
@@ -75,7 +75,7 @@ extension AppStoreSimulator {
             ])
     }
 
-    /// Bytes of a body that the log shows.
+    /// Maximum number of bytes of a body in the log.
     static let recordedBytesMax = 2000
 
     /// The beginning of a body, as text.
@@ -107,10 +107,10 @@ extension AppStoreSimulator {
 }
 
 extension AppStoreSimulator {
-    /// How many an answer holds at most.
+    /// Maximum number of entries in a response.
     static let pageLength = 20
 
-    /// The members that many answers share. The sandbox has no number of the app.
+    /// Members that many responses share. The sandbox omits the app's Apple id.
     func appMembers(_ environment: SimulatedEnvironment) -> [JSON.Member] {
         var members = [JSON.Member("bundleId", .string(settings.bundleID))]
         if environment == .production {

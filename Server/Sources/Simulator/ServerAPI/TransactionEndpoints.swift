@@ -1,7 +1,7 @@
 import AppStoreFormats
 import Foundation
 
-/// Calls about one transaction, and about where a customer's subscriptions stand.
+/// Calls about one transaction, and about the status of a customer's subscriptions.
 enum TransactionEndpoints {
     static let all = [
         APIEndpoint(
@@ -39,20 +39,21 @@ extension AppStoreSimulator {
         return .ok([.init("signedAppTransactionInfo", try sign(payload))])
     }
 
-    /// Harmless to repeat.
+    /// Idempotent.
     fileprivate func finish(_ call: APICall) throws -> APIAnswer {
         let transaction = try world.transaction(call.parameter("id"), in: call.environment)
         world.finished.insert(transaction.id)
         return APIAnswer(200)
     }
 
-    /// Without a turn: a backend may call it while it is told of the purchase.
+    /// Does not wait for a turn: a backend may call it while a notification of the purchase is
+    /// being posted to it.
     fileprivate func setAppAccountToken(_ call: APICall) throws -> APIAnswer {
         let transaction: StoreTransaction
         do throws(APIError) {
             transaction = try world.transaction(call.parameter("id"), in: call.environment)
         } catch {
-            // Of its path Apple says that it is an original transaction's.
+            // Apple's documentation requires an original transaction id in this path.
             throw error == .transactionIDNotFound ? APIError.originalTransactionIDNotFound : error
         }
         guard transaction.originalID == transaction.id else {
@@ -68,7 +69,7 @@ extension AppStoreSimulator {
         return APIAnswer(200)
     }
 
-    /// Throws for what somebody else of the family has bought.
+    /// Throws if the transaction was purchased by another family member.
     func requirePurchased(_ transaction: StoreTransaction) throws(APIError) {
         let payload = world.payload(of: transaction, at: clock.now)
         guard payload.inAppOwnershipType == .purchased else {

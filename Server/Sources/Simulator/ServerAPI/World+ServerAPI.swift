@@ -1,9 +1,9 @@
 import AppStoreFormats
 
-// What the App Store Server API asks of the world. To one store the other's purchases are unknown.
+// The world as seen by the App Store Server API. Each environment knows only its own purchases.
 
 extension World {
-    /// Digits of an id, at most.
+    /// Maximum number of digits of an id.
     private static let idLengthMax = 19
 
     /// Whether a text has the form of an id.
@@ -12,7 +12,7 @@ extension World {
             && text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
     }
 
-    /// A transaction by its own id, for endpoints that take no other kind.
+    /// A transaction by its own id, for endpoints that accept no other kind of id.
     func transaction(
         _ id: String, in environment: SimulatedEnvironment
     ) throws(APIError) -> StoreTransaction {
@@ -37,7 +37,8 @@ extension World {
         return found
     }
 
-    /// The account of any id: of a transaction, an original transaction or an app transaction.
+    /// The account of an id of any kind: a transaction, an original transaction or an app
+    /// transaction.
     func account(
         ofAny id: String, in environment: SimulatedEnvironment
     ) throws(APIError) -> Account.Key {
@@ -67,7 +68,7 @@ extension World {
         }?.key
     }
 
-    /// All transactions of an account in Apple's words, oldest first.
+    /// All transactions of an account as Apple's payloads, oldest first.
     mutating func payloads(of account: Account.Key, at now: AppStoreDate) -> [TransactionPayload] {
         var payloads: [TransactionPayload] = []
         for transaction in transactions(of: account) {
@@ -76,8 +77,8 @@ extension World {
         return payloads
     }
 
-    /// Gives a purchase the app's own id of a customer. It is on every transaction of the purchase,
-    /// and goes over to its renewals.
+    /// Sets the app account token of a purchase. It is set on every transaction of the purchase and
+    /// carries over to its renewals.
     mutating func setAppAccountToken(_ token: String, of transaction: StoreTransaction) {
         guard var subscription = subscriptions[transaction.originalID] else {
             oneTimePurchases[transaction.id]?.appAccountToken = token
@@ -90,10 +91,10 @@ extension World {
     }
 }
 
-// MARK: - Order numbers
+// MARK: - Order ids
 
-/// The number of an order, as customers find it in Apple's mail: `M` and ten letters or digits. One
-/// order holds one transaction.
+/// An order id, as customers find it in Apple's mail: `M` and ten letters or digits. One order
+/// contains one transaction.
 enum OrderID {
     private static let digits = 10
     private static let radix = 36
@@ -103,7 +104,7 @@ enum OrderID {
         return "M" + String(repeating: "0", count: max(0, digits - number.count)) + number
     }
 
-    /// Nil where a text has not the form of an order's number.
+    /// Returns nil if the text does not have the form of an order id.
     static func transactionID(_ text: String) -> String? {
         guard text.count == digits + 1, text.uppercased().hasPrefix("M") else { return nil }
         return Int64(text.dropFirst(), radix: radix).map { String($0) }

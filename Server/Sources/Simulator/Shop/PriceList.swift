@@ -1,8 +1,8 @@
 import AppStoreFormats
 
-/// What products cost where and when, beyond the one price that a shop file has for each.
+/// Prices of products by storefront and time, beyond the single price in a shop file.
 package struct PriceList: Hashable, Sendable {
-    /// Prices in one list: every storefront of a hundred products, some times over.
+    /// Maximum number of prices in one list: several for every storefront of a hundred products.
     private static let stepsMax = 100_000
 
     /// A price from a moment on.
@@ -24,9 +24,9 @@ package struct PriceList: Hashable, Sendable {
     package init() {}
 
     /// Sets a price from a moment on, in one storefront or in all that have none of their own. Of
-    /// one moment the price that was set last counts.
+    /// several prices for the same moment, the one set last applies.
     ///
-    /// - Throws: where the list has no room for more.
+    /// - Throws: if the list is full.
     package mutating func set(
         _ price: Int64, of productID: String, in country: String?, from moment: AppStoreDate
     ) throws(StoreProblem) {
@@ -38,7 +38,7 @@ package struct PriceList: Hashable, Sendable {
         steps[place, default: []].insert(step, at: index)
     }
 
-    /// What somebody pays who buys now. Who is subscribed already may keep an older price.
+    /// What a customer pays who buys now. Existing subscribers may keep an older price.
     package func price(
         of product: StoreKitProduct, in storefront: Storefront, at now: AppStoreDate
     ) -> Int64 {

@@ -1,11 +1,11 @@
 import AppStoreFormats
 
-// What StoreKit's product request answers.
+// The response to StoreKit's product request.
 
 extension SimulatorRoute {
     static let productRoutes = [
         get(
-            "/_sim/products", "The shop's products; for a device with its prices and eligibility.",
+            "/_sim/products", "The shop's products; for a device, with its prices and eligibility.",
             query: ["ids", "device"], gives: .json("Products")
         ) { simulator, call in
             .json(try await simulator.products(call.query["ids"], for: call.query["device"]))
@@ -14,8 +14,8 @@ extension SimulatorRoute {
 }
 
 extension AppStoreSimulator {
-    /// All products, or those of a list with commas. As in StoreKit an id that is not sold is no
-    /// error; it is listed apart.
+    /// All products, or those of a comma-separated list. As in StoreKit, an id that is not for sale
+    /// is not an error; it is listed separately.
     fileprivate func products(_ ids: String?, for deviceID: String?) throws -> JSON {
         let device = try deviceID.map { id throws(StoreProblem) in try world.device(id) }
         let home = settings.shop.settings.storefront.flatMap(Storefront.named)
@@ -39,12 +39,12 @@ extension AppStoreSimulator {
     }
 }
 
-/// Where somebody looks at the shop from.
+/// The view of the shop from an account and a storefront.
 private struct Counter {
     let world: World
-    /// Nil where nobody asks: then nothing is said of eligibility.
+    /// If nil, the response contains no eligibility.
     let account: Account.Key?
-    /// Whether the introductory offer may be had, by group, as the device says.
+    /// Eligibility for the introductory offer as reported by the device, by group.
     let introductory: [String: Bool]
     let storefront: Storefront
     let now: AppStoreDate
@@ -90,7 +90,7 @@ private struct Counter {
             var refusal = world.refusal(of: offer, product, to: account)
             let isTold = introductory[product.subscription?.groupID ?? ""]
             if offer.type == .introductory, let isTold, isTold != (refusal == nil) {
-                refusal = isTold ? nil : "the device was told so before."
+                refusal = isTold ? nil : "the device still shows an earlier result."
             }
             members.append(.init("eligible", .bool(refusal == nil)))
             members.append(.init("reason", refusal.map { .string($0) } ?? .null))

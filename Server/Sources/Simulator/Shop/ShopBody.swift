@@ -1,21 +1,21 @@
 import AppStoreFormats
 
-/// The part of a reset's body that is about the shop and the buying side.
+/// The part of a reset's body about the shop and purchases.
 struct ShopBody: Sendable {
     static let fields: [SimulatorRoute.Field] = [
         .init("shop", "object", "A .storekit file as JSON, or \"example\" or \"full\"."),
-        .init("families", "object", "{family: [account, …]}: they join with their first device."),
+        .init("families", "object", "{family: [account, …]}: joined with the first device."),
         .init("prices", "object", "{product: {storefront: \"8.99\"}}"),
         .init(
-            "price_history", "object", "{product: [{from, price, storefront?}]}: from when on."),
-        .init("ask_to_buy", "boolean", "Whether purchases wait for a parent."),
+            "price_history", "object", "{product: [{from, price, storefront?}]}: prices by start."),
+        .init("ask_to_buy", "boolean", "Whether purchases wait for a parent's approval."),
         .init("interrupts_purchases", "boolean", "Whether purchases wait until resolved."),
         .init("fails_purchases", "boolean", "Whether every purchase fails."),
-        .init("renewals_fail", "boolean", "Whether the bank refuses every renewal."),
-        .init("time_rate", "integer", "The sandbox's pace, by Xcode's number; 0 is its own."),
+        .init("renewals_fail", "boolean", "Whether the payment of every renewal fails."),
+        .init("time_rate", "integer", "The sandbox's pace, by Xcode's number; 0 for the default."),
     ]
 
-    /// Takes over what the body names, first the shop.
+    /// Applies what the body names, the shop first.
     static func read(
         _ body: RequestBody, into settings: inout SimulatorSettings
     ) throws(StoreProblem) {
@@ -36,7 +36,7 @@ struct ShopBody: Sendable {
         settings.sandboxPace = pace
     }
 
-    /// What is odd in the shop that the body brings; empty where it brings none.
+    /// Warnings about the shop in the body. Empty if it contains none.
     static func warnings(_ body: RequestBody) -> [String] {
         guard let json = body.value("shop"), json.string == nil else { return [] }
         return ShopLint(json).findings.map(\.description)
@@ -72,7 +72,7 @@ struct ShopBody: Sendable {
             }
             for name in names where !seen.insert(name).inserted {
                 throw .badRequest(
-                    "The account \(name) stands in two families, or twice in one.",
+                    "The account \(name) is in two families, or twice in one.",
                     remedy: "An account is in one family at a time.")
             }
             families[member.key] = names

@@ -1,9 +1,9 @@
 import AppStoreFormats
 
-/// What is wrong with a `.storekit` file: what makes it unusable here, and what Xcode or App Store
-/// Connect would refuse although we would sell it.
+/// Finds problems in a `.storekit` file: those that make it unusable here, and those that Xcode or
+/// App Store Connect would refuse although the simulator accepts them.
 package struct ShopLint: Sendable {
-    /// Findings that are shown; a file may have thousands of one kind.
+    /// Maximum number of findings. A file may have thousands of one kind.
     private static let findingsMax = 100
 
     package struct Finding: Hashable, Sendable, CustomStringConvertible {
@@ -48,7 +48,7 @@ package struct ShopLint: Sendable {
 // MARK: - The file as a whole
 
 extension ShopLint {
-    /// The newest version of the file that is known.
+    /// The newest known version of the file format.
     private static let majorVersionMax: Int64 = 6
 
     private mutating func checkWhole(_ json: JSON, _ file: StoreKitFile) {
@@ -57,10 +57,10 @@ extension ShopLint {
         }
         for key in ["subscriptionBundleGroups", "subscriptionSuiteGroups"]
         where json[key]?.array?.isEmpty == false {
-            add("is left out: bundles and suites are not simulated", at: key)
+            add("is ignored: bundles and suites are not simulated", at: key)
         }
         if let country = file.settings.storefront, Storefront.named(country) == nil {
-            add("there is no storefront \(country); devices begin in USA", at: "settings")
+            add("there is no storefront \(country); devices use USA by default", at: "settings")
         }
         if let rate = file.settings.timeRate, rate != 0, Pace(timeRate: rate) == nil {
             add("the time rate \(rate) is not known; the sandbox keeps its own", at: "settings")
@@ -80,13 +80,13 @@ extension ShopLint {
                     let own = group["id"]?.string, named != own
                 else { continue }
                 add(
-                    "names the group \(named) and stands in \(own): the latter counts",
+                    "names the group \(named) but is in \(own): the latter applies",
                     at: "product \(id)")
             }
         }
     }
 
-    /// Levels begin at 1 and leave none out; several products may share one.
+    /// Levels begin at 1 without a gap. Several products may share one.
     private mutating func checkLevels(of group: StoreKitGroup) {
         let levels = Set(group.subscriptions.compactMap(\.subscription?.level)).sorted()
         guard !levels.isEmpty, levels != Array(1...Int64(levels.count)) else { return }
@@ -122,7 +122,7 @@ extension ShopLint {
     }
 
     private static let periods = ["P1W", "P1M", "P2M", "P3M", "P6M", "P1Y"]
-    /// Offers of one kind that a subscription may have at one time.
+    /// Maximum number of offers of one kind that a subscription may have at one time.
     private static let offersMax = 10
 
     private mutating func check(_ terms: StoreKitSubscription, at place: String) {
@@ -135,7 +135,7 @@ extension ShopLint {
         }
         for offers in [terms.promotionalOffers, terms.codeOffers, terms.winBackOffers] {
             let ids = offers.compactMap(\.id)
-            if Set(ids).count < ids.count { add("two of its offers have one id", at: place) }
+            if Set(ids).count < ids.count { add("two of its offers have the same id", at: place) }
         }
         guard let plan = terms.billingPlans.first(where: { $0.type == .monthly }) else { return }
         if terms.period != BillingPeriod(1, .year) {
@@ -160,12 +160,12 @@ extension ShopLint {
     ) {
         if offer.id == nil, offer.type != .introductory { add("has no id", at: place) }
         if offer.type == .code, offer.customers.isEmpty {
-            add("eligibility names nobody, so nobody can redeem it", at: place)
+            add("eligibility is empty, so nobody can redeem it", at: place)
         }
         switch offer.discount {
         case .freeTrial:
             if !Self.freePeriods.contains(offer.period.description) || offer.periodCount > 1 {
-                add("no free trial takes \(offer.periodCount) × \(offer.period)", at: place)
+                add("no free trial lasts \(offer.periodCount) × \(offer.period)", at: place)
             }
         case .payUpFront:
             if !Self.upFrontPeriods.contains(offer.period.description) || offer.periodCount > 1 {

@@ -1,18 +1,18 @@
 import AppStoreFormats
 
-/// What a world begins with on the buying side, beside the shop's file: mostly what the file's
-/// settings say, and what a file cannot say.
+/// The initial rules for purchases besides the products: mostly the settings of the shop's file,
+/// and what a file cannot express.
 package struct ShopRules: Hashable, Sendable {
-    /// Families in one world.
+    /// Maximum number of families in one world.
     package static let familiesMax = 10_000
 
-    /// Whether purchases wait until a parent approves; an account may differ.
+    /// Whether purchases wait until a parent approves. Accounts may override it.
     package var asksToBuy = false
     /// Whether purchases stop at an issue until it is resolved.
     package var interruptsPurchases = false
     /// Whether every purchase fails.
     package var failsPurchases = false
-    /// Whether the bank refuses every renewal.
+    /// Whether the payment of every renewal fails.
     package var renewalsFail = false
     /// The accounts of each family, by its name. They join when their first device is added.
     package var families: [String: [String]] = [:]
@@ -25,7 +25,7 @@ package struct ShopRules: Hashable, Sendable {
         families.first { $0.value.contains(account) }?.key
     }
 
-    /// Takes over what a shop's file says, and leaves the rest.
+    /// Applies the settings of a shop's file that are present.
     package mutating func take(_ settings: StoreKitSettings) {
         asksToBuy = settings.asksToBuy ?? asksToBuy
         interruptsPurchases = settings.interruptsPurchases ?? interruptsPurchases

@@ -2,14 +2,14 @@
 package struct Storefront: Hashable, Sendable {
     /// ISO 3166-1 alpha-3.
     package let country: String
-    /// Apple's number for it.
+    /// Apple's id.
     package let id: String
     /// ISO 4217.
     package let currency: String
 
     package static let unitedStates = Self(country: "USA", id: "143441", currency: "USD")
 
-    /// All of Apple's, by country.
+    /// All storefronts, by country.
     package static let all = read(table)
 
     package static func named(_ country: String) -> Self? { byCountry[country] }
@@ -17,7 +17,7 @@ package struct Storefront: Hashable, Sendable {
     private static let byCountry = Dictionary(
         all.map { ($0.country, $0) }, uniquingKeysWith: { first, _ in first })
 
-    /// A word of three letters is the currency of the countries that follow.
+    /// A word of three letters is the currency of the countries that follow it.
     private static func read(_ table: String) -> [Self] {
         var currency = ""
         var storefronts: [Self] = []

@@ -1,10 +1,10 @@
-// Apple's storefronts and their currencies at the beginning of 2026, when Bulgaria had changed to
-// the euro: 175 countries and regions, 43 currencies. A country that Apple has no prices of its own
-// for is charged in US dollars.
+// Apple's storefronts and their currencies at the beginning of 2026, after Bulgaria changed to the
+// euro: 175 countries and regions, 43 currencies. A country without prices of its own is charged in
+// US dollars.
 
 extension Storefront {
-    /// Every storefront, by currency: the country, with the last three digits of Apple's number,
-    /// which all begin with 143.
+    /// Every storefront, by currency: the country, with the last three digits of Apple's id. All
+    /// ids begin with 143.
     static let table = """
         AED ARE481
         AUD AUS460

@@ -1,17 +1,17 @@
 import Crypto
 
-/// ECDSA with random numbers that were drawn, and multiplied, once for all: a signature is two
-/// products, many times as fast as one with a number of its own, and the same bytes for the same
-/// message. Two signatures with one number tell the key: it is for keys that anybody may know.
+/// ECDSA with nonces that are computed once and reused. A signature takes two multiplications, so
+/// it is many times faster than with a new nonce, and is the same bytes for the same message. Two
+/// signatures with the same nonce reveal the key: use it only for keys that may be public.
 struct PooledSignature: Sendable {
-    /// A number, as a signature needs it.
+    /// A nonce with the values that a signature needs.
     private struct Nonce: Sendable {
-        /// The first coordinate of its multiple of the base point.
+        /// The x coordinate of its multiple of the base point.
         let r: ScalarField.Limbs
         let inverse: ScalarField.Limbs
     }
 
-    /// One for each value of a digest's first byte.
+    /// One nonce for each value of a digest's first byte.
     private static let pool = Result { try (0...UInt8.max).map(nonce) }
 
     private let secret: ScalarField.Limbs
@@ -20,7 +20,7 @@ struct PooledSignature: Sendable {
         secret = ScalarField.p256.scalar(Array(key.rawRepresentation))
     }
 
-    /// The signature, r and s one after the other.
+    /// The signature: r followed by s.
     func callAsFunction(digest hash: SHA256.Digest) throws(SigningFailure) -> [UInt8] {
         let field = ScalarField.p256
         let digest = Array(hash)
@@ -32,7 +32,8 @@ struct PooledSignature: Sendable {
         return field.bytes(nonce.r) + field.bytes(field.product(sum, nonce.inverse))
     }
 
-    /// Below the order and not zero, but for a chance of 2⁻³²: swift-crypto refuses it then.
+    /// Below the order and not zero, except with a probability of 2⁻³²: then swift-crypto refuses
+    /// it.
     private static func nonce(_ number: UInt8) throws -> Nonce {
         let field = ScalarField.p256
         let bytes = Array(SHA256.hash(data: [number]))

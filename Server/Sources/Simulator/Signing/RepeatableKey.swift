@@ -3,8 +3,8 @@ import Foundation
 import SwiftASN1
 import X509
 
-/// A certificate authority's key whose signatures are the same each time (``RepeatableSignature``),
-/// so that one seed has one chain of certificates.
+/// A certificate authority's key with deterministic signatures (``DeterministicSignature``), so that
+/// one seed gives one chain of certificates.
 struct RepeatableKey: CustomPrivateKey {
     static let defaultPEMDiscriminator = "PRIVATE KEY"
 

@@ -1,20 +1,21 @@
 import Crypto
 import Foundation
 
-/// ECDSA whose one random number comes from the key and the message (RFC 6979): the same document
-/// signed twice is the same bytes.
+/// Deterministic ECDSA (RFC 6979): the nonce is derived from the key and the message, so the same
+/// document signed twice gives the same bytes.
 ///
-/// The curve's points are swift-crypto's: the point of a number is the public key of the private
-/// key that is that number. Only the arithmetic modulo the order is ours. Hash and order have the
-/// same number of bits, so that nothing is cut off.
+/// Curve points are computed by swift-crypto: the point of a number is the public key of the
+/// private key with that number. Only the arithmetic modulo the order is implemented here. Hash and
+/// order have the same number of bits, so nothing is truncated.
 struct RepeatableSignature<Hash: HashFunction>: Sendable {
-    /// Draws of a nonce; that the first one is not good has a chance of 2⁻³² at most.
+    /// Maximum number of nonce draws. The probability that the first one is unusable is at most
+    /// 2⁻³².
     private static var drawsMax: Int { 16 }
 
     private let field: ScalarField
     private let secret: ScalarField.Limbs
     private let secretBytes: [UInt8]
-    /// The first coordinate of a multiple of the base point.
+    /// The x coordinate of a multiple of the base point.
     private let coordinate: @Sendable (_ factor: [UInt8]) throws -> [UInt8]
 
     private init(
@@ -27,26 +28,26 @@ struct RepeatableSignature<Hash: HashFunction>: Sendable {
         self.coordinate = coordinate
     }
 
-    /// The signature, r and s one after the other.
+    /// The signature: r followed by s.
     func callAsFunction(_ message: some DataProtocol) throws(SigningFailure) -> [UInt8] {
         try self(digest: Hash.hash(data: message))
     }
 
-    /// The signature of a message that was hashed already.
+    /// The signature of a message that was already hashed.
     func callAsFunction(digest hash: Hash.Digest) throws(SigningFailure) -> [UInt8] {
         let digest = field.scalar(Array(hash))
         var nonces = Nonces<Hash>(secret: secretBytes, digest: field.bytes(digest))
         for _ in 0..<Self.drawsMax {
             if let signature = try signature(of: digest, nonce: nonces.next()) { return signature }
         }
-        throw SigningFailure("No nonce in \(Self.drawsMax) draws was good: the hash is broken.")
+        throw SigningFailure("No nonce in \(Self.drawsMax) draws was usable: the hash is broken.")
     }
 
-    /// Nil where the nonce is not one that gives a signature.
+    /// Returns nil if the nonce does not give a valid signature.
     private func signature(
         of digest: ScalarField.Limbs, nonce: [UInt8]
     ) throws(SigningFailure) -> [UInt8]? {
-        // A nonce that is not below the order is drawn anew, never reduced.
+        // A nonce that is not below the order is drawn again, never reduced.
         let factor = field.scalar(nonce)
         guard field.bytes(factor) == nonce, factor.contains(where: { $0 != 0 }) else { return nil }
         let point: [UInt8]
@@ -78,7 +79,7 @@ extension RepeatableSignature<SHA384> {
     }
 }
 
-/// The numbers that RFC 6979 (§3.2) draws for one key and one message.
+/// The nonces that RFC 6979 (§3.2) draws for one key and one message.
 private struct Nonces<Hash: HashFunction> {
     private var key: [UInt8]
     private var value: [UInt8]

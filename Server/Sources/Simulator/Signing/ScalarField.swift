@@ -1,9 +1,9 @@
-/// Arithmetic modulo the order of an elliptic curve: what a signature needs beside points.
+/// Arithmetic modulo the order of an elliptic curve, which signatures need besides points.
 ///
-/// A number is a list of 64-bit limbs, the least significant first. Products are Montgomery's
+/// A number is a list of 64-bit limbs, least significant first. Products are Montgomery products
 /// (P. Montgomery: Modular Multiplication Without Trial Division, 1985): `a · b / R` modulo the
-/// order, where R is two to the power of all the limbs' bits. It does not hide the time it takes:
-/// the keys of a simulator are no secret.
+/// order, where R is two to the power of the number of bits. Not constant-time: the keys of a
+/// simulator are not secret.
 struct ScalarField: Sendable {
     typealias Limbs = [UInt64]
 
@@ -21,26 +21,26 @@ struct ScalarField: Sendable {
     let modulus: Limbs
     /// −1 / modulus, modulo 2⁶⁴.
     private let negativeInverse: UInt64
-    /// R² modulo the order: a product with it brings a number into Montgomery's form.
+    /// R² modulo the order: multiplying by it converts a number to Montgomery form.
     private let squareOfR: Limbs
 
     var byteCount: Int { modulus.count * 8 }
 
-    /// The modulus is odd, and its highest bit is set.
+    /// - Precondition: the modulus is odd and its highest bit is set.
     init(modulus: Limbs) {
         self.modulus = modulus
-        // Newton's iteration doubles the right bits: 3, 6, … 96.
+        // Newton's iteration doubles the number of correct bits: 3, 6, … 96.
         var inverse = modulus[0]
         for _ in 0..<5 { inverse = inverse &* (2 &- modulus[0] &* inverse) }
         negativeInverse = 0 &- inverse
-        // R modulo the order is R less the order; doubled as often as R has bits it is R².
+        // R modulo the order is R minus the order. Doubled as often as R has bits, it is R².
         var square = modulus.map(~)
         square[0] &+= 1
         for _ in 0..<64 * modulus.count { square = Self.sum(square, square, modulo: modulus) }
         squareOfR = square
     }
 
-    /// A number from its bytes, the most significant first, reduced modulo the order.
+    /// A number from its bytes, most significant first, reduced modulo the order.
     func scalar(_ bytes: some Collection<UInt8>) -> Limbs {
         precondition(bytes.count == byteCount, "A scalar has as many bytes as the order.")
         var limbs = Limbs(repeating: 0, count: modulus.count)
@@ -64,16 +64,16 @@ struct ScalarField: Sendable {
         montgomery(montgomery(one, squareOfR), other)
     }
 
-    /// `one / other`, by Fermat: the order is prime, so `other` to the power of the order less two
-    /// is its inverse.
+    /// `one / other`, by Fermat's little theorem: the order is prime, so `other` to the power of
+    /// the order minus two is its inverse.
     func quotient(_ one: Limbs, by other: Limbs) -> Limbs {
         let factor = montgomery(other, squareOfR)
-        // The highest bit of the exponent is set: the power begins there.
+        // The highest bit of the exponent is set, so the power begins there.
         var power = factor
         var scratch = Limbs(repeating: 0, count: modulus.count + 2)
         for bit in (0..<64 * modulus.count - 1).reversed() {
             multiply(&power, by: power, &scratch)
-            // The order's lowest limb is above two, so that only it differs in the exponent.
+            // The order's lowest limb is above two, so only that limb differs in the exponent.
             let limb = bit < 64 ? modulus[0] &- 2 : modulus[bit / 64]
             if limb >> UInt64(bit % 64) & 1 == 1 { multiply(&power, by: factor, &scratch) }
         }
@@ -91,8 +91,8 @@ extension ScalarField {
         return product
     }
 
-    /// One factor becomes the product. Limb by limb: adds a multiple of the other factor, then the
-    /// multiple of the modulus that makes the lowest limb zero, which is then dropped.
+    /// Replaces one factor by the product. Limb by limb: adds a multiple of the other factor, then
+    /// the multiple of the modulus that makes the lowest limb zero, which is then dropped.
     private func multiply(_ one: inout Limbs, by other: Limbs, _ scratch: inout Limbs) {
         let count = modulus.count
         let isLarge = one.withUnsafeBufferPointer { one in
@@ -154,7 +154,7 @@ extension ScalarField {
         return carry == 1 || !isBelow(sum, modulus) ? difference(sum, modulus) : sum
     }
 
-    /// Modulo R: a borrow beyond the highest limb is dropped.
+    /// The difference modulo R: a borrow beyond the highest limb is dropped.
     private static func difference(_ one: Limbs, _ other: Limbs) -> Limbs {
         var difference = one
         var borrow: UInt64 = 0

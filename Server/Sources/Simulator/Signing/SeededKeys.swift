@@ -2,13 +2,13 @@ import Crypto
 import Foundation
 import _CryptoExtras
 
-/// Private keys that follow from a number: who knows the number has the keys, so they are for
-/// simulations that are to be repeated byte by byte, and for nothing else.
+/// Private keys derived from a number. Anybody who knows the number has the keys, so use them only
+/// for simulations that must be repeatable byte by byte.
 struct SeededKeys: Sendable {
     let root: P384.Signing.PrivateKey
     let intermediate: P384.Signing.PrivateKey
     let leaf: P256.Signing.PrivateKey
-    /// Of who answers for the root whether a certificate holds, and for the intermediate.
+    /// The keys of the OCSP responders for the root and for the intermediate.
     let responders: [P256.Signing.PrivateKey]
 
     init(seed: UInt64) throws {
@@ -24,10 +24,10 @@ struct SeededKeys: Sendable {
         }
     }
 
-    /// The keys of receipts: root, intermediate and leaf. Some tenths of a second.
+    /// The receipt keys: root, intermediate and leaf. Takes some tenths of a second.
     ///
-    /// Three primes make them, two for each: finding primes is what takes time, and that two keys
-    /// share one gives away nothing that the seed does not.
+    /// They are made from three primes, two for each key, because finding primes takes the time.
+    /// That two keys share a prime reveals nothing that the seed does not.
     static func receiptKeys(seed: UInt64) throws -> [_RSA.Signing.PrivateKey] {
         let primes = (1...3).map {
             SeededPrime("Perennial simulator receipts \($0) \(seed)")
@@ -41,7 +41,7 @@ struct SeededKeys: Sendable {
         Array("Perennial simulator \(name) \(seed)".utf8)
     }
 
-    /// Without its highest bit a number is below the order of the curve.
+    /// Without its highest bit, a number is below the order of the curve.
     private static func below(_ digest: some Digest) -> [UInt8] {
         var bytes = Array(digest)
         bytes[0] &= 0x7F

@@ -1,22 +1,22 @@
 import Crypto
 
-/// A prime of 1024 bits that follows from a text, for RSA keys that are to be the same in each run.
+/// A prime of 1024 bits derived from a text, for RSA keys that must be the same in each run.
 ///
-/// A first number is drawn from the text by SHA-512; its two highest bits are set, so that two such
-/// primes make a modulus of full length, and its lowest. Of the odd numbers from there on those are
-/// passed over that a small prime divides; the others are tried by Miller and Rabin (FIPS 186-5,
-/// B.3.1) with a few small witnesses, which for numbers drawn at random err far more rarely than
-/// memory does. The first that passes is taken. Where none does in a stretch, another number is
-/// drawn. It takes no care to hide anything: who knows the text has the prime.
+/// A first number is drawn from the text by SHA-512. Its two highest bits are set, so that two such
+/// primes make a modulus of full length, and its lowest bit. From the odd numbers from there on,
+/// those divisible by a small prime are skipped; the others are tested by Miller-Rabin (FIPS 186-5,
+/// B.3.1) with a few small witnesses, which for random numbers err far less often than memory does.
+/// The first that passes is used. If none does in a stretch, another number is drawn. Nothing is
+/// kept secret: anybody who knows the text has the prime.
 struct SeededPrime: Hashable, Sendable {
     static let bits = 1024
-    /// RSA's public exponent, which must not divide the prime less one.
+    /// RSA's public exponent, which must not divide the prime minus one.
     static let exponent: UInt64 = 65_537
 
-    /// 64 bits each, the least significant first.
+    /// 64 bits each, least significant first.
     let limbs: [UInt64]
 
-    /// Odd numbers tried from one draw on: one in 355 is prime.
+    /// Odd numbers tested from one draw on. One in 355 is prime.
     private static let stretch = 4096
     private static let smallPrimesEnd = 4096
     private static let witnesses = [2, 3, 5, 7]
@@ -48,7 +48,7 @@ struct SeededPrime: Hashable, Sendable {
         var isComposite = [Bool](repeating: false, count: stretch)
         for prime in smallPrimes {
             let rest = remainder(start, by: UInt64(prime))
-            // The first step k for which the prime divides start + 2k: the half of an even number.
+            // The first step k for which the prime divides start + 2k: half of an even distance.
             let distance = rest == 0 ? 0 : prime - Int(rest)
             let first = distance.isMultiple(of: 2) ? distance / 2 : (distance + prime) / 2
             for step in stride(from: first, to: stretch, by: prime) { isComposite[step] = true }
@@ -62,7 +62,7 @@ struct SeededPrime: Hashable, Sendable {
         return nil
     }
 
-    /// All odd ones below the end, by Eratosthenes.
+    /// All odd primes below the end, by the sieve of Eratosthenes.
     private static let smallPrimes: [Int] = {
         var isComposite = [Bool](repeating: false, count: smallPrimesEnd)
         var primes: [Int] = []
@@ -81,7 +81,7 @@ struct SeededPrime: Hashable, Sendable {
         }
     }
 
-    /// Nil where it has more limbs.
+    /// Returns nil if the sum needs more limbs.
     private static func sum(_ limbs: [UInt64], _ number: UInt64) -> [UInt64]? {
         var (sum, carry) = (limbs, number)
         for place in sum.indices {
@@ -93,23 +93,23 @@ struct SeededPrime: Hashable, Sendable {
     }
 }
 
-/// Whether a number may be prime, by Miller and Rabin. The number is odd, and its highest bit is
-/// set.
+/// Tests whether a number may be prime, by Miller-Rabin. The number must be odd with its highest
+/// bit set.
 ///
-/// Numbers are in Montgomery's form, times R, which is two to the power of all the limbs' bits: see
-/// ``ScalarField``. One is then R less the number. Powers of small witnesses need squares and sums
-/// only.
+/// Numbers are in Montgomery form, multiplied by R, which is two to the power of the number of
+/// bits: see ``ScalarField``. One is then R minus the number. Powers of small witnesses need only
+/// squares and sums.
 private struct PrimeTrial {
     private let number: [UInt64]
     private let negativeInverse: UInt64
     private let one: [UInt64]
     private let minusOne: [UInt64]
-    /// The number less one is an odd number, doubled so often.
+    /// How often two divides the number minus one.
     private let doublings: Int
 
     init(_ number: [UInt64]) {
         self.number = number
-        // Newton's iteration doubles the right bits: 3, 6, … 96.
+        // Newton's iteration doubles the number of correct bits: 3, 6, … 96.
         var inverse = number[0]
         for _ in 0..<5 { inverse = inverse &* (2 &- number[0] &* inverse) }
         negativeInverse = 0 &- inverse
@@ -142,7 +142,7 @@ private struct PrimeTrial {
         return false
     }
 
-    /// Limb by limb, as in ``ScalarField``; by bare pointers, for builds that are not optimised.
+    /// Limb by limb, as in ``ScalarField``. Uses raw pointers for speed in unoptimised builds.
     private func square(_ value: inout [UInt64], _ scratch: inout [UInt64]) {
         let count = number.count
         value.withUnsafeMutableBufferPointer { value in

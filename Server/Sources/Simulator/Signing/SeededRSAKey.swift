@@ -1,15 +1,16 @@
 import _CryptoExtras
 
-/// An RSA key of 2048 bits that is the product of two primes. For keys that follow from a seed.
+/// An RSA key of 2048 bits whose modulus is the product of two primes. For keys derived from a
+/// seed.
 struct SeededRSAKey {
     private typealias Limbs = [UInt64]
 
     let key: _RSA.Signing.PrivateKey
 
-    /// - Throws: where the two are the same.
+    /// - Throws: if the two primes are the same.
     init(_ one: SeededPrime, _ other: SeededPrime) throws {
         let modulus = Self.product(one.limbs, other.limbs)
-        // φ is (p − 1)(q − 1), which is pq − (p − 1) − q; p is odd.
+        // φ is (p − 1)(q − 1), which is pq − (p − 1) − q. p is odd.
         var (totient, lessOne) = (modulus, one.limbs)
         lessOne[0] -= 1
         Self.subtract(lessOne, from: &totient)
@@ -20,11 +21,11 @@ struct SeededRSAKey {
             q: Self.bytes(other.limbs))
     }
 
-    /// The inverse of e modulo φ: (1 + kφ) / e, with the k that makes it whole.
+    /// The inverse of e modulo φ: (1 + kφ) / e, with the k that makes it a whole number.
     private static func privateExponent(_ totient: Limbs) -> Limbs {
         let exponent = SeededPrime.exponent
         let rest = SeededPrime.remainder(totient, by: exponent)
-        // By Fermat, as e is prime: the inverse of the rest is its power e − 2.
+        // By Fermat's little theorem, because e is prime: the inverse is the power e − 2.
         var (inverse, power, left) = (UInt64(1), rest, exponent - 2)
         while left > 0 {
             if left & 1 == 1 { inverse = inverse * power % exponent }
@@ -32,7 +33,7 @@ struct SeededRSAKey {
             left >>= 1
         }
         var whole = product(totient, [exponent - inverse])
-        // kφ is even, so that one more changes the lowest bit alone.
+        // kφ is even, so adding one changes only the lowest bit.
         whole[0] |= 1
         var quotient = whole
         var carried: UInt64 = 0
@@ -73,7 +74,7 @@ struct SeededRSAKey {
         }
     }
 
-    /// The most significant first, without zeros before.
+    /// Most significant first, without leading zeros.
     private static func bytes(_ limbs: Limbs) -> [UInt8] {
         let all = limbs.reversed().flatMap { limb in
             (0..<8).map { UInt8(truncatingIfNeeded: limb >> UInt64(56 - $0 * 8)) }

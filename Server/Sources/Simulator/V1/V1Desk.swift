@@ -1,8 +1,9 @@
 import AppStoreFormats
 
-/// Writes V1 notifications: what each says beside its type, as the world stands now.
+/// Composes the V1 notifications of an event, from the world's current state.
 ///
-/// It remembers whether each subscription renews, and since when: V1 tells when that was switched.
+/// It remembers whether each subscription renews, and since when, because V1 notifications report
+/// when that was switched.
 struct V1Desk: Sendable {
     private struct Renewal: Sendable {
         var isOn: Bool
@@ -11,7 +12,7 @@ struct V1Desk: Sendable {
 
     private var renewals: [String: Renewal] = [:]
 
-    /// The V1 notifications that tell what a V2 notification tells.
+    /// The V1 notifications that correspond to a V2 notification.
     mutating func letters(
         for notice: Notice, in world: World, by authority: ReceiptAuthority
     ) throws(SigningFailure) -> [V1Letter] {
@@ -35,7 +36,7 @@ struct V1Desk: Sendable {
         return letters
     }
 
-    /// Notes whether a subscription renews. Returns whether that is new.
+    /// Records whether a subscription renews. Returns true if that has changed.
     private mutating func switches(_ renewal: RenewalPayload, at now: AppStoreDate) -> Bool {
         guard let id = renewal.originalTransactionId else { return false }
         let isOn = renewal.autoRenewStatus == .on
@@ -46,8 +47,8 @@ struct V1Desk: Sendable {
     }
 }
 
-/// A V1 notification that is to be posted. Its receipts are signed anew for each attempt, as
-/// Apple's differ from attempt to attempt.
+/// A V1 notification to post. Its receipts are signed again for each attempt, because Apple's
+/// differ from attempt to attempt.
 package struct V1Letter: Sendable {
     package let type: V1NotificationType
     /// With the receipts of the first attempt.
@@ -60,7 +61,7 @@ extension World {
         transaction.productId.flatMap { try? product($0) }
     }
 
-    /// The product of the transaction before another of the same chain.
+    /// The product of the previous transaction in the same chain.
     fileprivate func productBefore(_ transaction: TransactionPayload) -> StoreKitProduct? {
         guard let id = transaction.originalTransactionId,
             let transactions = subscriptions[id]?.transactions,

@@ -6,11 +6,11 @@ struct V1Draft {
     let authority: ReceiptAuthority
     let owner: Account.Key
     let transaction: TransactionPayload
-    /// Nil of what is no subscription.
+    /// Nil if the purchase is not a subscription.
     let renewal: RenewalPayload?
     let now: AppStoreDate
 
-    /// When Apple declared version 1 outdated, and how it has said so since.
+    /// When Apple deprecated version 1, and how its notifications have stated that since.
     private static let deprecated = AppStoreDate(milliseconds: 1_685_923_200_000)
     private static let deprecation = "Mon, 05 Jun 2023 00:00:00 GMT"
 
@@ -57,7 +57,8 @@ struct V1Draft {
         }.last { $0.revocationDate != nil }
     }
 
-    /// The one transaction, in the form of before iOS 7; under other keys once it is over.
+    /// Writes the latest transaction, in the form used before iOS 7; under other keys if it is
+    /// over.
     private func writeLatest(into notification: inout V1Notification) throws(SigningFailure) {
         let subject = notification.notificationType == .cancel ? cancelled : nil
         let receipt = LegacyTransaction(payload: subject ?? transaction).receipt(
@@ -95,8 +96,8 @@ struct V1Draft {
 }
 
 extension V1Letter {
-    /// What is posted at a moment. From the second attempt on the receipt is a new one, so that two
-    /// copies differ, as Apple's do.
+    /// The body to post at a moment. From the second attempt on, the receipt is a new one, so that
+    /// two copies differ, as Apple's do.
     func body(
         attempt: Int, at now: AppStoreDate, by authority: ReceiptAuthority, digest: ReceiptDigest
     ) throws(SigningFailure) -> [UInt8] {
@@ -111,8 +112,8 @@ extension V1Letter {
 extension AppReceipt {
     private static let opaqueBytes = 54
 
-    /// The same receipt made again: with another date of creation and another opaque value, so that
-    /// also two copies of one moment differ.
+    /// The same receipt created again: with another creation date and another opaque value, so that
+    /// two copies of the same moment also differ.
     fileprivate func copied(_ attempt: Int, at now: AppStoreDate) -> AppReceipt {
         var copy = self
         let changed = [Field.created.rawValue, Field.opaque7.rawValue]

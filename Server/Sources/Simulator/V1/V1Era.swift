@@ -1,21 +1,20 @@
 import AppStoreFormats
 
-/// What V1 notifications were like in a year: Apple changed their form twice, and kept adding
-/// types.
+/// The form of V1 notifications in a year. Apple changed it twice, and kept adding types.
 package enum V1Era: String, Hashable, Sendable, CaseIterable {
-    /// The latest transaction, as a receipt of before iOS 7.
+    /// The latest transaction, as a receipt from before iOS 7.
     case year2018 = "2018"
-    /// The same, and the unified receipt beside it.
+    /// The latest transaction as in 2018, and the unified receipt.
     case year2020 = "2020"
-    /// Since 10 March 2021: the unified receipt alone.
+    /// Since 10 March 2021: only the unified receipt.
     case year2021 = "2021"
 
     var hasLatestTransaction: Bool { self != .year2021 }
 
     var hasUnifiedReceipt: Bool { self != .year2018 }
 
-    /// The types that were sent then. Those of 2018 are the ones of that year's published
-    /// notifications; of a subscription that renewed on time nothing was heard.
+    /// The types that were sent then. Those of 2018 are the types of notifications published in
+    /// that year; renewals on time were not notified.
     var types: Set<V1NotificationType> {
         let first: Set<V1NotificationType> = [
             .initialBuy, .cancel, .renewal, .interactiveRenewal, .didChangeRenewalPref,
@@ -32,13 +31,13 @@ package enum V1Era: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// What the sandbox sends of them, and to the purchaser alone.
+    /// The types that the sandbox sends, and only to the purchaser.
     static let sandboxTypes: Set<V1NotificationType> = [
         .initialBuy, .didChangeRenewalPref, .didChangeRenewalStatus, .didRenew,
         .interactiveRenewal, .cancel, .refund,
     ]
 
-    /// What is sent about members of a family.
+    /// The types that are sent about family members.
     static let familyTypes: Set<V1NotificationType> = [
         .didChangeRenewalPref, .didChangeRenewalStatus, .didFailToRenew, .didRecover, .didRenew,
         .interactiveRenewal, .revoke,

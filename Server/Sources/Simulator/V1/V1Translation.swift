@@ -1,16 +1,15 @@
 import AppStoreFormats
 
-/// Which V1 notifications tell what a V2 notification tells, in order; often none, sometimes two.
+/// Maps a V2 notification to V1 notifications, in order: often none, sometimes two.
 ///
-/// Apple's own table says it for most rows. What it leaves out is read from published
-/// notifications.
+/// Apple's own table covers most rows. The rest is derived from published notifications.
 struct V1Translation {
     let era: V1Era
     let type: NotificationType
     let subtype: NotificationSubtype?
     let transaction: TransactionPayload
     let environment: SimulatedEnvironment
-    /// The product before and its level, where it is not the chain's first transaction.
+    /// The previous product. Nil if this is the chain's first transaction.
     let previous: StoreKitProduct?
     let product: StoreKitProduct
     /// Whether renewal was switched on or off since the last notification.
@@ -49,7 +48,7 @@ struct V1Translation {
     }
 
     private var resubscribed: [V1NotificationType] {
-        // In 2018 every purchase by hand after the first was an interactive renewal.
+        // In 2018 every manual purchase after the first was an interactive renewal.
         let isSame = previous?.id == product.id && era != .year2018
         return isSame ? [.didChangeRenewalStatus] : [.interactiveRenewal, .didChangeRenewalStatus]
     }

@@ -1,13 +1,13 @@
 import AppStoreFormats
 import Crypto
 
-// The faults of the API as verifyReceipt has them: HTTP says 200 in any case, so that they show in
-// the status alone.
+// The API faults as they appear in verifyReceipt: the HTTP status is always 200, so they show only
+// in the body's status.
 
 extension APIFault {
-    /// What verifyReceipt answers in place of the API's error; nil where its answer is another's,
-    /// or comes late. Its documentation knows nothing of limits: who asks too often is sent away
-    /// for the moment.
+    /// The verifyReceipt response that corresponds to an API fault. Nil if the fault does not
+    /// apply, uses an earlier response, or only delays. The documentation of verifyReceipt has no
+    /// rate limit: a client that exceeds it gets "temporarily unavailable".
     fileprivate func receiptAnswer(at environment: SimulatedEnvironment) -> VerifyReceiptAnswer? {
         switch self {
         case .unauthorized:
@@ -23,7 +23,7 @@ extension APIFault {
 }
 
 extension AppStoreSimulator {
-    /// The answer as faults want it, or nothing where the true one is to be given.
+    /// The response that faults cause. Nil if the true one is to be sent.
     func faultyAnswer(
         toReceipt body: [UInt8], at environment: SimulatedEnvironment
     ) async -> JSON? {
@@ -39,7 +39,8 @@ extension AppStoreSimulator {
                 case .stale: before != nil
                 case .unauthorized: hasSecret
                 case .rateLimit, .error, .retryableError, .slow: true
-                // It has no pages, and its word for an unknown account is final (21010).
+                // verifyReceipt has no pages, and its status for an unknown account is final
+                // (21010).
                 case .notFound, .expiredToken: false
                 }
             }
@@ -53,7 +54,7 @@ extension AppStoreSimulator {
         return nil
     }
 
-    /// Keeps a good answer for as long as a stale one may be asked for.
+    /// Stores a successful response for as long as a stale one may be needed.
     func remember(
         _ answer: JSON, toReceipt body: [UInt8], at environment: SimulatedEnvironment
     ) {
@@ -64,7 +65,7 @@ extension AppStoreSimulator {
     private static func question(
         _ body: [UInt8], _ environment: SimulatedEnvironment
     ) -> String {
-        // Receipts are long, and answers are many.
+        // A digest, because receipts are long and there are many responses.
         let digest = SHA256.hash(data: body).map { String($0, radix: 16) }.joined(separator: " ")
         return "\(environment.rawValue) verifyReceipt \(digest)"
     }

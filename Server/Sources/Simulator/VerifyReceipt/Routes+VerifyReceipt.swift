@@ -2,14 +2,14 @@ import AppStoreFormats
 import HTTPTypes
 import Hummingbird
 
-// Apple's own paths, and what puts trouble on them.
+// Apple's own paths, and the route that orders their responses.
 
-/// An answer that verifyReceipt is to give once, whatever it is asked.
+/// A response that verifyReceipt is to give once, whatever the request.
 struct OrderedStatus: Hashable, Sendable {
     let status: VerifyReceiptStatus
     let isRetryable: Bool?
 
-    /// Answers that can be ordered at once.
+    /// Maximum number of ordered responses.
     static let countMax = 1000
 
     func answer(at environment: SimulatedEnvironment) -> VerifyReceiptAnswer {
@@ -21,8 +21,8 @@ struct OrderedStatus: Hashable, Sendable {
 }
 
 extension AppStoreSimulator {
-    /// Answers are as Apple's of 2018 in this, too: HTTP says 200 whatever the status, and no type
-    /// of content.
+    /// Adds verifyReceipt's paths. As in Apple's responses of 2018, the HTTP status is 200 whatever
+    /// the body's status, and there is no content type.
     nonisolated func addVerifyReceipt(to router: Router<BasicRequestContext>) {
         let paths: [(String, SimulatedEnvironment)] = [
             ("/verifyReceipt", .production), ("/sandbox/verifyReceipt", .sandbox),
@@ -41,7 +41,7 @@ extension AppStoreSimulator {
         }
     }
 
-    /// What was asked, and the status of the answer.
+    /// Logs the request and the status of the response.
     private func note(_ body: [UInt8], _ answer: JSON, at environment: SimulatedEnvironment) {
         note(
             .call,
@@ -58,9 +58,10 @@ extension AppStoreSimulator {
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: json.bytes)))
     }
 
-    /// What verifyReceipt of one store answers to a request's body. Harmless to repeat.
+    /// The response of verifyReceipt in one environment to a request's body. Without ordered
+    /// responses it is idempotent.
     ///
-    /// First comes what was ordered, then the faults of the API, then the truth.
+    /// Ordered responses come first, then faults of the API, then the true response.
     package func verifyReceipt(
         _ body: [UInt8], at environment: SimulatedEnvironment
     ) async throws -> JSON {
@@ -76,13 +77,13 @@ extension AppStoreSimulator {
         return answer
     }
 
-    /// Orders what verifyReceipt answers next, so many times.
+    /// Orders the next responses of verifyReceipt, a number of times.
     func order(_ status: OrderedStatus, times: Int64) throws(StoreProblem) {
         let room = OrderedStatus.countMax - orderedStatuses.count
         guard times > 0, times <= room else {
             throw .badRequest(
-                "So many answers (\(times)) cannot be ordered.",
-                remedy: "Order 1 to \(room), or ask verifyReceipt first.")
+                "times must be between 1 and \(room), not \(times).",
+                remedy: "Order 1 to \(room), or call verifyReceipt first.")
         }
         for _ in 0..<times { orderedStatuses.append(status) }
     }
@@ -91,11 +92,12 @@ extension AppStoreSimulator {
 extension SimulatorRoute {
     static let verifyReceiptRoutes = [
         post(
-            "/_sim/verify-receipt", "What verifyReceipt answers next, whatever it is asked.",
+            "/_sim/verify-receipt",
+            "Orders the next responses of verifyReceipt, whatever the request.",
             [
                 Field("status", "integer", "Such as 21005, or 21100 to 21199."),
                 Field("is_retryable", "boolean", "Goes with 21100 to 21199."),
-                Field("times", "integer", "1 unless told."),
+                Field("times", "integer", "1 by default."),
             ], gives: .json("OrderedStatuses")
         ) { simulator, call in
             guard let number = try call.body.integer("status"), statuses.contains(number) else {

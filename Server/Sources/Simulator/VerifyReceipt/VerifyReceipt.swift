@@ -1,21 +1,21 @@
 import AppStoreFormats
 
-/// The old way to ask the App Store about a receipt: what it answers to a request's body.
+/// The deprecated verifyReceipt endpoint: computes the response to a request's body.
 ///
-/// First comes whether the body can be read, then whether the receipt is genuine, whether it was
-/// sent to the right store, whether the secret is right, and last whether the account is known. The
-/// answer holds the receipt decoded, and the account as it stands now.
+/// It checks in this order: whether the body can be parsed, whether the receipt is genuine, whether
+/// it was sent to the right environment, whether the secret is right, and whether the account is
+/// known. The response contains the decoded receipt, and the current state of the account.
 struct VerifyReceipt: Sendable {
     let world: World
     let authority: ReceiptAuthority
-    /// The store that is asked.
+    /// The environment that received the request.
     let environment: SimulatedEnvironment
     let now: AppStoreDate
 
-    /// Bytes of a request.
+    /// Maximum number of bytes of a request.
     static let bodyBytesMax = 6_291_456
 
-    /// What `receipt-data` turned out to be.
+    /// The content of `receipt-data`.
     private enum Submitted {
         case app(AppReceipt)
         case transaction(TransactionReceipt, SimulatedEnvironment)
@@ -56,7 +56,7 @@ struct VerifyReceipt: Sendable {
         }
     }
 
-    /// Base64, with or without line breaks.
+    /// Decodes Base64, with or without line breaks.
     private static func file(_ text: String) -> [UInt8]? {
         let characters = text.utf8.filter { !Self.blanks.contains($0) }
         return Base64.standard.decode(characters).flatMap { $0.isEmpty ? nil : $0 }
@@ -100,7 +100,7 @@ extension VerifyReceipt {
         return answer
     }
 
-    /// As of an account that was deleted: the transactions are of another world.
+    /// The same response as for a deleted account: the transactions are of another world.
     private var unknownAccount: VerifyReceiptAnswer {
         var answer = VerifyReceiptAnswer(
             .unknownAccount, environment: environment.storeEnvironment)
@@ -108,7 +108,7 @@ extension VerifyReceipt {
         return answer
     }
 
-    /// Rows come oldest first. Of what does not renew none is left.
+    /// Rows are oldest first. Purchases that do not renew are omitted.
     private static func newestOfEachSubscription(_ rows: [VerifyReceiptRow]) -> [VerifyReceiptRow] {
         var seen: Set<String?> = []
         let newest = rows.reversed().filter { row in
@@ -132,7 +132,7 @@ extension AppReceipt {
 // MARK: - About transaction receipts
 
 extension VerifyReceipt {
-    /// The style of iOS 6: the transaction, and its subscription's latest one.
+    /// The form of iOS 6: the transaction, and its subscription's latest one.
     private func answer(about receipt: TransactionReceipt) throws(SigningFailure) -> JSON {
         guard let id = receipt.transactionID, let owner = world.owner(of: id) else {
             return unknownAccount.json
