@@ -1,14 +1,14 @@
 import ArgumentParser
 import Foundation
 
-/// The least that a request can cost: its bytes are read from the socket, and others are written.
-/// One thread, and no library; nothing is looked at but where the request ends.
+/// The minimum cost of a request: its bytes are read from the socket, and a fixed response is
+/// written. Uses one thread and no library, and parses only where the request ends.
 struct BareServer: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "bare-server", abstract: "Answer every request with the same bytes.")
+        commandName: "bare-server", abstract: "Respond to every request with the same bytes.")
 
-    @Option(help: "The port to listen at.") var port: UInt16
-    @Option(help: "Bytes of the body of the answer.") var bytes: Int
+    @Option(help: "The port to listen on.") var port: UInt16
+    @Option(help: "The size of the response's body, in bytes.") var bytes: Int
 
     func run() throws {
         var loop = try BareLoop(port: port, bodyBytes: bytes)
@@ -23,9 +23,9 @@ private struct BareLoop {
     private static let lengthField = "content-length: "
 
     private let answer: [UInt8]
-    /// The first listens.
+    /// The first one is the listening socket.
     private var sockets: [pollfd]
-    /// Of the request that is coming, for each socket; nil where none is.
+    /// For each socket, the bytes still missing of the current request. Nil if there is none.
     private var missing: [Int?] = [nil]
     private var buffer = [UInt8](repeating: 0, count: readBytes + 1)
 
@@ -35,7 +35,7 @@ private struct BareLoop {
         sockets = [pollfd(fd: try Sockets.listening(at: port), events: Int16(POLLIN), revents: 0)]
     }
 
-    /// Waits until something comes, and answers what is whole.
+    /// Waits for input and responds to complete requests.
     mutating func turn() throws {
         guard poll(&sockets, nfds_t(sockets.count), -1) > 0 else {
             throw BenchFailure("poll: \(errno)")
@@ -59,7 +59,7 @@ private struct BareLoop {
         missing.append(nil)
     }
 
-    /// False where the other side has closed.
+    /// Returns false if the client has closed the connection.
     private mutating func serve(_ index: Int) throws -> Bool {
         let socket = sockets[index].fd
         let count = recv(socket, &buffer, Self.readBytes, 0)
@@ -71,7 +71,8 @@ private struct BareLoop {
         return send(socket, answer, answer.count, Int32(MSG_NOSIGNAL)) == answer.count
     }
 
-    /// Bytes of a request whose header has come whole, in a buffer that ends with a zero.
+    /// Returns the size of a request whose header is complete, in a buffer that ends with a zero
+    /// byte.
     private static func length(_ bytes: [UInt8], _ count: Int) -> Int {
         bytes.withUnsafeBytes { bytes in
             guard let start = bytes.assumingMemoryBound(to: CChar.self).baseAddress,

@@ -2,9 +2,9 @@ import Foundation
 import Simulator
 import StorageSQLite
 
-/// Where databases are made, and how large they get. The large one is kept for the next run.
+/// The folder for databases, and their sizes. The large database is kept for the next run.
 struct BenchFolder: Sendable {
-    /// The folder's variable: many gigabytes may be needed.
+    /// The environment variable with the folder's path. Many gigabytes may be needed.
     static let variable = "PERENNIAL_BENCH_DIR"
 
     let url: URL
@@ -21,7 +21,7 @@ struct BenchFolder: Sendable {
         authority = try Self.authority(in: url)
     }
 
-    /// `perennial simulate --data` reads it under this name too, so that both sign alike.
+    /// Uses the same file as `perennial simulate --data`, so that both sign with the same keys.
     private static func authority(in folder: URL) throws -> SigningAuthority {
         let file = folder.appending(path: "simulator-authority")
         if let stored = FileManager.default.contents(atPath: file.path) {
@@ -34,7 +34,7 @@ struct BenchFolder: Sendable {
 
     func path(_ name: String) -> String { url.appending(path: name).path }
 
-    /// A database's path, with nothing there.
+    /// Returns the path of a database, after removing its files.
     func freshDatabase(_ name: String) throws -> String {
         let path = path(name)
         for file in DatabaseFiles.all(path) where FileManager.default.fileExists(atPath: file) {
@@ -56,17 +56,17 @@ struct BenchFolder: Sendable {
 enum DatabaseFiles {
     static func all(_ path: String) -> [String] { [path, path + "-wal", path + "-shm"] }
 
-    /// Puts what was logged ahead in its place, so that the file alone is the database. Nobody else
-    /// may have it open.
+    /// Writes the write-ahead log into the database file, so that the file alone is the database.
+    /// The database must not be open elsewhere.
     static func settle(_ path: String) throws {
-        // The last connection that closes does it, provided that it can write.
+        // Closing the last connection does this, if it can write.
         try SQLiteDatabase(path: path).close()
         guard !FileManager.default.fileExists(atPath: path + "-wal") else {
             throw BenchFailure("\(path) is still in use")
         }
     }
 
-    /// Bytes of all of them.
+    /// The size of all files together.
     static func bytes(_ path: String) throws -> Int {
         try all(path).filter { FileManager.default.fileExists(atPath: $0) }.reduce(0) { sum, file in
             let size = try FileManager.default.attributesOfItem(atPath: file)[.size] as? NSNumber

@@ -7,11 +7,11 @@ import StoragePostgres
 import StorageSQLite
 import Synchronization
 
-/// Very many writers at once, whose transactions the store gathers into durable commits; against
-/// the same rows, known beforehand, written by the engine's own interface in batches of the same
-/// size.
+/// Measures very many concurrent writers, whose transactions the store groups into durable commits,
+/// against writing the same rows, known beforehand, through the database's own interface in batches
+/// of the same size.
 struct CommitBench {
-    /// Two groups' worth: while one is being written the next gathers.
+    /// Two groups' worth: while one is written, the next one gathers.
     private static let writers = 512
     private static let app = AppID(rawValue: "birds")
 

@@ -2,14 +2,14 @@ import ArgumentParser
 import Hummingbird
 import Logging
 
-/// The limit that routes are held against: the same library, the same one line in the log, bodies
-/// of the same size, and no work.
+/// The baseline for routes: the same library, the same log line per request, response bodies of the
+/// same size, and no work.
 struct ConstantServer: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "constant-server", abstract: "Answer every customer with the same JSON.")
+        commandName: "constant-server", abstract: "Respond to every request with the same JSON.")
 
-    @Option(help: "The port to listen at.") var port: Int
-    @Option(help: "Bytes of the answer.") var bytes: Int
+    @Option(help: "The port to listen on.") var port: Int
+    @Option(help: "The size of the response, in bytes.") var bytes: Int
 
     func run() async throws {
         LoggingSystem.bootstrap { StreamLogHandler.standardError(label: $0) }

@@ -1,11 +1,12 @@
 import Foundation
 
-/// The answer about a customer, on a database of a million: its cost, and what the server needs.
+/// Measures the response about a customer on a database of a million customers, and the resources
+/// that the server needs.
 struct CustomerBench {
     private static let connections = 32
-    /// Seconds of the wall that a round lasts at most.
+    /// The maximum duration of a round, in seconds of wall-clock time.
     private static let roundSeconds = 5.0
-    /// A prime, so that the steps of one length reach every customer before any comes twice.
+    /// A prime number, so that equal steps reach every customer before repeating any.
     private static let step = 7_368_787
 
     let bench: BenchFolder
@@ -42,7 +43,7 @@ struct CustomerBench {
         ]
     }
 
-    /// The database, made where there is none with the tables of today.
+    /// Returns the database. Creates it if there is none with the current schema.
     private func population() async throws -> String {
         let partial = try bench.freshDatabase("partial.sqlite")
         _ = try programs.createKey(partial)
@@ -54,7 +55,7 @@ struct CustomerBench {
         let maker = DocumentMaker(authority: bench.authority)
         try await Population(customers, maker).fill(partial)
         try DatabaseFiles.settle(partial)
-        // Under its name only when it is complete.
+        // Renamed only when complete.
         try FileManager.default.moveItem(atPath: partial, toPath: path)
         return path
     }
@@ -81,7 +82,7 @@ struct CustomerBench {
         return server.startSeconds
     }
 
-    /// - Parameter reading: what reading one customer's rows takes at least, in seconds.
+    /// - Parameter reading: the minimum time for reading one customer's rows, in seconds.
     private func answers(
         _ server: RunningProgram, key: String, reading: Double
     ) throws -> Measured {
@@ -103,7 +104,7 @@ struct CustomerBench {
             }
             let one = try effort(of: server, load, Array(requests.prefix(count)))
             let other = try effort(of: constant, limit, requests)
-            // The first warms both.
+            // The first round is for warming up both.
             guard round > 0 else { continue }
             ratios.append(one / other)
             ours.append(one)
@@ -120,10 +121,10 @@ struct CustomerBench {
                 + "\(reading.microseconds)")
     }
 
-    /// Requests of one round.
+    /// The number of requests in one round.
     private var requestsMax: Int { bench.count(12_000, quick: 3000) }
 
-    /// Those of them that are asked of ours: fewer where each takes long.
+    /// The number of requests sent to Perennial. It is lower if each takes long.
     private func count(_ load: Load, _ key: String) throws -> Int {
         let start = ContinuousClock.now
         try load.exchange(Self.connections) { Self.request($0, key) }

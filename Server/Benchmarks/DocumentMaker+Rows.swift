@@ -5,7 +5,7 @@ import Ledger
 import Storage
 
 extension DocumentMaker {
-    /// What the store keeps of a notification: the packed document, and its facts.
+    /// The rows that the store records for a notification: the packed document and its facts.
     func notificationRows(
         _ subject: Subject, app: AppID
     ) throws -> (document: StoredDocument, facts: [Fact]) {
@@ -22,7 +22,7 @@ extension DocumentMaker {
         return (document, try facts(of: subject))
     }
 
-    /// What a notification attests.
+    /// The facts that a notification contains.
     func facts(of subject: Subject) throws(IntakeFailure) -> [Fact] {
         [
             try Intake.fact(of: transaction(subject), signedAt: subject.signedAt),

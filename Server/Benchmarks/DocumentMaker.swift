@@ -1,10 +1,10 @@
 import AppStoreFormats
 import Simulator
 
-/// Documents as the store signs them, in any number, each different: weekly subscriptions, each
-/// with one notification for each of its periods.
+/// Makes signed documents like those of the App Store, in any number, all different: weekly
+/// subscriptions, each with one notification per period.
 struct DocumentMaker: Sendable {
-    /// Notifications of one subscription.
+    /// The number of notifications per subscription.
     static let periods = 6
     static let weekMilliseconds: Int64 = 604_800_000
     static let product = "pro.weekly"
@@ -14,7 +14,7 @@ struct DocumentMaker: Sendable {
 
     let authority: SigningAuthority
 
-    /// The number of a subscription, 0 and up, and which of its periods. The last one lasts now.
+    /// A subscription's number, from 0, and one of its periods. The last period is the current one.
     struct Subject: Hashable, Sendable {
         var number: Int
         var period: Int
@@ -23,7 +23,7 @@ struct DocumentMaker: Sendable {
         var transaction: String { "\(firstNumber + Int64(number * periods + period))" }
         var line: String { "\(firstLine + Int64(number * periods + period))" }
         var from: Int64 { start(of: period) }
-        /// As notifications come: one after another.
+        /// Increases from notification to notification.
         var signedAt: AppStoreDate { AppStoreDate(milliseconds: from + Int64(number)) }
 
         var uuid: String {
@@ -78,7 +78,7 @@ struct DocumentMaker: Sendable {
         return payload
     }
 
-    /// A signed transaction, as a device has it.
+    /// A signed transaction as a device has it.
     func signedTransaction(_ subject: Subject) throws -> String {
         try authority.sign(transaction(subject))
     }
@@ -103,11 +103,11 @@ struct DocumentMaker: Sendable {
         return try authority.sign(payload)
     }
 
-    /// The bytes that a notification is measured by: its decoded payload, less the headers of the
-    /// documents inside, which hold nothing but certificates.
+    /// The number of payload bytes to compare a notification with: its decoded payload without the
+    /// headers of the inner documents, which contain only certificates.
     static func payloadBytes(of notification: String) throws -> Int {
         guard let payload = CompactJWS(notification)?.payload else {
-            throw BenchFailure("a notification of ours is no JWS")
+            throw BenchFailure("a notification we made is not a JWS")
         }
         let data = try NotificationPayload(parsing: payload).data
         let inner = [data?.signedTransactionInfo, data?.signedRenewalInfo].compactMap(\.self)

@@ -1,29 +1,29 @@
 import Foundation
 
-/// Seconds of processor time, which a busy machine does not change as it changes those of the wall.
+/// Processor time in seconds. Unlike wall-clock time, it hardly depends on how busy the machine is.
 enum Effort {
-    /// Of this thread, in seconds.
+    /// The processor time of this thread, in seconds.
     static var ofThisThread: Double {
         var time = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
         return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 
-    /// Of another process, user and system together, in seconds. In ticks of the kernel, 10 ms.
-    ///
-    /// - Throws: ``BenchFailure`` where there is no such process, or no /proc.
+    /// Returns the processor time of another process, user and system together, in seconds. The
+    /// resolution is a kernel tick, 10 ms.
+    /// | - Throws: ``BenchFailure`` if there is no such process, or no /proc.
     static func of(process: Int32) throws -> Double {
         let text = try proc(process, "stat")
-        // The name of the program, in parentheses, may hold spaces.
+        // The program's name is in parentheses and may contain spaces.
         guard let end = text.lastIndex(of: ")") else { throw BenchFailure("/proc: \(text)") }
         let fields = text[text.index(after: end)...].split(separator: " ")
-        // proc(5): utime is field 14, stime field 15; the state behind the name is field 3.
+        // proc(5): utime is field 14, stime is field 15; the state after the name is field 3.
         guard fields.count > 13, let user = Double(fields[11]), let system = Double(fields[12])
         else { throw BenchFailure("/proc: \(text)") }
         return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
     }
 
-    /// Resident memory of another process, in MiB: now, and the most it ever had.
+    /// Returns the resident memory of another process in MiB: the current value and the peak.
     static func memory(of process: Int32) throws -> (now: Double, most: Double) {
         let lines = try proc(process, "status").split(separator: "\n")
         func mebibytes(_ name: String) throws -> Double {
@@ -45,7 +45,7 @@ enum Effort {
     }
 }
 
-/// Why something could not be measured.
+/// The reason why something could not be measured.
 struct BenchFailure: Error, CustomStringConvertible {
     let description: String
 
@@ -53,15 +53,15 @@ struct BenchFailure: Error, CustomStringConvertible {
 }
 
 extension [Double] {
-    /// The middle one, or the mean of the two in the middle. Of nothing there is none.
+    /// The middle value, or the mean of the two middle values. The array must not be empty.
     var median: Double {
-        precondition(!isEmpty, "There is no median of nothing.")
+        precondition(!isEmpty, "An empty array has no median.")
         let sorted = sorted()
         return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2
     }
 }
 
 extension Double {
-    /// Seconds as microseconds, for reading.
+    /// Seconds, formatted as microseconds.
     var microseconds: String { String(format: "%.0f µs", self * 1e6) }
 }

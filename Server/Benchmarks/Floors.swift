@@ -4,14 +4,14 @@ import PostgresCluster
 import Storage
 import StorageSQLite
 
-/// What cannot be done without: processor time of the parts that were chosen, used in the fastest
-/// way there is, for the least that an answer needs.
+/// The minimum cost: the processor time of the chosen components, used in the fastest possible way,
+/// for the minimum work that a response needs.
 enum Floor {
     private static let posts = 2048
     private static let app = AppID(rawValue: "birds")
 
-    /// To write one notification's rows durably into SQLite, as many together as there are
-    /// connections: no more can wait at a time.
+    /// Measures writing one notification's rows durably into SQLite, in batches as large as the
+    /// number of connections, because no more requests can wait at a time.
     static func writing(onSQLite bench: BenchFolder, _ maker: DocumentMaker) async throws -> Double
     {
         let path = try bench.freshDatabase("floor.sqlite")
@@ -23,7 +23,8 @@ enum Floor {
         return try seconds(rows, batch.write)
     }
 
-    /// The same into PostgreSQL, without the server's own time.
+    /// Measures writing one notification's rows into PostgreSQL, without the time of the PostgreSQL
+    /// server itself.
     static func writing(onPostgres url: String, _ maker: DocumentMaker) async throws -> Double {
         let rows = try await rows(maker)
         let batch = try PostgresBatch(url: url)
@@ -43,8 +44,8 @@ enum Floor {
         return (Effort.ofThisThread - start) / Double(posts)
     }
 
-    /// To read one customer's rows from SQLite: the store's own statements, and nothing made of the
-    /// rows.
+    /// Measures reading one customer's rows from SQLite with the store's own statements, without
+    /// using the rows.
     static func reading(_ path: String, of customers: [String]) async throws -> Double {
         let log = ReadLog()
         let database = try SQLiteDatabase(path: path)
@@ -54,7 +55,7 @@ enum Floor {
         database.close()
         let reads = try SQLiteReads(path: path)
         let all = log.queries
-        // The first time warms the file's pages.
+        // The first run loads the file's pages into the cache.
         try reads.run(all)
         let start = Effort.ofThisThread
         try reads.run(all)

@@ -3,15 +3,15 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 
-/// The least that a request can cost by the library through which all of the server's sockets go:
-/// SwiftNIO, with its parser of HTTP, and behind it a handler that looks at nothing.
+/// The minimum cost of a request with the library that handles all of the server's sockets:
+/// SwiftNIO with its HTTP parser, and a handler that ignores the input.
 struct LibraryServer: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "library-server",
-        abstract: "Answer every request with the same bytes, by SwiftNIO.")
+        abstract: "Respond to every request with the same bytes, with SwiftNIO.")
 
-    @Option(help: "The port to listen at.") var port: Int
-    @Option(help: "Bytes of the body of the answer.") var bytes: Int
+    @Option(help: "The port to listen on.") var port: Int
+    @Option(help: "The size of the response's body, in bytes.") var bytes: Int
 
     private static let backlog: Int32 = 256
 

@@ -1,14 +1,14 @@
 import Foundation
 
-/// Requests over connections that stay open, each of which sends its next one when it has its
-/// answer. One thread and no library, so that the machine is left to the server.
+/// Sends requests over persistent connections. Each connection sends its next request after it has
+/// received a response. Uses one thread and no library, to leave the machine to the server.
 final class Load {
     private static let readBytes = 65_536
     private static let timeoutMilliseconds: Int32 = 30_000
 
     private struct Link {
         var socket: Int32
-        /// Of the answer that is coming.
+        /// The part of the response received so far.
         var answer: [UInt8] = []
         var isWaiting = false
     }
@@ -21,10 +21,9 @@ final class Load {
 
     deinit { for link in links { close(link.socket) } }
 
-    /// Sends requests and waits for all answers. Every answer must be 200.
-    ///
-    /// - Parameter request: the bytes of one, by its number.
-    /// - Returns: the last answer.
+    /// Sends requests and waits for all responses. Every response must have status 200.
+    /// | - Parameter request: returns the bytes of a request by its number.
+    /// - Returns: the last response.
     @discardableResult
     func exchange(_ count: Int, _ request: (Int) -> [UInt8]) throws -> [UInt8] {
         var (sent, answered) = (0, 0)
@@ -55,7 +54,7 @@ final class Load {
                 send(
                     links[index].socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
             }
-            guard count > 0 else { throw BenchFailure("the server took no request: \(errno)") }
+            guard count > 0 else { throw BenchFailure("the server accepted no request: \(errno)") }
             rest = rest.dropFirst(count)
         }
         links[index].isWaiting = true
@@ -68,12 +67,12 @@ final class Load {
             pollfd(fd: links[$0].socket, events: Int16(POLLIN), revents: 0)
         }
         guard poll(&polled, nfds_t(polled.count), Self.timeoutMilliseconds) > 0 else {
-            throw BenchFailure("the server does not answer")
+            throw BenchFailure("the server does not respond")
         }
         return zip(waiting, polled).filter { $0.1.revents != 0 }.map(\.0)
     }
 
-    /// The whole answer, once it is there.
+    /// Returns the whole response once it is complete, or nil.
     private func read(_ index: Int) throws -> [UInt8]? {
         var buffer = [UInt8](repeating: 0, count: Self.readBytes)
         let count = recv(links[index].socket, &buffer, buffer.count, 0)
@@ -82,13 +81,13 @@ final class Load {
         let answer = links[index].answer
         guard let length = HTTPAnswer.length(answer), answer.count >= length else { return nil }
         guard HTTPAnswer.status(answer) == 200 else {
-            throw BenchFailure("not answered with 200: \(String(decoding: answer, as: UTF8.self))")
+            throw BenchFailure("status is not 200: \(String(decoding: answer, as: UTF8.self))")
         }
         return answer
     }
 }
 
-/// As much of HTTP/1.1 as our own answers need: a status, and a length in the header.
+/// The parts of HTTP/1.1 that our own responses need: a status, and a content length.
 enum HTTPAnswer {
     private static let end = Array("\r\n\r\n".utf8)
 
@@ -96,7 +95,7 @@ enum HTTPAnswer {
         Int(String(decoding: bytes.dropFirst(9).prefix(3), as: UTF8.self))
     }
 
-    /// Bytes of header and body; nil while the header is not complete.
+    /// Returns the size of header and body in bytes. Nil while the header is not complete.
     static func length(_ bytes: [UInt8]) -> Int? {
         guard let head = head(bytes) else { return nil }
         let lines = String(decoding: bytes[..<head], as: UTF8.self).lowercased()
@@ -106,7 +105,7 @@ enum HTTPAnswer {
 
     static func body(_ bytes: [UInt8]) -> ArraySlice<UInt8> { bytes.dropFirst(head(bytes) ?? 0) }
 
-    /// Bytes of the header with the empty line behind it.
+    /// Returns the size of the header in bytes, including the empty line.
     private static func head(_ bytes: [UInt8]) -> Int? {
         guard bytes.count >= end.count else { return nil }
         return (0...(bytes.count - end.count)).first {
@@ -131,7 +130,7 @@ enum HTTPRequestBytes {
 }
 
 enum Sockets {
-    /// A connection to this machine.
+    /// Opens a connection to this machine.
     static func connected(to port: UInt16) throws -> Int32 {
         let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = local(port)
@@ -142,25 +141,25 @@ enum Sockets {
         }
         guard outcome == 0 else {
             close(socket)
-            throw BenchFailure("nobody listens at \(port)")
+            throw BenchFailure("nothing listens on port \(port)")
         }
         return socket
     }
 
-    /// A socket that others of this machine can connect to.
+    /// Opens a socket that programs on this machine can connect to.
     static func listening(at port: UInt16) throws -> Int32 {
         let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = local(port)
         guard bind(socket, to: &address), listen(socket, backlog) == 0 else {
             close(socket)
-            throw BenchFailure("\(port) cannot be listened at: \(errno)")
+            throw BenchFailure("cannot listen on port \(port): \(errno)")
         }
         return socket
     }
 
     private static let backlog: Int32 = 128
 
-    /// A port that nobody listens on at the moment.
+    /// Returns a port that is not in use at the moment.
     static func freePort() throws -> UInt16 {
         let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(socket) }
@@ -169,7 +168,7 @@ enum Sockets {
         return UInt16(bigEndian: address.sin_port)
     }
 
-    /// Binds to an address, which is then the one that was given.
+    /// Binds to an address, and sets it to the address that was assigned.
     private static func bind(_ socket: Int32, to address: inout sockaddr_in) -> Bool {
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         return withUnsafeMutablePointer(to: &address) { pointer in

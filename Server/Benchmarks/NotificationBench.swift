@@ -1,7 +1,8 @@
 import Foundation
 import PostgresCluster
 
-/// Notifications over HTTP into a durable database, against the one verification that each needs.
+/// Measures notifications over HTTP into a durable database, against the one signature verification
+/// that each needs.
 struct NotificationBench {
     static let connections = 32
     private static let verifications = 1500
@@ -16,7 +17,7 @@ struct NotificationBench {
         programs = try Programs(bench)
     }
 
-    /// Also measures the bytes on disk.
+    /// Measures notifications on SQLite, and their bytes on disk.
     func measureOnSQLite() async throws -> [Measured] {
         let path = try bench.freshDatabase("notifications.sqlite")
         _ = try programs.createKey(path)
@@ -53,10 +54,10 @@ struct NotificationBench {
         return [try outcome.get()]
     }
 
-    /// In each round every subscription gets the notification of its next period.
+    /// In each round, every subscription gets the notification of its next period.
     private var subscriptions: Int { bench.count(4000, quick: 1000) }
 
-    /// - Parameter rows: what writing one notification's rows takes at least, in seconds.
+    /// - Parameter rows: the minimum time for writing one notification's rows, in seconds.
     private func measure(
         _ database: String, _ line: Line, rows: Double
     ) throws -> (result: Measured, payloadBytes: Int) {
@@ -103,7 +104,7 @@ struct NotificationBench {
         return (result, payloadBytes)
     }
 
-    /// Processor time of a server for each of some requests.
+    /// Returns the processor time of a server per request, in seconds.
     private func effort(
         of server: RunningProgram, _ requests: [[UInt8]], _ load: Load
     ) throws -> Double {
@@ -112,7 +113,7 @@ struct NotificationBench {
         return (try Effort.of(process: server.id) - before) / Double(requests.count)
     }
 
-    /// Bytes of the database at rest.
+    /// Returns the size of the database at rest, in bytes.
     private func settledBytes(_ path: String) throws -> Int {
         try DatabaseFiles.settle(path)
         return try DatabaseFiles.bytes(path)

@@ -6,10 +6,10 @@ import Storage
 import StorageSQLite
 
 /// A database of very many customers, each with one subscription and three documents: the purchase
-/// as a device posted it, the notification of it, and that of its latest renewal.
-///
-/// The documents are whole, and come back byte for byte; but their numbers were changed after the
-/// signing, so their signatures do not fit. Signing three million would take most of the time.
+/// posted by a device, its notification, and the notification of its latest renewal.
+/// | The documents are complete and can be unpacked byte for byte. But their ids were changed after
+/// signing, so their signatures are invalid. Signing three million documents would take most of the
+/// time.
 struct Population {
     static let documentsEach = 3
     private static let app = AppID(rawValue: "birds")
@@ -30,7 +30,8 @@ struct Population {
         renewed = try Template(.notification, period: last, maker)
     }
 
-    /// Every second one has a UUID, as apps do that hand their ids to the store as account tokens.
+    /// Returns a customer's id. Every second one is a UUID, as in apps that pass their ids to the
+    /// App Store as account tokens.
     static func id(of number: Int) -> String {
         guard number.isMultiple(of: 2) else { return "customer-\(number)" }
         let digits = String(number)
@@ -38,8 +39,8 @@ struct Population {
             + digits
     }
 
-    /// A few letters that stand for the tables and indexes of a database: a population made for
-    /// others is of no use.
+    /// Returns a short hash of a database's tables and indexes. A population made with a different
+    /// schema cannot be used.
     static func schemaName(of path: String) async throws -> String {
         let database = try SQLiteDatabase(path: path)
         let rows = try await database.read {
@@ -51,14 +52,14 @@ struct Population {
             .map { String($0, radix: 36) }.joined()
     }
 
-    /// Fills a database that has its tables. Nobody else may write to it.
+    /// Fills a database that already has its tables. No other process may write to it.
     func fill(_ path: String) async throws {
         let database = try SQLiteDatabase(path: path)
         let store = Store(database)
         let start = ContinuousClock.now
         var next = residents(from: 0)
         for first in stride(from: 0, to: customers, by: Self.chunk) {
-            // The next are made while these are written.
+            // The next ones are made while these are written.
             let present = next
             async let following = residents(from: first + Self.chunk)
             try await store.transaction { tx in
@@ -77,7 +78,7 @@ struct Population {
     private struct Resident: Sendable {
         var id: CustomerID
         var documents: [StoredDocument]
-        /// Of each document.
+        /// The facts of each document.
         var facts: [[Fact]]
     }
 
@@ -100,7 +101,7 @@ struct Population {
         do {
             let facts = try maker.facts(of: subject)
             return kind == .notification ? facts : Array(facts.prefix(1))
-        } catch { preconditionFailure("Our own payloads have all that a fact needs: \(error)") }
+        } catch { preconditionFailure("Our own payloads have all fields of a fact: \(error)") }
     }
 
     private static func keep(_ resident: Resident, _ tx: StoreTransaction) throws {
@@ -115,7 +116,7 @@ struct Population {
     }
 }
 
-/// A packed document in which the numbers are changed for each customer.
+/// A packed document in which the ids are replaced for each customer.
 private struct Template: Sendable {
     private static let sample = 123_456
 
@@ -123,7 +124,7 @@ private struct Template: Sendable {
     let period: Int
     private let parts: [UInt8]
     private let headers: [StoredDocument.Header]
-    /// Where numbers stand in the parts, and which.
+    /// The offsets of the ids in the parts, and which id is there.
     private let places: [(offset: Int, number: Int)]
 
     init(_ kind: StoredDocument.Kind, period: Int, _ maker: DocumentMaker) throws {
@@ -141,11 +142,11 @@ private struct Template: Sendable {
         places = Self.numbers(subject).enumerated().flatMap { number, text in
             packed.parts.offsets(of: Array(text.utf8)).map { ($0, number) }
         }
-        guard places.count > 3 else { throw BenchFailure("a document has too few numbers") }
+        guard places.count > 3 else { throw BenchFailure("a document has too few ids") }
     }
 
-    /// All that differs between customers, each of one length, without the leading digits that do
-    /// not.
+    /// Everything that differs between customers, each of a fixed length, without constant leading
+    /// digits.
     private static func numbers(_ subject: DocumentMaker.Subject) -> [String] {
         [
             String(subject.original.dropFirst()), String(subject.transaction.dropFirst()),
@@ -163,7 +164,7 @@ private struct Template: Sendable {
         }
         let packed = PackedDocument(parts: parts, headers: headers.map(\.segment))
         guard let bytes = packed.unpacked else {
-            preconditionFailure("Numbers of the same length leave a packed document whole.")
+            preconditionFailure("Ids of the same length keep a packed document valid.")
         }
         return StoredDocument(
             app: app, id: Array(SHA256.hash(data: bytes)), kind: kind, environment: .production,

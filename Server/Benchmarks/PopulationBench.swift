@@ -3,9 +3,9 @@ import Crypto
 import Foundation
 import Simulator
 
-/// A year of random customers in the simulator: their books alone, and with every document signed,
-/// against the bare signatures of the same bytes. By the keys of a seed, as `--deterministic` has
-/// it, whose signatures are hasty; beside it, by keys of one's own.
+/// Measures a year of random customers in the simulator: the ground truth alone, and with every
+/// document signed, against bare signatures of the same bytes. Uses the keys of a seed, as
+/// `--deterministic` does, whose signatures are hasty, and also keys that come from no seed.
 struct PopulationBench {
     private static let months = 12
     private static let mebibyte = 1_048_576.0
@@ -20,7 +20,8 @@ struct PopulationBench {
 
     func measure() throws -> [Measured] { [try books(), try signed()] }
 
-    /// Seconds of one core for a hundred thousand customers, whatever the number measured.
+    /// Returns the seconds of one core for a hundred thousand customers, scaled from the number
+    /// measured.
     private func books() throws -> Measured {
         let accounts = bench.count(100_000, quick: 5000)
         let run = try PopulationRun(accounts: accounts, months: Self.months, settings)
@@ -45,7 +46,8 @@ struct PopulationBench {
         let accounts = bench.count(1000, quick: 200)
         let run = try PopulationRun(accounts: accounts, months: Self.months, settings)
         let key = P256.Signing.PrivateKey()
-        // The same population makes the same documents each time: here they are kept, below not.
+        // The same population makes the same documents each time. They are collected here, but not
+        // below.
         var tally = PopulationRun.Tally()
         var documents: [String] = []
         try run.play(
@@ -69,10 +71,10 @@ struct PopulationBench {
         return Measured(
             line: .populationSigned, value: zip(seeded, limits).map { $0 / $1 }.median,
             behind: "\(each(seeded)) ÷ \(each(limits)) for each document; "
-                + String(format: "by keys that are no seed's \(each(own)), %.2f", ownRatio))
+                + String(format: "with keys from no seed \(each(own)), %.2f", ownRatio))
     }
 
-    /// Of one thread, to play a district and sign all of it.
+    /// Returns the seconds of one thread for playing a district and signing everything.
     private func seconds(
         of run: PopulationRun, signedBy authority: SigningAuthority, signing count: Int
     ) throws -> Double {
@@ -82,15 +84,15 @@ struct PopulationBench {
             0, &tally, signedBy: authority, books: { _ in }, signed: { _ in })
         let seconds = Effort.ofThisThread - start
         guard tally.signatures == count else {
-            throw BenchFailure("\(tally.signatures) were signed, and before \(count)")
+            throw BenchFailure("\(tally.signatures) were signed, but \(count) the first time")
         }
         return seconds
     }
 
-    /// What was signed in a notification: the documents inside, then the whole.
+    /// The signed bytes of a notification: the inner documents, then the whole.
     private static func signedBytes(_ notification: String) throws -> [[UInt8]] {
         guard let whole = CompactJWS(notification), let payload = whole.payload else {
-            throw BenchFailure("a notification of ours is no JWS")
+            throw BenchFailure("a notification we made is not a JWS")
         }
         let json = try JSON(parsing: payload)
         let parts = [json["data"], json["appData"]].compactMap { $0?.members }.flatMap { $0 }

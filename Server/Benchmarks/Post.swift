@@ -2,7 +2,7 @@ import Ledger
 import Storage
 import StorageSQLite
 
-/// One notification's rows, as the engine hands them to the store.
+/// The rows of one notification, as the engine passes them to the store.
 struct Post: Sendable {
     private var document: StoredDocument
     private var facts: [Fact]
@@ -14,19 +14,19 @@ struct Post: Sendable {
 
     func write(to store: Store) async throws {
         guard try await store.keep(AttestedDocument(document, facts)) else {
-            throw BenchFailure("a document came twice")
+            throw BenchFailure("a document was recorded twice")
         }
     }
 
-    /// A database in memory, to learn from what is written.
+    /// An in-memory database, for finding out what is written.
     static func scratch() async throws -> SQLiteDatabase {
         let scratch = try SQLiteDatabase.inMemory()
         try await Store(scratch).migrate(at: DocumentMaker.now.milliseconds)
         return scratch
     }
 
-    /// What the store writes for posts, in the order of writing, learnt from a database in memory
-    /// that has had all earlier ones.
+    /// Returns the rows that the store writes for posts, in order. They are captured from an
+    /// in-memory database that has all earlier posts.
     static func rows(
         of posts: [Post], in scratch: SQLiteDatabase
     ) async throws -> [WrittenRow] {

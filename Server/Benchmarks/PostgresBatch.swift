@@ -1,7 +1,8 @@
 import CLibPQ
 import Storage
 
-/// Rows into PostgreSQL by COPY, its fastest way in, as durable as ours.
+/// Writes rows into PostgreSQL with COPY, its fastest method, with the same durability as
+/// Perennial.
 final class PostgresBatch {
     private let connection: OpaquePointer
 
@@ -13,7 +14,7 @@ final class PostgresBatch {
 
     deinit { PQfinish(connection) }
 
-    /// So many rows in each transaction, table by table.
+    /// Writes the given number of rows in each transaction, table by table.
     func write(_ rows: [WrittenRow], each size: Int) throws {
         for first in stride(from: 0, to: rows.count, by: size) {
             let batch = rows[first..<min(first + size, rows.count)]
@@ -23,7 +24,8 @@ final class PostgresBatch {
         }
     }
 
-    /// In the order in which the tables first come: a row stands behind those it refers to.
+    /// Groups rows by table, in the order in which the tables first occur, so that rows follow
+    /// those they refer to.
     private static func byTable(
         _ rows: ArraySlice<WrittenRow>
     ) -> [(table: Substring, rows: [WrittenRow])] {
@@ -68,11 +70,11 @@ final class PostgresBatch {
     }
 }
 
-/// PostgreSQL's manual, COPY: Binary Format.
+/// The binary format of COPY, as in PostgreSQL's manual.
 private enum CopyFormat {
     private static let signature = Array("PGCOPY\n".utf8) + [0xFF, 0x0D, 0x0A, 0x00]
 
-    /// The last columns are those to which the statement gives a zero and no parameter.
+    /// The last columns are those for which the statement has a literal zero and no parameter.
     static func bytes(of rows: [WrittenRow], columns: Int) -> [UInt8] {
         var out = signature + [UInt8](repeating: 0, count: 8)
         for row in rows {

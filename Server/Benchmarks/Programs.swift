@@ -1,6 +1,6 @@
 import Foundation
 
-/// The built programs, each in a process of its own, so that its processor time is its own.
+/// Runs the built programs, each in a separate process, so that its processor time can be measured.
 struct Programs: Sendable {
     static let startSeconds = 60.0
     private static let pollMicroseconds: UInt32 = 1000
@@ -30,7 +30,7 @@ struct Programs: Sendable {
               extra_roots: [root.cer]
         """
 
-    /// A simulator, for its clock. It stands still.
+    /// Starts a simulator, for its clock, which stands still.
     func simulate() throws -> RunningProgram {
         let port = try Sockets.freePort()
         return try run(
@@ -39,7 +39,7 @@ struct Programs: Sendable {
             port: port, ready: "/_sim/health")
     }
 
-    /// A server as in production, logging as it does by default.
+    /// Starts a server as in production, with the default log level.
     func serve(_ database: String, clock: RunningProgram) throws -> RunningProgram {
         let port = try Sockets.freePort()
         return try run(
@@ -50,7 +50,7 @@ struct Programs: Sendable {
             port: port, ready: "/ready")
     }
 
-    /// A route that answers with so many bytes, always the same.
+    /// Starts a server with a route that always responds with the same bytes.
     func constantServer(bytes: Int) throws -> RunningProgram {
         let port = try Sockets.freePort()
         return try run(
@@ -58,7 +58,7 @@ struct Programs: Sendable {
             port: port, ready: "/ready")
     }
 
-    /// Sockets alone, which answer as many bytes.
+    /// Starts a server that uses bare sockets and responds with the same number of bytes.
     func bareServer(bytes: Int) throws -> RunningProgram {
         let port = try Sockets.freePort()
         return try run(
@@ -66,7 +66,7 @@ struct Programs: Sendable {
             port: port, ready: "/ready")
     }
 
-    /// The same by SwiftNIO.
+    /// Starts a server that uses SwiftNIO alone and responds with the same number of bytes.
     func libraryServer(bytes: Int) throws -> RunningProgram {
         let port = try Sockets.freePort()
         return try run(
@@ -74,7 +74,7 @@ struct Programs: Sendable {
             port: port, ready: "/ready")
     }
 
-    /// Makes the tables, and a key.
+    /// Creates the tables and a key. Returns the key.
     func createKey(_ database: String) throws -> String {
         let process = Process()
         process.executableURL = folder.appending(path: "perennial")
@@ -117,8 +117,8 @@ struct Programs: Sendable {
     }
 }
 
-/// A program that listens. It ends with this process, whatever ends it: a shell watches over a
-/// pipe.
+/// A program that listens on a port. It ends with this process in any case, because a shell watches
+/// a pipe from this process.
 final class RunningProgram {
     private static let watching =
         "\"$@\" </dev/null >/dev/null 2>&1 & echo $!; read -r _; kill $!; wait $!"
@@ -127,7 +127,7 @@ final class RunningProgram {
     private let leash = Pipe()
     let id: Int32
     let port: UInt16
-    /// From its start to its first answer.
+    /// The time from its start to its first response.
     fileprivate(set) var startSeconds = 0.0
 
     fileprivate init(_ program: URL, _ arguments: [String], port: UInt16) throws {
@@ -149,7 +149,7 @@ final class RunningProgram {
 
     var isAlive: Bool { kill(id, 0) == 0 }
 
-    /// Asks it to end, and waits.
+    /// Ends the program and waits until it has ended.
     func stop() {
         guard shell.isRunning else { return }
         leash.fileHandleForWriting.closeFile()

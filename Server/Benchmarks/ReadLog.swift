@@ -4,19 +4,19 @@ import Storage
 import StorageSQLite
 import Synchronization
 
-/// A query that was asked, with its values.
+/// A query that was run, with its values.
 struct AskedQuery: Sendable {
     var sql: String
     var values: [Value]
 }
 
-/// What is asked of the database for a customer's answer, each customer's queries together.
+/// Records the queries for the response about a customer, grouped by customer.
 final class ReadLog: Sendable {
     private let kept = Mutex<[[AskedQuery]]>([])
 
     var queries: [[AskedQuery]] { kept.withLock { $0 } }
 
-    /// Reads as the engine does for an answer, and remembers with what.
+    /// Reads as the engine does for a response, and records the queries.
     func read(
         _ id: CustomerID, _ app: AppID, _ connection: any Connection
     ) throws(StorageFailure) {
@@ -25,7 +25,7 @@ final class ReadLog: Sendable {
         if let known = try tx.customer(known: id, in: app) {
             _ = try tx.timelines(of: known.customer, in: app, environment: .production)
         }
-        // Only ids that may be account tokens are looked for among those.
+        // Only ids that may be account tokens are looked up as such.
         guard id.rawValue.utf8.count == 36 else { return }
         _ = try tx.unlinkedTimelines(token: id.rawValue, in: app, environment: .production)
     }
@@ -60,7 +60,7 @@ private struct LoggingConnection: Connection {
     }
 }
 
-/// Queries of SQLite by its C interface, whose rows nobody looks at.
+/// Runs queries with SQLite's C interface and discards the rows.
 final class SQLiteReads {
     private let database: OpaquePointer
     private var statements: [String: OpaquePointer] = [:]
@@ -82,7 +82,7 @@ final class SQLiteReads {
         sqlite3_close(database)
     }
 
-    /// The queries of each customer in a transaction of their own.
+    /// Runs the queries of each customer in a separate transaction.
     func run(_ customers: [[AskedQuery]]) throws {
         for queries in customers {
             try step(AskedQuery(sql: "BEGIN", values: []))

@@ -1,11 +1,12 @@
 import CSQLite
 import Storage
 
-/// Rows into SQLite by its C interface: prepared statements, and as durable as ours.
+/// Writes rows into SQLite with its C interface and prepared statements, with the same durability
+/// as Perennial.
 final class SQLiteBatch {
     private let database: OpaquePointer
     private var statements: [String: OpaquePointer] = [:]
-    /// The bytes are copied before the call returns.
+    /// SQLite copies the bytes before the call returns.
     private static let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
     init(path: String) throws {
@@ -24,7 +25,7 @@ final class SQLiteBatch {
         sqlite3_close(database)
     }
 
-    /// So many rows in each transaction.
+    /// Writes the given number of rows in each transaction.
     func write(_ rows: [WrittenRow], each size: Int) throws {
         for first in stride(from: 0, to: rows.count, by: size) {
             try execute("BEGIN IMMEDIATE")

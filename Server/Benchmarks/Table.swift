@@ -1,6 +1,6 @@
 import Foundation
 
-/// The lines of the table, in its order.
+/// The lines of the table, in order.
 enum Line: String, CaseIterable, Hashable, Sendable {
     case verifyKnown = "verify-known"
     case verifyNew = "verify-new"
@@ -68,11 +68,11 @@ enum Aim: Hashable, Sendable {
     }
 }
 
-/// One measured line, and the absolute numbers behind it.
+/// One measured line, with the absolute numbers behind it.
 struct Measured: Sendable {
     var line: Line
     var value: Double
-    /// What the value would be if nothing were done but what the parts chosen cannot do without,
+    /// The value that would result if only the minimum work of the chosen components were done,
     /// measured in the same run.
     var floor: Double?
     var behind: String
@@ -82,7 +82,7 @@ extension Measured {
     fileprivate var overFloor: Double? { floor.map { value / $0 } }
 }
 
-/// What is printed at the end.
+/// The table that is printed at the end.
 struct Table {
     var results: [Measured]
     var isQuick: Bool

@@ -1,16 +1,16 @@
 import ArgumentParser
 import Foundation
 
-/// Measures the lines asked for and prints the table.
+/// Measures the requested lines and prints the table.
 struct TableCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "table", abstract: "Measure, and print the table.")
+        commandName: "table", abstract: "Measure and print the table.")
 
     @Option(
         name: .customLong("only"),
-        help: ArgumentHelp("Measure this line, and those measured with it.", valueName: "line"))
+        help: ArgumentHelp("Measure only this line and those measured with it.", valueName: "line"))
     var only: [Line] = []
-    @Flag(help: "Smaller populations and fewer rounds: for a look, not for a record.")
+    @Flag(help: "Use smaller populations and fewer rounds. For a quick look only.")
     var quick = false
 
     func run() async throws {
@@ -29,7 +29,7 @@ struct TableCommand: AsyncParsableCommand {
 
 extension Line: ExpressibleByArgument {}
 
-/// Lines that one run of programs measures together.
+/// A group of lines that are measured together.
 enum Part: String, CaseIterable {
     case verification
     case notificationsOnSQLite = "notifications on SQLite"
@@ -64,7 +64,7 @@ enum Part: String, CaseIterable {
     }
 }
 
-/// What happens, on standard error: the table alone is the output.
+/// Progress messages on standard error, so that standard output contains only the table.
 enum Progress {
     static func say(_ line: String) {
         FileHandle.standardError.write(Data((line + "\n").utf8))

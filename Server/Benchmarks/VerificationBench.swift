@@ -5,7 +5,7 @@ import Simulator
 import SwiftASN1
 import X509
 
-/// Verifying signed transactions, against the bare arithmetic on the same bytes.
+/// Measures verifying signed transactions, against the bare arithmetic on the same bytes.
 struct VerificationBench {
     private static let documents = 64
 
@@ -27,7 +27,7 @@ struct VerificationBench {
     private func known(_ jws: [[UInt8]]) async throws -> Measured {
         let count = bench.count(4000, quick: 1000)
         let raw = try jws.map(RawSignature.init)
-        // None is known again: each is checked.
+        // The verifier does not remember documents, so each one is verified.
         let verifier = AppStoreTrust.Verifier(
             roots: try TrustRoots(der: [bench.authority.rootDER]), documentsKept: 0)
         var (ratios, ours, limits): ([Double], [Double], [Double]) = ([], [], [])
@@ -54,7 +54,7 @@ struct VerificationBench {
         let roots = try TrustRoots(der: [bench.authority.rootDER])
         var (ratios, ours, limits): ([Double], [Double], [Double]) = ([], [], [])
         for _ in 0..<bench.count(9, quick: 3) {
-            // Each knows no chain yet.
+            // No verifier knows the chain yet.
             let verifiers = (0..<count).map { _ in AppStoreTrust.Verifier(roots: roots) }
             let start = Effort.ofThisThread
             for index in 0..<count { try await check(jws[index % jws.count], by: verifiers[index]) }
@@ -73,7 +73,7 @@ struct VerificationBench {
             behind: "\(ours.median.microseconds) ÷ \(limits.median.microseconds) of three raw")
     }
 
-    // Stays on the caller's thread, whose time is measured: nothing in it waits.
+    // Stays on the caller's thread, because its time is measured. Nothing in it waits.
     private nonisolated(nonsending) func check(_ jws: [UInt8], by verifier: AppStoreTrust.Verifier)
         async throws
     {
@@ -82,7 +82,7 @@ struct VerificationBench {
     }
 }
 
-/// A document's own signature as the library takes it, without anything around it.
+/// A document's own signature in the library's form, without any other checks.
 struct RawSignature: Sendable {
     private let key: P256.Signing.PublicKey
     private let signature: P256.Signing.ECDSASignature
@@ -93,7 +93,7 @@ struct RawSignature: Sendable {
             let leaf = try JWSHeader(parsing: header).certificates?.first,
             let der = Base64.standard.decode(leaf.utf8),
             let key = P256.Signing.PublicKey(try Certificate(derEncoded: der).publicKey)
-        else { throw BenchFailure("a document of ours is no JWS of P-256") }
+        else { throw BenchFailure("a document we made is not a P-256 JWS") }
         self.key = key
         signature = try P256.Signing.ECDSASignature(rawRepresentation: raw)
         signed = Array(parts.signedBytes)
@@ -101,11 +101,11 @@ struct RawSignature: Sendable {
 
     func check() throws {
         guard key.isValidSignature(signature, for: SHA256.hash(data: signed)) else {
-            throw BenchFailure("a raw signature does not fit")
+            throw BenchFailure("a raw signature is invalid")
         }
     }
 
-    /// Seconds of this thread that one takes, over many.
+    /// Returns the seconds of this thread per verification, averaged over many.
     static func seconds(of signatures: [RawSignature], count: Int) throws -> Double {
         let start = Effort.ofThisThread
         for index in 0..<count { try signatures[index % signatures.count].check() }
@@ -113,28 +113,30 @@ struct RawSignature: Sendable {
     }
 }
 
-/// The two signatures of P-384 above a document's: root over intermediate, intermediate over leaf.
+/// The two P-384 signatures of a document's chain: root over intermediate, and intermediate over
+/// leaf.
 private struct RawChain {
     private var links:
         [(key: P384.Signing.PublicKey, signature: P384.Signing.ECDSASignature, [UInt8])]
 
-    /// - Parameter chain: leaf, intermediate, root in DER.
+    /// - Parameter chain: leaf, intermediate, and root, in DER.
     init(_ chain: [[UInt8]]) throws {
         links = []
         for (subject, issuer) in zip(chain, chain.dropFirst()) {
             guard let key = P384.Signing.PublicKey(try Certificate(derEncoded: issuer).publicKey)
-            else { throw BenchFailure("an authority's key is not of P-384") }
+            else { throw BenchFailure("an authority's key is not a P-384 key") }
             let (signed, signature) = try Self.parts(of: subject)
             links.append(
                 (key, try P384.Signing.ECDSASignature(derRepresentation: signature), signed))
         }
     }
 
-    /// RFC 5280, 4.1: what is signed, the algorithm, the signature.
+    /// Splits a certificate according to RFC 5280, section 4.1: the signed part, the algorithm, the
+    /// signature.
     private static func parts(of certificate: [UInt8]) throws -> (signed: [UInt8], [UInt8]) {
         try DER.sequence(try DER.parse(certificate), identifier: .sequence) { nodes in
             guard let signed = nodes.next(), nodes.next() != nil, let last = nodes.next() else {
-                throw BenchFailure("a certificate has not three parts")
+                throw BenchFailure("a certificate does not have three parts")
             }
             let signature = try ASN1BitString(derEncoded: last)
             return (Array(signed.encodedBytes), Array(signature.bytes))
@@ -144,7 +146,7 @@ private struct RawChain {
     func check() throws {
         for (key, signature, signed) in links {
             guard key.isValidSignature(signature, for: SHA384.hash(data: signed)) else {
-                throw BenchFailure("a raw certificate signature does not fit")
+                throw BenchFailure("a raw certificate signature is invalid")
             }
         }
     }

@@ -12,7 +12,7 @@ struct WrittenRow: Sendable {
     }
 }
 
-/// The rows that were written, each once, in order.
+/// Records the rows that were written, each once, in order.
 final class WriteLog: Sendable {
     private let kept = Mutex<[WrittenRow]>([])
 
@@ -24,7 +24,7 @@ final class WriteLog: Sendable {
     }
 }
 
-/// A database that remembers what it was told to write.
+/// A database that records what is written to it.
 final class RecordingDatabase: Database {
     private let database: any Database
     private let log: WriteLog

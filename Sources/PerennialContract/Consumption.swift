@@ -1,11 +1,12 @@
-/// What `PUT /v1/customers/{id}/consumption` takes: what the App Store may be told where the
-/// customer wishes to have the money back. Harmless to repeat.
+/// The body of `PUT /v1/customers/{id}/consumption`: what the server may report to Apple if the
+/// customer asks the App Store for a refund. Idempotent.
 public struct ConsumptionRequest: Hashable, Sendable, Codable {
-    /// Whether the customer agreed to it. Without it nothing is told.
+    /// Whether the customer consented to sharing this. Without consent, nothing is sent to Apple.
     public var consented: Bool
-    /// Whether they could try before buying; nil: as the configuration says.
+    /// Whether the customer could try the product before buying it. Nil: the configured value
+    /// applies.
     public var sampleContentProvided: Bool?
-    /// What is left out stays as it was said before.
+    /// Delivery and use of single purchases. Purchases left out keep what was reported earlier.
     public var purchases: [PurchaseUse]?
 
     public init(
@@ -25,10 +26,11 @@ public struct ConsumptionRequest: Hashable, Sendable, Codable {
 
 /// How one purchase was delivered and used.
 public struct PurchaseUse: Hashable, Sendable, Codable {
+    /// The id of the purchase's transaction.
     public var transactionID: String
-    /// `delivered`, `quality_issue`, `wrong_product`, `server_outage`, `other`.
+    /// One of `delivered`, `quality_issue`, `wrong_product`, `server_outage`, `other`.
     public var delivery: String
-    /// 0 to 100; nil: as the server knows it.
+    /// 0 to 100. Nil: the server uses what it knows itself.
     public var usedPercent: Double?
 
     public init(transactionID: String, delivery: String, usedPercent: Double?) {
@@ -44,14 +46,15 @@ public struct PurchaseUse: Hashable, Sendable, Codable {
     }
 }
 
-/// What was said of a customer, what the App Store asked, and what it was told.
+/// What was reported about a customer, Apple's consumption requests, and the responses to them.
 public struct ConsumptionOverview: Hashable, Sendable, Codable {
-    /// Nil where nobody has said.
+    /// Nil if consent was never reported.
     public var consented: Bool?
+    /// When consent was last reported. Nil if never.
     public var consentedAt: Timestamp?
     public var sampleContentProvided: Bool?
     public var purchases: [PurchaseUse]
-    /// In the order in which they were asked.
+    /// In the order in which Apple asked.
     public var requests: [ConsumptionQuestion]
 
     public init(
@@ -83,22 +86,24 @@ public struct ConsumptionOverview: Hashable, Sendable, Codable {
     }
 }
 
-/// The App Store asks about a purchase whose refund its customer wishes.
+/// One consumption request from Apple, about a purchase whose customer asked for a refund.
 public struct ConsumptionQuestion: Hashable, Sendable, Codable {
     public var transactionID: String
     public var productID: String
-    /// In Apple's word, such as `UNINTENDED_PURCHASE`.
+    /// Apple's word, such as `UNINTENDED_PURCHASE`.
     public var reason: String?
     public var askedAt: Timestamp
-    /// No answer is taken after that.
+    /// The deadline. Apple accepts no response after it.
     public var answerUntil: Timestamp
-    /// `waiting`, `answered`, `withheld`, `given_up`.
+    /// One of `waiting`, `answered`, `withheld`, `given_up`.
     public var state: String
+    /// How often sending a response was tried.
     public var attempts: Int
+    /// When it was answered, withheld, or given up. Nil while it is waiting.
     public var endedAt: Timestamp?
-    /// Why it was not answered, or not yet.
+    /// Why no response was sent, or why none was sent yet.
     public var trouble: String?
-    /// What was sent.
+    /// The response that was sent to Apple. Nil if none was sent.
     public var answer: ConsumptionAnswer?
 
     public init(
@@ -146,13 +151,13 @@ public struct ConsumptionQuestion: Hashable, Sendable, Codable {
     }
 }
 
-/// What the App Store was told.
+/// The consumption information that was sent to Apple.
 public struct ConsumptionAnswer: Hashable, Sendable, Codable {
     public var delivery: String
-    /// Nil where nothing tells, and of subscriptions.
+    /// Nil for subscriptions, and if the use is unknown.
     public var usedPercent: Double?
     public var sampleContentProvided: Bool
-    /// `decline`, `grant_full`, `grant_prorated`.
+    /// One of `decline`, `grant_full`, `grant_prorated`.
     public var refundPreference: String?
 
     public init(

@@ -1,4 +1,4 @@
-/// What `GET /v1/customers/{id}/content` answers: what has come out, the newest first.
+/// The response of `GET /v1/customers/{id}/content`: everything published so far, newest first.
 public struct ContentList: Hashable, Sendable, Codable {
     public var items: [Content]
 
@@ -11,12 +11,13 @@ public struct Content: Hashable, Sendable, Codable {
     public var title: String
     public var publishedAt: Timestamp
     public var readable: Bool
-    /// Why, or why not, in one sentence.
+    /// Why the customer may or may not read it, in one sentence.
     public var reason: String
-    /// Products that open it by themselves.
+    /// Products that give access to this content by themselves.
     public var productIDs: [String]
-    /// Where its file is, without a key, until ``urlUntil``: a path of this server. Nil where it
-    /// may not be read, has no file, or the sandbox opens no files.
+    /// The path on this server of the content's file. It needs no key and is valid until
+    /// ``urlUntil``. Nil if the customer may not read it, if it has no file, or if the request is
+    /// for the sandbox, which opens no files.
     public var url: String?
     public var urlUntil: Timestamp?
 

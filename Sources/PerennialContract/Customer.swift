@@ -1,21 +1,20 @@
-/// What one customer may use, why, and what they bought: the answer to most questions.
-///
-/// A name that was never had is absent from `entitlements`; one that ended is there, and not
-/// active.
+/// A customer: what they have access to and why, and what they bought.
+/// | `entitlements` does not contain an entitlement the customer never had. One that ended is
+/// present, with `active` false.
 public struct Customer: Hashable, Sendable, Codable {
     public var customerID: String
-    /// The other ids of the same customer.
+    /// Other ids of the same customer.
     public var aliases: [String]
     public var environment: StoreEnvironment
-    /// The moment for which this answer holds.
+    /// The time for which this response holds.
     public var asOf: Timestamp
     public var entitlements: [String: Entitlement]
     public var subscriptions: [Subscription]
     public var nonRenewing: [NonRenewing]
     public var oneTime: [OneTimePurchase]
     public var wallets: [String: Wallet]
-    /// What they may use, signed (ES256), for checks without the server; nil where the app wants
-    /// none.
+    /// A signed (ES256) token with the customer's entitlements, for checks without the server. Nil
+    /// if the app has no tokens configured.
     public var token: String?
 
     public init(

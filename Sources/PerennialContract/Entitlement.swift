@@ -1,17 +1,18 @@
-/// A right that products give, such as `pro`: open or not, until when, and why.
+/// An entitlement that products give, such as `pro`: whether it is active, until when, and why.
 public struct Entitlement: Hashable, Sendable, Codable {
     public var active: Bool
-    /// Active: where it ends if nothing else happens, nil for never. Else: since when it is over.
+    /// If active, the time when it ends unless something else happens; nil if it never ends. If not
+    /// active, the time when it ended.
     public var until: Timestamp?
     public var state: AccessState
     /// One sentence for a person.
     public var reason: String
-    /// Nil where the store has not said.
+    /// Nil if the App Store has not said.
     public var willRenew: Bool?
-    /// Nil where it was given by hand; ``purchaseID`` likewise.
+    /// Nil if it was granted by hand. The same is true of ``purchaseID``.
     public var productID: String?
     public var purchaseID: String?
-    /// Nil where a purchase gives it.
+    /// Nil if a purchase gives it.
     public var grantID: String?
 
     public init(
@@ -39,7 +40,7 @@ public struct Entitlement: Hashable, Sendable, Codable {
         case grantID = "grant_id"
     }
 
-    // Written by hand so that what is not known is an explicit null and not a missing member.
+    // Written by hand so that an unknown value is encoded as null instead of being left out.
     public func encode(to encoder: any Encoder) throws {
         var members = encoder.container(keyedBy: CodingKeys.self)
         try members.encode(active, forKey: .active)

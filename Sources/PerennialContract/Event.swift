@@ -1,60 +1,62 @@
-/// One thing that changed, as the app's log tells it.
-///
-/// Later versions may say more types and words: keep those you do not know, and look at `after`.
+/// One change, as an entry in the app's event log.
+/// | Later versions may add types and words. Tolerate the ones you do not know, and read `after`.
 public struct Event: Hashable, Sendable, Codable {
-    /// The same whenever it is told.
+    /// Stays the same each time the event is delivered. Use it to detect duplicates.
     public var id: String
-    /// Its place in the app's log, from 1, without gaps.
+    /// The event's position in the app's log: from 1, without gaps.
     public var sequence: Int64
     public var type: EventType
-    /// When it happened, by the store's word.
+    /// When it happened, according to the App Store.
     public var at: Timestamp
     /// When the server learned of it.
     public var knownAt: Timestamp
-    /// Nil while the purchase is nobody's.
+    /// Nil while the purchase belongs to no customer.
     public var customerID: String?
-    /// Its place among those of the customer, from 1, without gaps.
+    /// The event's position among the customer's events: from 1, without gaps.
     public var customerSequence: Int64?
-    /// Who had the purchase before, who became one with the customer, or the id that is new.
+    /// Another customer id: the previous owner of the purchase, the customer that was merged into
+    /// this one, or the new alias.
     public var otherCustomerID: String?
-    /// The account that the app named at the purchase, while the purchase is nobody's.
+    /// The `appAccountToken` the app set at the purchase, while the purchase belongs to no
+    /// customer.
     public var accountToken: String?
-    /// Nil where it is about the customer alone, and so are all that follow but the cause.
+    /// Nil if the event is about the customer alone. Then all following properties except ``cause``
+    /// are nil too.
     public var purchaseID: String?
     public var originalTransactionID: String?
     public var environment: StoreEnvironment?
-    /// The product that it is about; the one that is had is in `after`.
+    /// The product this event is about. The product the customer has now is in `after`.
     public var productID: String?
     public var transactionID: String?
     public var ownership: Ownership?
-    /// As it was told before; nil where nothing was known.
+    /// The purchase's state as last reported. Nil if nothing was known.
     public var before: PurchaseCondition?
-    /// As it is told from now on.
+    /// The purchase's state from now on.
     public var after: PurchaseCondition?
-    /// What was paid, or with a minus given back. The sum over all events of a purchase is what the
-    /// seller has of it, before the store's commission and taxes.
+    /// The amount paid, or, if negative, refunded. The sum over all events of a purchase is the
+    /// seller's revenue from it, before Apple's commission and taxes.
     public var money: Money?
-    /// Why nothing follows, where the purchase expired.
+    /// Why nothing follows, if the purchase expired.
     public var why: String?
-    /// The offer of what was bought, or of the next period.
+    /// The offer applied to the purchase, or to the next period.
     public var offer: RedeemedOffer?
-    /// The product of the next period, where that is what changed.
+    /// The product of the next period, if that is what changed.
     public var nextProductID: String?
     public var nextPrice: Money?
-    /// What was given by hand, or ended; then it is about no purchase.
+    /// The grant that was made by hand, or ended. Then the event is about no purchase.
     public var grant: Grant?
-    /// What does not renew and will be over soon; of `term_ending` only.
+    /// The non-renewing term that ends soon. Set for `term_ending` only.
     public var term: TermEnding?
-    /// What went into a wallet or out of it.
+    /// What was added to a wallet or taken out of it.
     public var wallet: WalletMovement?
     public var cause: Cause
 
-    /// By what we know of it.
+    /// How the server learned of the change.
     public struct Cause: Hashable, Sendable, Codable {
-        /// `document`, `time`, `request`, `rebuild`.
+        /// One of `document`, `time`, `request`, `rebuild`.
         public var kind: String
-        /// Names the signed document: the SHA-256 of what is signed in it, in hexadecimal; of one
-        /// that was kept by an earlier version, of the whole document.
+        /// Identifies the signed document: the SHA-256 of its signed part, in hexadecimal. For a
+        /// document that was recorded by an earlier version, the SHA-256 of the whole document.
         public var documentID: String?
 
         public init(kind: String, documentID: String? = nil) {
@@ -142,7 +144,7 @@ public struct Event: Hashable, Sendable, Codable {
         case cause
     }
 
-    // Written by hand so that what does not apply is an explicit null and not a missing member.
+    // Written by hand so that a value that does not apply is encoded as null instead of left out.
     public func encode(to encoder: any Encoder) throws {
         var members = encoder.container(keyedBy: CodingKeys.self)
         try members.encode(id, forKey: .id)
@@ -174,15 +176,16 @@ public struct Event: Hashable, Sendable, Codable {
     }
 }
 
-/// What a purchase gives, in few words.
+/// The state of a purchase, in short.
 public struct PurchaseCondition: Hashable, Sendable, Codable {
     public var productID: String
     public var active: Bool
-    /// Nil for what gives nothing by time or ownership, such as a consumable.
+    /// Nil for purchases that give no access by time or ownership, such as consumables.
     public var state: AccessState?
-    /// Active: where it ends if nothing else happens. Nil: never, or it is not active.
+    /// If active, the time when it ends unless something else happens; nil if it never ends. Also
+    /// nil if it is not active.
     public var until: Timestamp?
-    /// Nil where the store has not said.
+    /// Nil if the App Store has not said.
     public var willRenew: Bool?
 
     public init(
@@ -213,13 +216,14 @@ public struct PurchaseCondition: Hashable, Sendable, Codable {
     }
 }
 
-/// Terms that follow each other without a gap, so many days before their end.
+/// Non-renewing terms that follow each other without a gap and end in a number of days.
 public struct TermEnding: Hashable, Sendable, Codable {
-    /// The name of the chain, as the configuration says.
+    /// The name of the chain in the configuration.
     public var chain: String
-    /// Where the first of them begins.
+    /// When the first of these terms begins.
     public var from: Timestamp
     public var until: Timestamp
+    /// The number of days before ``until`` for which the reminder is configured.
     public var daysBefore: Int
 
     public init(chain: String, from: Timestamp, until: Timestamp, daysBefore: Int) {
@@ -237,11 +241,11 @@ public struct TermEnding: Hashable, Sendable, Codable {
     }
 }
 
-/// A reduced or free period, and how the customer came by it.
+/// A reduced or free period, and how the customer got it.
 public struct RedeemedOffer: Hashable, Sendable, Codable {
-    /// `introductory`, `promotional`, `code`, `win_back`, `retention`, `unknown`.
+    /// One of `introductory`, `promotional`, `code`, `win_back`, `retention`, `unknown`.
     public var kind: String
-    /// The app's name for it; an introductory offer has none.
+    /// The app's id for the offer. Nil for an introductory offer, which has none.
     public var id: String?
 
     public init(kind: String, id: String? = nil) {

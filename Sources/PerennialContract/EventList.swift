@@ -1,7 +1,7 @@
-/// Some events in their order, and where to go on.
+/// A page of events in order, with the cursor of the next page.
 public struct EventList: Hashable, Sendable, Codable {
     public var items: [Event]
-    /// Send it as `after` for what follows, now or later. It is there also while nothing follows.
+    /// Pass it as `after` to read what follows, now or later. Set even if no events follow yet.
     public var nextCursor: String
 
     public init(items: [Event], nextCursor: String) {
@@ -15,7 +15,7 @@ public struct EventList: Hashable, Sendable, Codable {
     }
 }
 
-/// What an event is about, in one word. docs/events.md says when each is told.
+/// What an event is about, in one word. docs/events.md says when each type is emitted.
 public struct EventType: RawRepresentable, Hashable, Sendable, Codable {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
@@ -78,7 +78,7 @@ public struct EventType: RawRepresentable, Hashable, Sendable, Codable {
     public static let walletRestored = Self(rawValue: "wallet_restored")
     public static let walletAdjusted = Self(rawValue: "wallet_adjusted")
 
-    /// All that this version of the server says.
+    /// All types this version of the server emits.
     public static let known: [EventType] = [
         purchased, trialStarted, trialConverted, renewed, billingRecovered, resubscribed, upgraded,
         productChanged, familyShared, refunded, refundReversed, revoked, extended, credited,

@@ -1,8 +1,8 @@
-/// What `GET /v1/forwards` answers: notifications that were sent on to other addresses, or are to
-/// be, the newest first.
+/// The response of `GET /v1/forwards`: notifications that were forwarded to other addresses, or are
+/// waiting to be, newest first.
 public struct ForwardList: Hashable, Sendable, Codable {
     public var items: [Forward]
-    /// Of what is older; nil at the end.
+    /// The cursor of the page with older ones. Nil on the last page.
     public var nextCursor: String?
 
     public init(items: [Forward], nextCursor: String?) {
@@ -22,38 +22,38 @@ public struct ForwardList: Hashable, Sendable, Codable {
     }
 }
 
-/// One notification and one address that it is sent on to.
+/// One notification and one address it is forwarded to.
 public struct Forward: Hashable, Sendable, Codable {
-    /// Names the signed document, as in an event's cause.
+    /// Identifies the signed document, like ``Event/Cause/documentID``.
     public var documentID: String
-    /// Without its query.
+    /// The address, without its query.
     public var url: String
     public var environment: StoreEnvironment
     public var state: State
     public var createdAt: Timestamp
     public var attempts: Int
     public var lastAttemptAt: Timestamp?
-    /// HTTP status of the last answer; nil where there was none.
+    /// The HTTP status of the last response. Nil if there was none.
     public var lastStatus: Int?
-    /// Why there was no answer.
+    /// Why there was no response.
     public var lastTrouble: String?
-    /// Nil where it is not tried any more.
+    /// Nil if it is not tried again.
     public var nextAttemptAt: Timestamp?
     public var acceptedAt: Timestamp?
 
-    /// Where a forward stands.
+    /// The state of a forward.
     public struct State: RawRepresentable, Hashable, Sendable, Codable {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
 
         public static let waiting = Self(rawValue: "waiting")
         public static let accepted = Self(rawValue: "accepted")
-        /// Tried as often as is tried at most.
+        /// Tried the maximum number of times, without success.
         public static let givenUp = Self(rawValue: "given_up")
-        /// Never tried: too many waited for this address already.
+        /// Never tried, because too many were already waiting for this address.
         public static let leftOut = Self(rawValue: "left_out")
 
-        /// All that this version of the server says.
+        /// All states this version of the server reports.
         public static let known: [State] = [waiting, accepted, givenUp, leftOut]
     }
 
@@ -90,7 +90,7 @@ public struct Forward: Hashable, Sendable, Codable {
         case acceptedAt = "accepted_at"
     }
 
-    // Written by hand so that what does not apply is an explicit null and not a missing member.
+    // Written by hand so that a value that does not apply is encoded as null instead of left out.
     public func encode(to encoder: any Encoder) throws {
         var members = encoder.container(keyedBy: CodingKeys.self)
         try members.encode(documentID, forKey: .documentID)

@@ -1,9 +1,9 @@
 /// An amount as exact decimal text, with its currency. Amounts of different currencies are never
 /// added.
 public struct Money: Hashable, Sendable, Codable {
-    /// Such as `9.99`: at least two places after the point, more only where they are not zero.
+    /// For example `9.99`. Has at least two decimal places, and a third only if it is not zero.
     public var amount: String
-    /// ISO 4217.
+    /// The currency code according to ISO 4217.
     public var currency: String
 
     public init(amount: String, currency: String) {
@@ -11,7 +11,7 @@ public struct Money: Hashable, Sendable, Codable {
         self.currency = currency
     }
 
-    /// From thousandths of the currency's unit, as the store counts.
+    /// Makes an amount from thousandths of the currency's unit, which is how the App Store counts.
     public init(milliunits: Int64, currency: String) {
         let thousandths = milliunits.magnitude
         let (units, fraction) = thousandths.quotientAndRemainder(dividingBy: 1000)

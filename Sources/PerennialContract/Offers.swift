@@ -1,20 +1,21 @@
-/// What `GET /v1/customers/{id}/offers` answers: by what we know of the customer. The store has the
-/// last word.
+/// The response of `GET /v1/customers/{id}/offers`: which offers the customer is eligible for, as
+/// far as the server knows. The App Store decides.
 public struct OfferList: Hashable, Sendable, Codable {
     public var items: [Offer]
 
     public init(items: [Offer]) { self.items = items }
 
+    /// One offer, and whether the customer is eligible for it.
     public struct Offer: Hashable, Sendable, Codable {
         public var productID: String
-        /// `introductory`, `promotional`, `win_back`, `code`.
+        /// One of `introductory`, `promotional`, `win_back`, `code`.
         public var kind: String
-        /// Nil of an introductory offer, which has none.
+        /// Nil for an introductory offer, which has no id.
         public var offerID: String?
         public var eligible: Bool
-        /// In one word, for programs.
+        /// One word, for programs.
         public var why: String
-        /// In one sentence, for a person.
+        /// One sentence, for a person.
         public var reason: String
 
         public init(
@@ -40,17 +41,18 @@ public struct OfferList: Hashable, Sendable, Codable {
     }
 }
 
-/// What `POST /v1/offers/signatures` takes.
+/// The body of `POST /v1/offers/signatures`.
 public struct OfferSignatureRequest: Hashable, Sendable, Codable {
     public var customerID: String
     public var productID: String
-    /// `promotional` (JWS), `promotional_v1` (for StoreKit before iOS 15), `introductory` (JWS).
+    /// One of `promotional` (JWS), `promotional_v1` (for StoreKit before iOS 15), `introductory`
+    /// (JWS).
     public var kind: String
-    /// Of a promotional offer.
+    /// The id of a promotional offer.
     public var offerID: String?
-    /// The `appAccountToken` of the purchase to come; only in `promotional_v1`.
+    /// The `appAccountToken` of the coming purchase. Only for `promotional_v1`.
     public var appAccountToken: String?
-    /// Any transaction of the customer's, or the app transaction's.
+    /// The id of any transaction of the customer, or of the app transaction.
     public var transactionID: String?
 
     public init(
@@ -75,18 +77,19 @@ public struct OfferSignatureRequest: Hashable, Sendable, Codable {
     }
 }
 
-/// What StoreKit is shown with a purchase. Good for a day, and for one purchase.
+/// The signature to pass to StoreKit with a purchase. Valid for one day and one purchase.
 public struct OfferSignature: Hashable, Sendable, Codable {
     public var keyID: String
     /// A UUID in lower case.
     public var nonce: String
+    /// When it was signed.
     public var at: Timestamp
-    /// Of `promotional_v1`: milliseconds since 1970, and Base64 of the signature.
+    /// Only for `promotional_v1`: milliseconds since 1970. ``signature`` is in Base64.
     public var timestamp: Int64?
     public var signature: String?
-    /// Of the others.
+    /// For the other kinds.
     public var compactJWS: String?
-    /// Of `introductory`: what the JWS says.
+    /// Only for `introductory`: the value that the JWS contains.
     public var allowsIntroductory: Bool?
 
     public init(keyID: String, nonce: String, at: Timestamp) {

@@ -1,8 +1,8 @@
-/// Something bought once: to keep, or to use up.
+/// A one-time purchase: non-consumable or consumable.
 public struct OneTimePurchase: Hashable, Sendable, Codable {
     public var productID: String
     public var purchasedAt: Timestamp
-    /// When it was taken back, as by a refund.
+    /// When it was revoked, for example by a refund. Nil if it was not.
     public var revokedAt: Timestamp?
 
     public init(productID: String, purchasedAt: Timestamp, revokedAt: Timestamp?) {
@@ -25,12 +25,14 @@ public struct OneTimePurchase: Hashable, Sendable, Codable {
     }
 }
 
-/// A term that does not renew. How long it lasts is the app's to say, not the store's: nil where
-/// nobody said. One that was taken back ended there.
+/// A non-renewing subscription. Its duration is defined by the app, not by the App Store; `until`
+/// is nil if no duration is configured. A revoked one ends when it was revoked.
 public struct NonRenewing: Hashable, Sendable, Codable {
     public var productID: String
     public var from: Timestamp
     public var until: Timestamp?
+    /// Days until the term ends, in the app's time zone. 0 if it has ended, nil if the end is
+    /// unknown.
     public var daysRemaining: Int?
 
     public init(productID: String, from: Timestamp, until: Timestamp?, daysRemaining: Int?) {

@@ -1,11 +1,17 @@
-/// What `POST /v1/purchases/preview` takes: what a device holds, and what may be bought with it.
-/// Nothing is changed by asking.
+/// The body of `POST /v1/purchases/preview`: the documents of a device, and the product that may be
+/// bought. The request changes nothing.
 public struct PreviewRequest: Hashable, Sendable, Codable {
     public var customerID: String
+    /// Signed transactions from StoreKit 2 (`VerificationResult.jwsRepresentation`).
     public var signedTransactions: [String]?
+    /// Signed renewal infos from StoreKit 2 (`VerificationResult.jwsRepresentation`).
     public var signedRenewalInfos: [String]?
+    /// The file at `Bundle.main.appStoreReceiptURL`, in Base64.
     public var appReceipt: String?
+    /// The receipt of a single transaction, as apps had it before iOS 7, in Base64.
     public var transactionReceipt: String?
+    /// The device's `identifierForVendor`, or a Mac's network address. If set, the receipt must
+    /// have been issued for that device.
     public var deviceGUID: String?
     /// The product that the customer is about to buy.
     public var productID: String?
@@ -35,12 +41,12 @@ public struct PreviewRequest: Hashable, Sendable, Codable {
     }
 }
 
-/// Whose the purchases of a device are, what posting them would do, and whether to buy.
+/// Who owns the purchases of a device, what posting them would do, and whether to buy.
 public struct PurchasePreview: Hashable, Sendable, Codable {
     public var customerID: String
     public var environment: StoreEnvironment
     public var purchases: [Shown]
-    /// Nil where no product was named.
+    /// Nil if the request named no product.
     public var product: Advice?
 
     public init(
@@ -59,19 +65,20 @@ public struct PurchasePreview: Hashable, Sendable, Codable {
         case product
     }
 
+    /// One purchase of the device.
     public struct Shown: Hashable, Sendable, Codable {
         public var purchaseID: String
         public var originalTransactionID: String
         public var productID: String?
-        /// It gives something now.
+        /// Whether it gives access now.
         public var active: Bool
-        /// `customer`, `another`, `nobody`.
+        /// One of `customer`, `another`, `nobody`.
         public var owner: String
-        /// Only for secret keys, and where it is another's.
+        /// Set only for secret keys, and only if another customer owns the purchase.
         public var ownerID: String?
-        /// What posting would do: `nothing`, `link`, `move`, `share`, `refuse`.
+        /// What posting would do. One of `nothing`, `link`, `move`, `share`, `refuse`.
         public var outcome: String
-        /// Why it would be refused.
+        /// Why posting would be refused.
         public var why: String?
 
         public init(
@@ -100,10 +107,12 @@ public struct PurchasePreview: Hashable, Sendable, Codable {
         }
     }
 
+    /// Whether the customer should buy the product.
     public struct Advice: Hashable, Sendable, Codable {
         public var productID: String
         public var buy: Bool
-        /// Why not: `term_runs`, `already_had`, `store_account_of_another`.
+        /// Why not to buy: `term_runs`, `already_had`, `store_account_of_another`. Nil if ``buy``
+        /// is true.
         public var why: String?
 
         public init(productID: String, buy: Bool, why: String?) {
@@ -120,9 +129,11 @@ public struct PurchasePreview: Hashable, Sendable, Codable {
     }
 }
 
-/// What moves a purchase to a customer, or lets nobody take it from them.
+/// The body of a request that moves a purchase to a customer, or protects it against being moved
+/// away from them.
 public struct OwnershipRequest: Hashable, Sendable, Codable {
     public var originalTransactionID: String
+    /// For support staff, up to 500 bytes of UTF-8.
     public var reason: String
 
     public init(originalTransactionID: String, reason: String) {
@@ -136,21 +147,23 @@ public struct OwnershipRequest: Hashable, Sendable, Codable {
     }
 }
 
-/// A purchase that came to a customer from another; or of which support said that it stays theirs.
+/// A purchase that was moved to a customer or shared with them, or that support confirmed as
+/// theirs.
 public struct Transfer: Hashable, Sendable, Codable {
-    /// Nil where it stayed theirs: there is nothing to take back.
+    /// Nil if the purchase stayed with its customer, so there is nothing to undo.
     public var transferID: String?
     public var originalTransactionID: String
     public var environment: StoreEnvironment
-    /// `moved` or `shared`; nil where it stayed theirs.
+    /// `moved` or `shared`. Nil if the purchase stayed with its customer.
     public var kind: String?
-    /// Nil where it was nobody's, or stayed theirs.
+    /// Nil if the purchase had no owner before, or stayed with its customer.
     public var from: String?
     public var to: String
-    /// `device`, `token`, `support`.
+    /// One of `device`, `token`, `support`.
     public var evidence: String?
     public var reason: String?
     public var at: Timestamp?
+    /// When the transfer was undone. Nil if it was not.
     public var undoneAt: Timestamp?
 
     public init(
@@ -177,13 +190,14 @@ public struct Transfer: Hashable, Sendable, Codable {
     }
 }
 
+/// The response of `GET /v1/customers/{id}/transfers`.
 public struct TransferList: Hashable, Sendable, Codable {
     public var items: [Transfer]
 
     public init(items: [Transfer]) { self.items = items }
 }
 
-/// A purchase that nobody may take from its owner, or may again.
+/// Whether a purchase is blocked, that is, protected against being moved away from its owner.
 public struct Block: Hashable, Sendable, Codable {
     public var originalTransactionID: String
     public var blocked: Bool

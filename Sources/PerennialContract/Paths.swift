@@ -1,9 +1,10 @@
-/// Where everything is, below the server's address.
+/// The paths of the HTTP interface, relative to the server's address.
 public struct Paths: Sendable {
     private init() {}
 
     public static let notifications = "/apple/notifications"
-    /// Apple's verifyReceipt, answered by us; the sandbox's receipts at the second.
+    /// Replacements for Apple's verifyReceipt endpoints: production here, the sandbox at
+    /// ``sandboxVerifyReceipt``.
     public static let verifyReceipt = "/verifyReceipt"
     public static let sandboxVerifyReceipt = "/sandbox/verifyReceipt"
     public static let purchases = "/v1/purchases"
@@ -22,7 +23,7 @@ public struct Paths: Sendable {
 
     public static func aliases(of id: String) -> String { "\(customer(id))/aliases" }
 
-    /// To part an alias from a customer.
+    /// The path to remove an alias from a customer.
     public static func alias(_ alias: String, of id: String) -> String {
         "\(aliases(of: id))/\(percentEncoded(alias))"
     }
@@ -47,8 +48,8 @@ public struct Paths: Sendable {
         "/v1/content/\(percentEncoded(content))/file"
     }
 
-    /// Everything but RFC 3986's unreserved characters is encoded, so that an id can hold anything,
-    /// a slash too.
+    /// Encodes everything except RFC 3986's unreserved characters, so that an id can contain any
+    /// character, including a slash.
     public static func percentEncoded(_ segment: String) -> String {
         let digits = Array("0123456789ABCDEF".utf8)
         var encoded: [UInt8] = []

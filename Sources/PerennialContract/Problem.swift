@@ -1,4 +1,4 @@
-/// Why a request was not done, as RFC 9457 writes it (`application/problem+json`), with what to do.
+/// Why a request failed, in the form of RFC 9457 (`application/problem+json`), with a remedy.
 public struct Problem: Error, Hashable, Sendable, Codable {
     /// The code as a URI.
     public var type: String
@@ -6,13 +6,13 @@ public struct Problem: Error, Hashable, Sendable, Codable {
     public var title: String
     /// The HTTP status.
     public var status: Int
-    /// What exactly was found, where it helps whoever asked.
+    /// What exactly was found, if that helps the client.
     public var detail: String?
-    /// For programs: never changes its meaning.
+    /// For programs. A code never changes its meaning.
     public var code: ProblemCode
-    /// What to do.
+    /// What to do about it.
     public var remedy: String
-    /// Names this request in the server's logs.
+    /// Identifies this request in the server's logs.
     public var requestID: String?
 
     public init(
@@ -28,6 +28,7 @@ public struct Problem: Error, Hashable, Sendable, Codable {
         self.requestID = requestID
     }
 
+    /// The media type of problems in HTTP responses.
     public static let mediaType = "application/problem+json"
 
     enum CodingKeys: String, CodingKey, CaseIterable {

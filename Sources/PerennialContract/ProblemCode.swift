@@ -1,5 +1,5 @@
-/// What happened, for programs. A code keeps its meaning for ever and is never used again for
-/// another.
+/// What happened, for programs. A code keeps its meaning forever and is never reused for something
+/// else.
 public struct ProblemCode: RawRepresentable, Hashable, Sendable, Codable {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
@@ -32,14 +32,14 @@ public struct ProblemCode: RawRepresentable, Hashable, Sendable, Codable {
     public static let purchaseForAnotherApp = Self(rawValue: "purchase_for_another_app")
     public static let purchaseNotUnderstood = Self(rawValue: "purchase_not_understood")
     public static let purchaseIncomplete = Self(rawValue: "purchase_incomplete")
-    /// A receipt or a notification of version 1, for an app that takes neither.
+    /// The request has a receipt or a notification of version 1, and the app does not accept them.
     public static let legacyOff = Self(rawValue: "legacy_off")
     public static let purchasesMissing = Self(rawValue: "purchases_missing")
     public static let renewalWithoutTransaction = Self(rawValue: "renewal_without_transaction")
     public static let purchaseBelongsToAnotherCustomer = Self(
         rawValue: "purchase_belongs_to_another_customer")
-    /// Devices have posted too many new documents of one purchase: the same again after the time
-    /// that `Retry-After` says.
+    /// Devices have posted too many new documents of one purchase. Repeat the same request after
+    /// the time in `Retry-After`.
     public static let documentBudgetSpent = Self(rawValue: "document_budget_spent")
 
     // Wallets
@@ -53,7 +53,7 @@ public struct ProblemCode: RawRepresentable, Hashable, Sendable, Codable {
     public static let contentNotOpen = Self(rawValue: "content_not_open")
     public static let contentLinkInvalid = Self(rawValue: "content_link_invalid")
 
-    /// Purchases of the sandbox cost nothing: what is asked for is not given for them.
+    /// Sandbox purchases cost nothing, so the requested thing is not given for them.
     public static let sandboxNotAllowed = Self(rawValue: "sandbox_not_allowed")
 
     // Customers
@@ -72,11 +72,12 @@ public struct ProblemCode: RawRepresentable, Hashable, Sendable, Codable {
     public static let offerUnknown = Self(rawValue: "offer_unknown")
     public static let offerNotForCustomer = Self(rawValue: "offer_not_for_customer")
 
-    // Sending on
+    // Forwards
     public static let forwardUnknown = Self(rawValue: "forward_unknown")
 
-    // Our own troubles: the same request may succeed later.
-    /// The App Store's answer waits for an address that a notification is sent on to.
+    // Server-side problems: the same request may succeed later.
+    /// A forwarding target has not accepted the notification yet, and the response to the App Store
+    /// waits for it.
     public static let forwardNotAccepted = Self(rawValue: "forward_not_accepted")
     public static let trustUndecided = Self(rawValue: "trust_undecided")
     public static let serverBusy = Self(rawValue: "server_busy")
@@ -85,7 +86,7 @@ public struct ProblemCode: RawRepresentable, Hashable, Sendable, Codable {
     public static let serverNotReady = Self(rawValue: "server_not_ready")
     public static let serverFailed = Self(rawValue: "server_failed")
 
-    /// All that this version of the server says.
+    /// All codes this version of the server uses.
     public static let known: [ProblemCode] = [
         keyMissing, keyUnknown, keyNotSecret, bodyNotJSON, bodyNotUnderstood, bodyTooLarge,
         bodyHasTooMany, cursorUnknown, cursorOutdated, limitOutOfRange, environmentUnknown,

@@ -1,15 +1,16 @@
-/// What `POST /v1/purchases` takes: what a device holds, and whose it is. Harmless to repeat.
+/// The body of `POST /v1/purchases`: the documents of a device, and whose they are. Idempotent.
 public struct PurchasesRequest: Hashable, Sendable, Codable {
     public var customerID: String
-    /// Signed transactions as StoreKit 2 gives them (`VerificationResult.jwsRepresentation`).
+    /// Signed transactions from StoreKit 2 (`VerificationResult.jwsRepresentation`).
     public var signedTransactions: [String]?
-    /// Signed renewal information, likewise.
+    /// Signed renewal infos from StoreKit 2 (`VerificationResult.jwsRepresentation`).
     public var signedRenewalInfos: [String]?
     /// The file at `Bundle.main.appStoreReceiptURL`, in Base64.
     public var appReceipt: String?
-    /// What an app before iOS 7 has of one transaction, in Base64.
+    /// The receipt of a single transaction, as apps had it before iOS 7, in Base64.
     public var transactionReceipt: String?
-    /// `identifierForVendor`, or a Mac's network address: then the receipt must be for that device.
+    /// The device's `identifierForVendor`, or a Mac's network address. If set, the receipt must
+    /// have been issued for that device.
     public var deviceGUID: String?
 
     public init(
@@ -35,8 +36,7 @@ public struct PurchasesRequest: Hashable, Sendable, Codable {
     }
 }
 
-/// What `POST /v1/customers/{id}/aliases` takes: another id of the same customer. Harmless to
-/// repeat.
+/// The body of `POST /v1/customers/{id}/aliases`: another id of the same customer. Idempotent.
 public struct AliasRequest: Hashable, Sendable, Codable {
     public var customerID: String
 

@@ -1,25 +1,25 @@
-/// A chain of renewals, and the period that counts at the time of the answer.
+/// A chain of renewals, with the period that counts at the time of the response.
 public struct Subscription: Hashable, Sendable, Codable {
     public var purchaseID: String
     public var productID: String
     public var originalTransactionID: String
     public var state: AccessState
     public var period: Period
-    /// Nil where the store has not said.
+    /// Nil if the App Store has not said.
     public var willRenew: Bool?
-    /// The product of the next period; nil where there will be none, or the store has not said.
+    /// The product of the next period. Nil if there will be none, or if the App Store has not said.
     public var renewsTo: String?
-    /// Set while the store grants access although it could not collect the renewal.
+    /// Set while the App Store grants access although it could not collect the renewal.
     public var graceUntil: Timestamp?
-    /// Nil where the store does not say, as for what a family member paid.
+    /// Nil if the App Store does not say, for example for a family member's purchase.
     public var price: Money?
-    /// Set where the customer has promised months and pays them one by one.
+    /// Set if the customer has committed to a number of months and pays monthly.
     public var commitment: Commitment?
     public var ownership: Ownership
     public var store: StoreName
     public var environment: StoreEnvironment
 
-    /// A stretch of time, its end not included.
+    /// A period of time, excluding its end.
     public struct Period: Hashable, Sendable, Codable {
         public var from: Timestamp
         public var until: Timestamp?
@@ -41,14 +41,15 @@ public struct Subscription: Hashable, Sendable, Codable {
         }
     }
 
-    /// Where the period stands within the months that were promised.
+    /// The current month within the months of the commitment.
     public struct Commitment: Hashable, Sendable, Codable {
-        /// From 1.
+        /// The number of the current month, from 1.
         public var month: Int
+        /// How many months the customer has committed to.
         public var months: Int
-        /// When the promise ends.
+        /// When the commitment ends.
         public var until: Timestamp?
-        /// Whether another promise follows; nil where the store has not said.
+        /// Whether another commitment follows. Nil if the App Store has not said.
         public var renews: Bool?
 
         public init(month: Int, months: Int, until: Timestamp?, renews: Bool?) {
@@ -111,7 +112,7 @@ public struct Subscription: Hashable, Sendable, Codable {
         case environment
     }
 
-    // Written by hand so that what is not known is an explicit null and not a missing member.
+    // Written by hand so that an unknown value is encoded as null instead of being left out.
     public func encode(to encoder: any Encoder) throws {
         var members = encoder.container(keyedBy: CodingKeys.self)
         try members.encode(purchaseID, forKey: .purchaseID)

@@ -1,10 +1,10 @@
-/// What `POST /v1/customers/{id}/grants` takes. With the header `Idempotency-Key` harmless to
-/// repeat.
+/// The body of `POST /v1/customers/{id}/grants`. Idempotent if the request has the header
+/// `Idempotency-Key`.
 public struct GrantRequest: Hashable, Sendable, Codable {
     public var entitlement: String
-    /// Nil: until it is taken back.
+    /// Nil: until it is withdrawn.
     public var until: Timestamp?
-    /// For those who look later; the customer is not told.
+    /// For support staff. Not shown to the customer.
     public var reason: String
 
     public init(entitlement: String, until: Timestamp? = nil, reason: String) {
@@ -14,13 +14,14 @@ public struct GrantRequest: Hashable, Sendable, Codable {
     }
 }
 
-/// A right that was given by hand.
+/// An entitlement that was granted by hand.
 public struct Grant: Hashable, Sendable, Codable {
     public var grantID: String
     public var entitlement: String
     public var from: Timestamp
     public var until: Timestamp?
     public var reason: String
+    /// When the grant was withdrawn. Nil if it was not.
     public var withdrawnAt: Timestamp?
 
     public init(
@@ -44,7 +45,7 @@ public struct Grant: Hashable, Sendable, Codable {
         case withdrawnAt = "withdrawn_at"
     }
 
-    // Written by hand so that what does not end is an explicit null and not a missing member.
+    // Written by hand so that a missing end is encoded as null instead of being left out.
     public func encode(to encoder: any Encoder) throws {
         var members = encoder.container(keyedBy: CodingKeys.self)
         try members.encode(grantID, forKey: .grantID)
@@ -56,16 +57,17 @@ public struct Grant: Hashable, Sendable, Codable {
     }
 }
 
+/// The response of `GET /v1/customers/{id}/grants`.
 public struct GrantList: Hashable, Sendable, Codable {
     public var items: [Grant]
 
     public init(items: [Grant]) { self.items = items }
 }
 
-/// All that is known of a customer, in the order of time.
+/// Everything known about a customer, in chronological order.
 public struct History: Hashable, Sendable, Codable {
     public var items: [Line]
-    /// Of what is later; nil at the end.
+    /// The cursor of the page with later lines. Nil on the last page.
     public var nextCursor: String?
 
     public init(items: [Line], nextCursor: String?) {
@@ -78,16 +80,17 @@ public struct History: Hashable, Sendable, Codable {
         case nextCursor = "next_cursor"
     }
 
+    /// One line of a history.
     public struct Line: Hashable, Sendable, Codable {
         public var at: Timestamp
-        /// `fact`, `link`, `share`, `transfer`, `block`, `grant`, `debit`, `consumption`, `event`.
-        /// New ones may come.
+        /// One of `fact`, `link`, `share`, `transfer`, `block`, `grant`, `debit`, `consumption`,
+        /// `event`. New kinds may be added.
         public var kind: String
-        /// For a person.
+        /// One sentence for a person.
         public var sentence: String
         public var purchaseID: String?
         public var documentID: String?
-        /// The id of the transfer, grant, debit or event.
+        /// The id of the transfer, grant, debit, or event.
         public var reference: String?
 
         public init(
@@ -113,17 +116,18 @@ public struct History: Hashable, Sendable, Codable {
     }
 }
 
-/// Whom `GET /v1/customers?query=` has found.
+/// The customers found by `GET /v1/customers?query=`.
 public struct CustomerList: Hashable, Sendable, Codable {
     public var items: [Found]
 
     public init(items: [Found]) { self.items = items }
 
+    /// One customer or purchase that was found.
     public struct Found: Hashable, Sendable, Codable {
-        /// Nil where a purchase was found that is nobody's.
+        /// Nil if the purchase that was found belongs to no customer.
         public var customerID: String?
         public var aliases: [String]
-        /// By what: `id`, `transaction_id`, `order_id`.
+        /// What matched: `id`, `transaction_id`, `order_id`.
         public var by: String
         public var purchaseID: String?
 
@@ -143,9 +147,9 @@ public struct CustomerList: Hashable, Sendable, Codable {
     }
 }
 
-/// What `DELETE /v1/customers/{id}` has done.
+/// The result of `DELETE /v1/customers/{id}`.
 public struct Erasure: Hashable, Sendable, Codable {
-    /// Purchases that are nobody's now.
+    /// How many purchases belong to no customer now.
     public var unlinkedPurchases: Int
 
     public init(unlinkedPurchases: Int) { self.unlinkedPurchases = unlinkedPurchases }

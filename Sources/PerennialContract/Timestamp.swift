@@ -1,14 +1,14 @@
-/// A moment, as RFC 3339 text in UTC with milliseconds: `2026-11-21T08:30:00.000Z`.
+/// A point in time, as RFC 3339 text in UTC with milliseconds: `2026-11-21T08:30:00.000Z`.
 public struct Timestamp: Hashable, Comparable, Sendable {
-    /// Since 1970-01-01 UTC.
+    /// Milliseconds since 1970-01-01 UTC. Negative before that.
     public var milliseconds: Int64
 
     public init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
     public static func < (one: Self, other: Self) -> Bool { one.milliseconds < other.milliseconds }
 
-    /// Reads RFC 3339, with any offset and any number of decimals; what is finer than a millisecond
-    /// is cut off. Nil for anything else, a day that the month does not have among it.
+    /// Parses RFC 3339 with any offset and any number of decimals. Digits beyond milliseconds are
+    /// cut off. Returns nil for anything else, including a day that the month does not have.
     public init?(_ text: some StringProtocol) {
         var rest = Substring(text)
         guard let year = rest.takeNumber(digits: 4), rest.take("-"),
@@ -44,9 +44,10 @@ extension Timestamp: CustomStringConvertible {
         }
     }
 
-    /// Text written where it will stay: an answer has a dozen times in it.
+    /// Writes text directly into the memory of the resulting string, because one response contains
+    /// a dozen times.
     private struct Digits {
-        /// A year of any 64 bits of milliseconds has at most nine digits and a sign.
+        /// Any year that fits into 64 bits of milliseconds has at most nine digits and a sign.
         private static let bytesMax = 40
 
         private let bytes: UnsafeMutableBufferPointer<UInt8>
@@ -72,7 +73,7 @@ extension Timestamp: CustomStringConvertible {
             add(number, width)
         }
 
-        /// A number with zeros before it up to a width.
+        /// Appends a number, padded with leading zeros to a minimum width.
         mutating func add(_ number: Int64, _ width: Int) {
             if number < 0 { add("-") }
             var length = width
@@ -98,7 +99,7 @@ extension Timestamp: Codable {
         let text = try container.decode(String.self)
         guard let timestamp = Timestamp(text) else {
             throw DecodingError.dataCorruptedError(
-                in: container, debugDescription: "Not a time as RFC 3339 writes it: \(text)")
+                in: container, debugDescription: "Not an RFC 3339 time: \(text)")
         }
         self = timestamp
     }
@@ -111,16 +112,16 @@ extension Timestamp: Codable {
 
 // MARK: - The Gregorian calendar
 
-// Without Foundation, which would be a heavy thing to bring for eight lines, and without Ledger,
-// which has the same: what apps import brings nothing of the server. Years begin in March here, so
-// that the leap day is the last; eras of 400 years repeat exactly.
+// Does not use Foundation, which would be a heavy dependency for eight lines, and does not use
+// Ledger, which has the same code, because what apps import must not contain server code. Years
+// begin in March here, so that the leap day is the last day; eras of 400 years repeat exactly.
 extension Timestamp {
     private static func floorDivide(_ value: Int64, by divisor: Int64) -> (Int64, Int64) {
         let (quotient, rest) = value.quotientAndRemainder(dividingBy: divisor)
         return rest < 0 ? (quotient - 1, rest + divisor) : (quotient, rest)
     }
 
-    /// Counted from 1970-01-01.
+    /// The number of days since 1970-01-01.
     private static func dayNumber(year: Int64, month: Int64, day: Int64) -> Int64 {
         let marchYear = month <= 2 ? year - 1 : year
         let (era, yearOfEra) = floorDivide(marchYear, by: 400)
@@ -164,7 +165,8 @@ extension Substring {
         return number
     }
 
-    /// Milliseconds; zero where there is no point.
+    /// Returns milliseconds, or zero if there is no decimal point. Returns nil if no digit follows
+    /// the point.
     fileprivate mutating func takeFraction() -> Int64? {
         guard take(".") else { return 0 }
         guard let first = takeDigit() else { return nil }
@@ -177,7 +179,7 @@ extension Substring {
         return milliseconds
     }
 
-    /// Minutes east of Greenwich.
+    /// Returns minutes east of Greenwich.
     fileprivate mutating func takeOffset() -> Int64? {
         if take("Z") || take("z") { return 0 }
         let sign: Int64

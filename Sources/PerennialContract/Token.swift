@@ -1,18 +1,18 @@
-/// What `GET /.well-known/jwks.json` answers (RFC 7517): the keys by which tokens are checked.
+/// The response of `GET /.well-known/jwks.json` (RFC 7517): the keys for verifying tokens.
 public struct TokenKeySet: Hashable, Sendable, Codable {
     public var keys: [Key]
 
     public init(keys: [Key]) { self.keys = keys }
 
-    /// A public key of P-256.
+    /// A P-256 public key.
     public struct Key: Hashable, Sendable, Codable {
-        /// What the header of a token names.
+        /// The key id, as named in a token's header.
         public var id: String
         public var keyType = "EC"
         public var curve = "P-256"
         public var algorithm = "ES256"
         public var use = "sig"
-        /// Base64url of 32 bytes; ``y`` likewise.
+        /// The point's coordinates, each as Base64url of 32 bytes.
         public var x: String
         public var y: String
 

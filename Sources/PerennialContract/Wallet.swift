@@ -5,12 +5,12 @@ public struct Wallet: Hashable, Sendable, Codable {
     public init(balance: Int64) { self.balance = balance }
 }
 
-/// What `POST /v1/customers/{id}/wallets/{currency}/debits` takes. With the header
-/// `Idempotency-Key` harmless to repeat.
+/// The body of `POST /v1/customers/{id}/wallets/{currency}/debits`. Idempotent if the request has
+/// the header `Idempotency-Key`.
 public struct DebitRequest: Hashable, Sendable, Codable {
     /// More than 0.
     public var amount: Int64
-    /// Why, for the statement.
+    /// The reason, shown on the statement.
     public var reason: String
 
     public init(amount: Int64, reason: String) {
@@ -19,14 +19,14 @@ public struct DebitRequest: Hashable, Sendable, Codable {
     }
 }
 
-/// A debit as it was made.
+/// A debit that was made.
 public struct Debit: Hashable, Sendable, Codable {
     public var debitID: String
     public var currency: String
     public var amount: Int64
     public var reason: String
     public var at: Timestamp
-    /// Of the wallet, just after it.
+    /// The wallet's balance just after the debit.
     public var balance: Int64
 
     public init(
@@ -51,18 +51,18 @@ public struct Debit: Hashable, Sendable, Codable {
     }
 }
 
-/// What went into a wallet or out of it, as an event tells it.
+/// A change of a wallet's balance, as reported in an event.
 public struct WalletMovement: Hashable, Sendable, Codable {
     public var currency: String
-    /// Signed.
+    /// Negative if it was taken out of the wallet.
     public var amount: Int64
-    /// The balance that was told last; 0 where none was.
+    /// The balance reported last. 0 if none was reported yet.
     public var before: Int64
     public var after: Int64
-    /// Of a debit only, and so are those that follow.
+    /// Set for debits only, like ``reason`` and ``idempotencyKey``.
     public var debitID: String?
     public var reason: String?
-    /// By which the app's server named the debit; nil where it did not.
+    /// The key that the app's server sent with the debit. Nil if it sent none.
     public var idempotencyKey: String?
 
     public init(
@@ -100,13 +100,13 @@ public struct WalletMovement: Hashable, Sendable, Codable {
     }
 }
 
-/// What `GET /v1/customers/{id}/wallets/{currency}` answers: all that went in and out, the latest
-/// first.
+/// The response of `GET /v1/customers/{id}/wallets/{currency}`: everything that was added and taken
+/// out, latest first.
 public struct WalletStatement: Hashable, Sendable, Codable {
     public var currency: String
     public var balance: Int64
     public var items: [Line]
-    /// Of what is older; nil at the end.
+    /// The cursor of the page with older lines. Nil on the last page.
     public var nextCursor: String?
 
     public init(currency: String, balance: Int64, items: [Line], nextCursor: String?) {
@@ -127,11 +127,11 @@ public struct WalletStatement: Hashable, Sendable, Codable {
     public struct Line: Hashable, Sendable, Codable {
         public var at: Timestamp
         public var kind: Kind
-        /// Signed.
+        /// Negative if it was taken out of the wallet.
         public var amount: Int64
-        /// Just after it.
+        /// The balance just after this line.
         public var balance: Int64
-        /// Of a purchase, and of its refund.
+        /// Set for a purchase and for its refund, like ``productID``.
         public var transactionID: String?
         public var productID: String?
         public var debitID: String?
@@ -144,7 +144,7 @@ public struct WalletStatement: Hashable, Sendable, Codable {
             self.balance = balance
         }
 
-        /// New ones may come: skip what you do not know.
+        /// New kinds may be added. Skip those you do not know.
         public struct Kind: RawRepresentable, Hashable, Sendable, Codable {
             public let rawValue: String
             public init(rawValue: String) { self.rawValue = rawValue }

@@ -1,5 +1,5 @@
-// Words of the contract. They are open: a server that is newer than its client may say one that the
-// client does not know, and the client keeps it as it is.
+// The words of the contract. They are open: a server newer than its client may send a word that the
+// client does not know. The client keeps such a word unchanged.
 
 /// Why access is as it is, in one word.
 public struct AccessState: RawRepresentable, Hashable, Sendable, Codable {
@@ -19,7 +19,7 @@ public struct AccessState: RawRepresentable, Hashable, Sendable, Codable {
     public static let revoked = Self(rawValue: "revoked")
 }
 
-/// Where a purchase was made.
+/// The App Store environment in which a purchase was made.
 public struct StoreEnvironment: RawRepresentable, Hashable, Sendable, Codable {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }

@@ -8,13 +8,13 @@ import PerennialContract
     import Foundation
 #endif
 
-/// Contract values to bytes, and bytes of a request to contract values.
+/// Converts contract values to response bytes, and request bytes to contract values.
 enum Answers {
     static func json(_ value: some Encodable) throws -> ByteBuffer {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         var buffer = ByteBuffer(bytes: try encoder.encode(value))
-        // So that answers stand on lines of their own in a terminal.
+        // A line end, so that the next output in a terminal begins on a new line.
         buffer.writeString("\n")
         return buffer
     }
@@ -37,8 +37,8 @@ enum Answers {
 }
 
 extension Request {
-    /// The whole body, or a problem where it is larger than allowed; nothing is read where the
-    /// header already says so.
+    /// Reads the whole body. Throws a problem if it is larger than allowed; if the header already
+    /// says so, nothing is read.
     func bytes(max bytesMax: Int) async throws -> ByteBuffer {
         if let length = headers[.contentLength].flatMap(Int.init), length > bytesMax {
             throw Refused.bodyTooLarge(bytesMax: bytesMax)
@@ -53,7 +53,7 @@ extension Request {
                 guard ContinuousClock.now - start < .seconds(Self.bodySecondsMax) else {
                     throw Refused.bodyTooSlow(seconds: Self.bodySecondsMax)
                 }
-                // Most come in one part, which need not be copied.
+                // Most bodies arrive in one part, which need not be copied.
                 if whole.readableBytes == 0 {
                     whole = part
                 } else {
@@ -63,7 +63,7 @@ extension Request {
         } catch let refused as Refused {
             throw refused
         } catch {
-            // The client has gone, or does not keep to HTTP: nobody will read the answer.
+            // The client has disconnected or violates HTTP, so nobody will read the response.
             throw Refused(
                 .requestNotUnderstood, "The body ended before its end.",
                 remedy: "Send it whole.", operatorDetail: "\(error)")
@@ -71,20 +71,20 @@ extension Request {
         return whole
     }
 
-    /// From the header to the end of the body. A connection that brings nothing at all is closed
-    /// before.
+    /// The time limit from the header to the end of the body. A connection that sends nothing at
+    /// all is closed earlier.
     private static let bodySecondsMax = 30
-    /// Values in a body that is read as JSON, by the commas between them.
+    /// The maximum number of values in a JSON body, counted by commas.
     private static let valuesMax = 20_000
 
-    /// The body as a value of the contract, for routes for servers: without a member that the value
-    /// does not have.
+    /// Decodes the body for a route for servers. Throws a problem if the body has a member that the
+    /// value does not have.
     func value<Value: StrictBody>(_ type: Value.Type, max bytesMax: Int) async throws -> Value {
         try await lenientValue(Strict<Value>.self, max: bytesMax).value
     }
 
-    /// The body as a value of the contract, for routes for apps: members that are not known are
-    /// passed over. No media type is asked for: what does not parse is refused anyway.
+    /// Decodes the body for a route for apps. Ignores unknown members. No media type is required,
+    /// because a body that does not parse is rejected anyway.
     func lenientValue<Value: Decodable>(
         _ type: Value.Type, max bytesMax: Int
     ) async throws -> Value {
@@ -110,7 +110,7 @@ extension Request {
 }
 
 extension Refused {
-    /// Says which member is wrong, and never repeats what it holds.
+    /// Says which member is wrong. Never repeats its value.
     init(_ error: DecodingError, of json: Data) {
         let (path, wrong): ([any CodingKey], String) =
             switch error {
@@ -124,7 +124,7 @@ extension Refused {
         if let member = Self.text(of: path) {
             self = .bodyNotUnderstood("\(member) \(wrong).", remedy: Self.remedy(for: error))
         } else if Self.isObject(json) {
-            // The decoder does not say where.
+            // The decoder does not say which member it is.
             self = .bodyNotUnderstood(
                 "A number is not whole or is too large, or a text cannot be read.")
         } else {
@@ -135,7 +135,7 @@ extension Refused {
     }
 
     private static func remedy(for error: DecodingError) -> String {
-        // Of what has a place only times are read by us.
+        // Of the errors that have a path, only times are parsed by our own code.
         if case .dataCorrupted = error { return "Send RFC 3339, such as 2026-12-01T00:00:00Z." }
         return "Compare it with /openapi.json."
     }

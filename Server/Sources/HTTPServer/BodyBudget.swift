@@ -2,24 +2,25 @@ import Hummingbird
 import NIOCore
 import Synchronization
 
-/// How many bytes of request bodies the process holds at one time. Beyond that, requests with a
-/// body are refused with 503.
+/// The maximum number of bytes of request bodies in memory at one time. Beyond it, requests with a
+/// body are rejected with 503.
 package struct BodyLimits: Hashable, Sendable {
-    /// Bytes of all requests together.
+    /// The limit for all requests together, in bytes.
     package var bytesMax = 134_217_728
-    /// Bytes of requests that have shown no key: notifications, verifyReceipt. As much as if each
-    /// of ``PerennialServer/connectionsMax`` brought a notification of the usual size.
+    /// The limit for requests without a valid key, such as notifications and verifyReceipt, in
+    /// bytes. Enough for a notification of the usual size on each of
+    /// ``PerennialServer/connectionsMax`` connections.
     package var bytesWithoutKeyMax = 67_108_864
 
     package init() {}
 }
 
-/// Counts the bytes of all request bodies that are in memory, against ``BodyLimits``.
+/// Counts the bytes of all request bodies in memory, and enforces ``BodyLimits``.
 final class BodyBudget: Sendable {
     struct Usage: Hashable, Sendable {
         var bytesWithKey = 0
         var bytesWithoutKey = 0
-        /// Requests that were refused since the start.
+        /// Requests rejected since the start.
         var refusedWithKey = 0
         var refusedWithoutKey = 0
     }
@@ -31,7 +32,7 @@ final class BodyBudget: Sendable {
 
     var usage: Usage { state.withLock { $0 } }
 
-    /// Adds bytes, unless that would be more than the limits allow.
+    /// Adds bytes and returns true, unless that would exceed the limits.
     fileprivate func add(_ bytes: Int, hasKey: Bool) -> Bool {
         state.withLock { usage in
             let isWithin =
@@ -54,7 +55,7 @@ final class BodyBudget: Sendable {
     }
 }
 
-/// One request's share of the budget. It grows as the body arrives, and is given back when the
+/// One request's share of the budget. It grows as the body arrives, and is released when the
 /// response has been made.
 final class BodyShare: Sendable {
     private struct State {
@@ -67,10 +68,10 @@ final class BodyShare: Sendable {
 
     init(of budget: BodyBudget) { self.budget = budget }
 
-    /// From now on the larger limit applies. To be called before the body is read.
+    /// From now on the larger limit applies. Call this before the body is read.
     func noteKey() { state.withLock { $0.hasKey = $0.bytes == 0 } }
 
-    /// - Throws: ``Refused`` where the process holds too many bytes already.
+    /// - Throws: ``ProblemError`` if too many bytes are in memory already.
     func add(_ bytes: Int) throws {
         let isWithin = state.withLock { state in
             guard budget.add(bytes, hasKey: state.hasKey) else { return false }
@@ -88,8 +89,8 @@ final class BodyShare: Sendable {
     }
 }
 
-/// A request's body. Its bytes count against the budget, and the connection is read on, or told to
-/// send it, only when somebody reads it: see ``ConnectionHandler``.
+/// A request's body. Its bytes count against the budget. Only when somebody reads the body does the
+/// connection continue reading, or tell the client to send it: see ``ConnectionHandler``.
 struct MeteredBody: AsyncSequence, Sendable {
     typealias Element = ByteBuffer
 
@@ -100,7 +101,7 @@ struct MeteredBody: AsyncSequence, Sendable {
     struct Iterator: AsyncIteratorProtocol {
         var parts: RequestBody.AsyncIterator
         let share: BodyShare
-        /// Nil once the body has been asked for.
+        /// Nil once the body has been requested.
         var channel: (any Channel)?
 
         @concurrent mutating func next() async throws -> ByteBuffer? {

@@ -6,10 +6,11 @@ import NIOCore
 import NIOHTTP1
 import PerennialContract
 
-/// A connection of the framework, with a ``ConnectionHandler`` behind its parser.
+/// One connection of the HTTP framework, with a ``ConnectionHandler`` behind its parser.
 struct ConnectionChannel: ServerChildChannel {
-    /// Bytes that are read at once, so many times before others have their turn. A connection holds
-    /// about as much as both together before anybody wants what it sends.
+    /// The maximum number of bytes per read, and the maximum number of reads before other
+    /// connections get their turn. Before the server processes the input, a connection buffers
+    /// about the product of both.
     static let readBytesMax = 16_384
     static let readsMax: UInt = 4
 
@@ -37,7 +38,7 @@ struct ConnectionChannel: ServerChildChannel {
 }
 
 extension PerennialServer {
-    /// The response to what is no HTTP request; it is counted and logged like others.
+    /// The response to bytes that are not an HTTP request. It is counted and logged like any other.
     fileprivate func refusal(of error: any Error) -> ConnectionHandler.Refusal {
         let began = ContinuousClock.now
         let refused = Refused.notParsed(error)
@@ -62,12 +63,12 @@ extension Refused {
         let found: String? =
             switch error as? HTTPParserError {
             case .headerOverflow?:
-                "All header fields together may have \(PerennialServer.headerBytesMax) bytes."
+                "At most \(PerennialServer.headerBytesMax) bytes of header fields are accepted."
             case let known?: "The parser found: \(known.debugDescription)."
             case nil: nil
             }
         return Refused(
-            .requestNotUnderstood, "This is not an HTTP request that can be read.", detail: found,
-            remedy: "Send HTTP/1.1 as RFC 9112 writes it.")
+            .requestNotUnderstood, "This is not a valid HTTP request.", detail: found,
+            remedy: "Send HTTP/1.1 according to RFC 9112.")
     }
 }

@@ -1,19 +1,19 @@
 import NIOCore
 import NIOHTTP1
 
-/// Sent down a connection's pipeline before the body of the request under way is read.
+/// An event sent down a connection's pipeline before the body of the current request is read.
 struct BodyWanted: Sendable {}
 
-/// What the framework leaves out of HTTP/1.x, for one connection. It stands right behind the
-/// parser.
-///
-/// - After a request of HTTP/1.0, one that says `Connection: close`, or a response that says so,
-///   the connection is closed. What arrives behind such a request is thrown away.
+/// Implements the parts of HTTP/1.x that the framework does not, for one connection. It is placed
+/// right behind the parser.
+/// | - After an HTTP/1.0 request, a request with `Connection: close`, or a response with that
+/// header, the connection is closed. Anything that arrives after such a request is discarded.
 /// - A client that sends `Expect: 100-continue` gets 100 when the body is wanted. If the response
-///   comes first, the connection is closed, since nobody can know whether the body follows.
-/// - Nothing more is read from the connection while requests wait behind another one, or until
-///   somebody wants the body: what a client sends ahead stays with the client.
-/// - For a request that cannot be parsed the framework writes an empty 400, in its turn. A problem
+///   comes first, the connection is closed, because it is unknown whether the body follows.
+/// - Nothing more is read from the connection while other requests wait behind the current one, or
+///   until the body is wanted. So data that a client sends ahead stays with the client.
+/// - For a request that cannot be parsed, the framework writes an empty 400 response, in order.
+///   This handler replaces it with a problem.
 ///   is written in its place.
 final class ConnectionHandler: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
@@ -21,8 +21,9 @@ final class ConnectionHandler: ChannelDuplexHandler {
     typealias OutboundIn = HTTPServerResponsePart
     typealias OutboundOut = HTTPServerResponsePart
 
-    /// For so long the client may read the last response before the connection is gone: to close it
-    /// while something unread lies in it would take the response away from the client.
+    /// The time for the client to read the last response before the connection is closed
+    /// completely. Closing it while it has unread input would take the response away from the
+    /// client.
     static let lingerMax = TimeAmount.seconds(2)
 
     typealias Refusal = (head: HTTPResponseHead, body: ByteBuffer)
@@ -31,9 +32,9 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private struct Exchange {
         var closes: Bool
         var awaitsContinue: Bool
-        /// Something of the body has come.
+        /// Part of the body has arrived.
         var hasBody = false
-        /// Somebody reads the body, or throws it away.
+        /// The body is being read or discarded.
         var isBodyWanted = false
 
         init(_ head: HTTPRequestHead) {
@@ -46,16 +47,16 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     private let refusal: (any Error) -> Refusal
     private var exchanges = CircularBuffer<Exchange>()
-    /// The end of the newest request has not come yet.
+    /// The newest request has not ended yet.
     private var isReading = false
-    /// No further request is taken.
+    /// No further request is accepted.
     private var isDeaf = false
     /// The last response has been written.
     private var isClosing = false
     private var isReadHeld = false
     private var failure: (any Error)?
 
-    /// - Parameter refusal: the response to a request that cannot be parsed.
+    /// - Parameter refusal: returns the response to a request that cannot be parsed.
     init(refusal: @escaping (any Error) -> Refusal) { self.refusal = refusal }
 
     // MARK: - Requests
@@ -69,7 +70,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         case .body:
             changeNewest { exchange in
                 exchange.hasBody = true
-                // It comes without being asked for.
+                // The client sends the body without waiting for 100.
                 exchange.awaitsContinue = false
             }
         case .end:
@@ -84,8 +85,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
         if isFull { isReadHeld = true } else { context.read() }
     }
 
-    /// Enough of this connection waits in memory. One request without another behind it does not
-    /// count: to stop reading and to begin again costs calls into the kernel.
+    /// Whether enough of this connection waits in memory. A single request with no other behind it
+    /// does not count, because stopping and resuming reads costs system calls.
     private var isFull: Bool {
         guard !isDeaf, let newest = exchanges.last else { return false }
         return isReading ? newest.hasBody && !newest.isBodyWanted : exchanges.count > 1
@@ -102,7 +103,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         if error is HTTPParserError {
             failure = error
             isDeaf = true
-            // Within a request: its response is the last.
+            // If the error is within a request, that request's response is the last one.
             changeNewest { if isReading { $0.closes = true } }
             if isReading, exchanges.isEmpty { endOutput(of: context.channel) }
         }
@@ -157,7 +158,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
                 head.headers.replaceOrAdd(name: "connection", value: "close")
                 isDeaf = true
             }
-            // What still comes of the body is thrown away.
+            // The rest of the body is discarded.
             exchanges[first].isBodyWanted = true
             context.write(wrapOutboundOut(.head(head)), promise: promise)
             resumeReading(context)
@@ -173,7 +174,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         }
     }
 
-    /// In the place of the framework's empty response.
+    /// Replaces the framework's empty response.
     private func refuse(_ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>?) {
         var (head, body) = refusal(failure ?? HTTPParserError.unknown)
         head.headers.replaceOrAdd(name: "connection", value: "close")

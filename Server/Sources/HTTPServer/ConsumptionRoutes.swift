@@ -3,7 +3,7 @@ import Hummingbird
 import Ledger
 import PerennialContract
 
-/// Bytes of one report.
+/// The maximum size of one report, in bytes.
 private let reportBytesMax = 65_536
 
 extension PerennialServer {
@@ -33,12 +33,12 @@ extension PerennialServer {
         guard let delivery = Delivery(rawValue: told.delivery) else {
             let known = Delivery.allCases.map(\.rawValue).joined(separator: ", ")
             throw Refused.bodyNotUnderstood(
-                "“\(told.delivery)” is no delivery.", remedy: "Send one of \(known).")
+                "“\(told.delivery)” is not a delivery value.", remedy: "Send one of \(known).")
         }
         if let percent = told.usedPercent, !(0...100).contains(percent) {
             throw Refused.bodyNotUnderstood(
-                "used_percent is no share of a purchase.",
-                remedy: "Send 0 to 100, or leave it out.")
+                "used_percent must be between 0 and 100.",
+                remedy: "Send a number from 0 to 100, or leave it out.")
         }
         return Ledger.PurchaseUse(
             transaction: TransactionID(rawValue: told.transactionID), delivery: delivery,

@@ -1,10 +1,10 @@
 import Foundation
 
-/// The part of a file that a request asks for (RFC 9110 §14), in the forms that Hummingbird reads
-/// right: `bytes=from-` and `bytes=from-to`, of which the first byte is there. Whatever else is
-/// asked for may be answered with the whole file, and is.
+/// Parses the range header of a request (RFC 9110 §14). Supports the forms that Hummingbird handles
+/// correctly: `bytes=from-` and `bytes=from-to`, with a first byte that exists. For any other range
+/// the RFC allows sending the whole file, and the server does.
 enum ContentRange {
-    /// The header to go on with; nil for the whole file.
+    /// Returns the range header to pass on, or nil to send the whole file.
     static func understood(_ header: String, of path: String) -> String? {
         let attributes = try? FileManager.default.attributesOfItem(atPath: path)
         let size = (attributes?[.size] as? NSNumber)?.intValue ?? 0

@@ -11,7 +11,7 @@ import PerennialContract
 #endif
 
 extension PerennialServer {
-    /// What a customer may read; with `all=true` also what they may not.
+    /// Lists the content a customer may read. With `all=true` the list also has what they may not.
     @Sendable func content(
         _ request: Request, _ context: ServerContext, _ holder: KeyHolder
     ) async throws -> Response {
@@ -26,7 +26,8 @@ extension PerennialServer {
                 items: shelf.filter { isAll || $0.reading.isOpen }.map { Content($0) }))
     }
 
-    /// A file, for whoever holds a link, or a key and the id of a customer who may read it.
+    /// Sends a content file to the holder of a link, or of a key and the id of a customer who may
+    /// read the file.
     @Sendable func file(_ request: Request, _ context: ServerContext) async throws -> Response {
         let publication = try Self.publication(in: context)
         do {
@@ -53,8 +54,8 @@ extension PerennialServer {
         let holder = try await holder(of: request)
         guard let id = asked["customer_id"] else {
             throw Refused(
-                .requestNotUnderstood, "The request does not say for whom the file is.",
-                remedy: "Add customer_id=…, or use a url of GET /v1/customers/{id}/content.")
+                .requestNotUnderstood, "customer_id is missing.",
+                remedy: "Add customer_id=…, or use a url from GET /v1/customers/{id}/content.")
         }
         let customer = CustomerID(rawValue: String(id))
         try await requireProof(of: customer, request.headers, holder)
@@ -63,7 +64,8 @@ extension PerennialServer {
             environment: try Self.environment(in: request), isServer: holder.kind == .secret)
     }
 
-    /// Hummingbird's delivery of files, with ranges and validators, for one file of ours.
+    /// Sends one of our files with Hummingbird's file middleware, which handles ranges and
+    /// validators.
     private func deliver(
         _ path: String, from folder: String, _ request: Request, _ context: ServerContext
     ) async throws -> Response {
@@ -85,7 +87,8 @@ extension PerennialServer {
             return response
         } catch let error as HTTPError where error.status == .notFound {
             throw Refused(
-                .contentUnknown, "The file is not there.", remedy: "Tell whoever runs this server.",
+                .contentUnknown, "The file is missing on the server.",
+                remedy: "Tell the operator of this server.",
                 operatorDetail: "\(folder)/\(path) cannot be read.")
         }
     }
@@ -110,16 +113,16 @@ extension PerennialServer {
 extension Refused {
     fileprivate static var contentLinkInvalid: Refused {
         Refused(
-            .contentLinkInvalid, "This link does not hold, or no more.",
-            remedy: "Ask GET /v1/customers/{id}/content for a new one.")
+            .contentLinkInvalid, "This link is not valid, or has expired.",
+            remedy: "Get a new one from GET /v1/customers/{id}/content.")
     }
 }
 
 extension ContentLink {
-    /// Who asked for a link, where that was a server.
+    /// The value of `for` in links that were made for a server's secret key.
     private static let server = "server"
 
-    /// As ``path`` wrote it.
+    /// Parses the parameters that ``path`` writes.
     fileprivate init?(to publication: PublicationID, _ asked: Parameters) {
         guard let app = asked["app"], let until = asked["until"].flatMap({ Int64($0) }),
             let environment = asked["environment"].flatMap({
@@ -148,7 +151,7 @@ extension Content {
             publishedAt: Timestamp(entry.item.publication.publishedAt),
             readable: entry.reading.isOpen,
             reason: entry.isWithheld
-                ? "They may read it, but no file is given out for purchases of the sandbox."
+                ? "They may read it, but files are not served for sandbox purchases."
                 : entry.reading.reason.sentence,
             productIDs: entry.item.publication.products.map(\.rawValue).sorted(),
             url: entry.link?.path, urlUntil: entry.link.map { Timestamp($0.until) })

@@ -5,10 +5,9 @@ import PerennialContract
 private typealias Wallet = PerennialContract.Wallet
 
 extension Customer {
-    /// The engine's answer in the contract's words.
-    ///
-    /// - Parameter showsAnonymous: among the aliases. Whoever knows an anonymous id may speak for
-    ///   it: apps are not told of those of other devices.
+    /// Converts the engine's customer state to the contract's form.
+    /// | - Parameter showsAnonymous: whether the aliases include anonymous ids. An anonymous id is
+    /// enough to act as its customer, so apps do not get to see those of other devices.
     init(_ state: CustomerState, showsAnonymous: Bool = true) {
         self.init(
             customerID: state.id.rawValue,
@@ -43,7 +42,7 @@ extension PerennialContract.Entitlement {
 }
 
 extension Subscription {
-    /// Nil for what is no subscription, and for one of which no period has begun yet.
+    /// Returns nil if it is not a subscription, or if no period of it has begun yet.
     fileprivate init?(_ state: PurchaseState, at now: Instant) {
         guard let access = state.access, let period = state.timeline.period(at: now),
             period.payment.kind == .autoRenewable
@@ -72,7 +71,7 @@ extension Subscription.Period {
 }
 
 extension Access {
-    /// Whether nothing follows.
+    /// Whether the access ended and nothing follows.
     fileprivate var isOver: Bool { state == .expired || state == .refunded || state == .revoked }
 }
 
@@ -99,8 +98,8 @@ extension NonRenewing {
             until: Timestamp(term.until), daysRemaining: term.daysRemaining(at: now, by: clock))
     }
 
-    // Neither the store nor the configuration says how long it lasts: the end is not known, unless
-    // it was taken back.
+    // Neither the App Store nor the configuration says how long it lasts. So the end is unknown,
+    // unless the purchase was revoked.
     fileprivate init(_ payment: Payment, at now: Instant) {
         let end = payment.revocation.map { max(payment.from, $0.at) }
         self.init(

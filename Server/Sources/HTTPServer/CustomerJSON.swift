@@ -1,8 +1,8 @@
 import NIOCore
 import PerennialContract
 
-// A customer as JSON, each object's members in the order of their keys. What `JSONEncoder` makes
-// of the same value is the measure: a test compares the two.
+// Writes a customer as JSON, with the members of each object in the order of their keys. The result
+// must equal that of `JSONEncoder`; a test compares the two.
 
 extension Customer {
     var json: ByteBuffer {

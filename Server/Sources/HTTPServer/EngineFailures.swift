@@ -3,17 +3,17 @@ import Ledger
 import PerennialContract
 
 extension Refused {
-    /// What a request was about: the same failure has another name, and another remedy.
+    /// What a request was about. The same failure has another code and another remedy for each.
     enum Subject {
         case notification
         case purchases
         case customer
     }
 
-    /// Of a name or an id that is shown again.
+    /// The maximum length of a name or id quoted in a response.
     static let shownCharactersMax = 40
 
-    /// The one place where an engine's failure becomes a problem.
+    /// Maps an engine failure to a problem. This is the only place that does.
     init(_ failure: EngineFailure, subject: Subject) {
         let detail = "\(failure)."
         switch failure {
@@ -28,12 +28,12 @@ extension Refused {
         case .incomplete(let failure): self = .incomplete("\(failure)", subject)
         case .renewalWithoutTransaction(let purchase):
             self.init(
-                .renewalWithoutTransaction, "Renewal information came without its transaction.",
+                .renewalWithoutTransaction, "The renewal info came without a transaction.",
                 detail: "Purchase \(purchase).",
-                remedy: "Send a signed transaction of the same purchase beside it.")
+                remedy: "Send a signed transaction of the same purchase along with it.")
         case .meaninglessCustomerID(let id):
             self.init(
-                .customerIDMeaningless, "The customer id names nobody in particular.",
+                .customerIDMeaningless, "The customer id does not identify a person.",
                 detail: "Found \(String(id.prefix(Self.shownCharactersMax)).debugDescription).",
                 remedy: "Send one person's own id: printable, up to \(CustomerID.bytesMax) bytes.")
         case .tooManyIDs(let limit): self = .tooManyIDs(limit: limit)
@@ -78,61 +78,61 @@ extension Refused {
 
     private static func unknownApp(_ app: AppID) -> Refused {
         Refused(
-            .appNotConfigured, "The app of this key is not configured here.",
+            .appNotConfigured, "The app of this key is not configured.",
             remedy: "Add it to perennial.yaml again, or use a key of another app.",
             operatorDetail: "app \(app)")
     }
 
     private static func tooMuch(_ what: String, limit: Int) -> Refused {
         Refused(
-            .bodyHasTooMany, "The request holds too much.",
-            detail: "At most \(limit) \(what) are taken at once.",
+            .bodyHasTooMany, "The request contains too much.",
+            detail: "At most \(limit) \(what) are accepted at once.",
             remedy: "Send several smaller requests.")
     }
 
     private static func cannotTellNow(_ sentence: String) -> Refused {
         Refused(
-            .trustUndecided, "Whether this is genuine cannot be told now.", detail: sentence,
+            .trustUndecided, "Cannot verify right now whether this is genuine.", detail: sentence,
             remedy: "Send it again later.",
-            operatorDetail: "Compare this machine's clock with the true time.")
+            operatorDetail: "Compare this machine's clock with the correct time.")
     }
 
     private static var keyOfAnotherRequest: Refused {
         Refused(
             .idempotencyKeyReused, "The Idempotency-Key belongs to another request.",
-            remedy: "Use a new key for each debit or grant, and the same only to repeat it.")
+            remedy: "Use a new key for each debit or grant; reuse a key only to repeat a request.")
     }
 
     private static var busy: Refused {
         Refused(
-            .serverBusy, "Too many requests wait for the database.",
+            .serverBusy, "Too many requests are waiting for the database.",
             remedy: "Send the same request again later.")
     }
 
     private static func documentBudgetSpent(_ purchase: PurchaseID, wait: Duration) -> Refused {
         var refused = Refused(
-            .documentBudgetSpent, "Too many new documents of one purchase came in a short time.",
+            .documentBudgetSpent, "Too many new documents of one purchase were posted recently.",
             detail: "Purchase \(purchase).",
-            remedy: "Wait as long as Retry-After says, then send the same again; post a purchase "
-                + "when it changes, not again and again.")
+            remedy: "Wait as long as Retry-After says, then repeat the request. Post a purchase "
+                + "only when it changes.")
         refused.headers[.retryAfter] = String(max(1, wait.components.seconds + 1))
         return refused
     }
 
     private static func unknownContent(_ publication: PublicationID, isListed: Bool) -> Refused {
         Refused(
-            .contentUnknown, isListed ? "This has no file." : "There is no such content.",
+            .contentUnknown, isListed ? "This content has no file." : "There is no such content.",
             detail: "Found \(String(publication.rawValue.prefix(shownCharactersMax))).",
             remedy: isListed
-                ? "Name its file in perennial.yaml, or deliver it yourself."
-                : "Use a content_id of GET /v1/customers/{id}/content.")
+                ? "Configure its file in perennial.yaml, or serve it yourself."
+                : "Use a content_id from GET /v1/customers/{id}/content.")
     }
 
     private static func contentNotOpen(_ publication: PublicationID, _ reason: String) -> Refused {
         Refused(
             .contentNotOpen, "The customer may not read this.", detail: "\(publication): \(reason)",
-            remedy: "Offer them what opens it; GET /v1/customers/{id}/content says what is "
-                + "readable.")
+            remedy: "Offer them a product that includes it. GET /v1/customers/{id}/content lists "
+                + "what is readable.")
     }
 
     private static func notForSandbox(
@@ -141,27 +141,27 @@ extension Refused {
         let remedy =
             switch limit {
             case .file:
-                "Ask with a secret key, or write `sandbox: true` below `content` in perennial.yaml."
+                "Use a secret key, or set `sandbox: true` below `content` in perennial.yaml."
             case .signature:
-                "Use the kind `promotional` with a transaction_id of the sandbox, or ask with a "
+                "Use the kind `promotional` with a transaction_id of the sandbox, or use a "
                     + "secret key."
             }
         return Refused(
-            .sandboxNotAllowed, "This is not given for purchases of the sandbox.", detail: detail,
+            .sandboxNotAllowed, "This is not available for sandbox purchases.", detail: detail,
             remedy: remedy)
     }
 
     private static func walletHasTooLittle(_ currency: CurrencyID, balance: Int64) -> Refused {
         Refused(
-            .walletHasTooLittle, "The wallet has too little.",
+            .walletHasTooLittle, "The wallet's balance is too low.",
             detail: "\(currency): \(balance).",
-            remedy: "Take at most the balance, or sell more first.")
+            remedy: "Debit at most the balance, or sell more first.")
     }
 
     private static func notForwarded(_ targets: [String]) -> Refused {
         Refused(
-            .forwardNotAccepted, "Another address has not accepted the notification.",
-            remedy: "Send it again later; or let forward_policy be own.",
+            .forwardNotAccepted, "A forwarding target has not accepted the notification.",
+            remedy: "Send it again later, or set forward_policy to own.",
             operatorDetail: targets.joined(separator: ", "))
     }
 
@@ -172,7 +172,7 @@ extension Refused {
             .currencyUnknown, "There is no such currency.",
             detail: "Found \(String(currency.rawValue.prefix(shownCharactersMax))).",
             remedy: known.isEmpty
-                ? "Say in perennial.yaml what a product credits: credits: {gems: 100}."
+                ? "Configure in perennial.yaml what a product credits: credits: {gems: 100}."
                 : "Use one of \(known.map(\.rawValue).joined(separator: ", ")).")
     }
 
@@ -180,13 +180,13 @@ extension Refused {
         switch subject {
         case .notification:
             Refused(
-                .notificationNotUnderstood, "This is not a notification of the App Store.",
+                .notificationNotUnderstood, "This is not an App Store notification.",
                 detail: sentence,
                 remedy: "Let only the App Store post to this URL.")
         case .purchases, .customer:
             Refused(
                 .purchaseNotUnderstood, "A document could not be read.", detail: sentence,
-                remedy: "Send what StoreKit gave, unchanged: jwsRepresentation, or the receipt's "
+                remedy: "Send what StoreKit returned unchanged: jwsRepresentation or the receipt's "
                     + "file in Base64.")
         }
     }
@@ -216,13 +216,13 @@ extension Refused {
         switch subject {
         case .notification:
             Refused(
-                .legacyOff, "The app takes no notifications of version 1.",
-                remedy: "Set version 2 in App Store Connect; or remove `legacy: false` from "
+                .legacyOff, "The app does not accept notifications of version 1.",
+                remedy: "Set version 2 in App Store Connect, or remove `legacy: false` from "
                     + "perennial.yaml.")
         case .purchases, .customer:
             Refused(
-                .legacyOff, "The app takes no receipts.",
-                remedy: "Send signed_transactions; or remove `legacy: false` from "
+                .legacyOff, "The app does not accept receipts.",
+                remedy: "Send signed_transactions, or remove `legacy: false` from "
                     + "perennial.yaml.")
         }
     }
@@ -237,8 +237,8 @@ extension Refused {
         case .purchases, .customer:
             Refused(
                 .purchaseNotTrusted, "A signed document is not trusted.", detail: sentence,
-                remedy: "Send what StoreKit gave for this app, unchanged; of Xcode's own "
-                    + "store only receipts are taken, of a simulated app with its certificate.")
+                remedy: "Send what StoreKit returned for this app, unchanged. From Xcode's "
+                    + "store only receipts are accepted, for a simulated app with its certificate.")
         }
     }
 
@@ -246,15 +246,15 @@ extension Refused {
         _ found: String, _ subject: Subject
     ) -> Refused {
         let detail = "\(found)."
-        let remedy = "Tell the makers of Perennial: the App Store may have changed its documents."
+        let remedy = "Report this to the makers of Perennial: Apple may have changed its formats."
         switch subject {
         case .notification:
             return Refused(
-                .notificationIncomplete, "The notification lacks what a purchase needs.",
+                .notificationIncomplete, "The notification lacks required fields.",
                 detail: detail, remedy: remedy)
         case .purchases, .customer:
             return Refused(
-                .purchaseIncomplete, "A signed document lacks what a purchase needs.",
+                .purchaseIncomplete, "A signed document lacks required fields.",
                 detail: detail, remedy: remedy)
         }
     }

@@ -4,11 +4,11 @@ import Ledger
 import PerennialContract
 
 extension PerennialServer {
-    /// Events in an answer where nobody says how many.
+    /// The number of events on a page if the request sets no limit.
     static let eventsUsual = 100
 
-    /// What changed, in its order. Whoever goes on from `next_cursor` misses nothing and is told
-    /// nothing twice.
+    /// Lists changes in order. A client that continues from `next_cursor` misses no event and gets
+    /// none twice.
     @Sendable func events(
         _ request: Request, _ context: ServerContext, _ holder: KeyHolder
     ) async throws -> Response {
@@ -26,9 +26,8 @@ extension PerennialServer {
 }
 
 extension PerennialContract.Event {
-    /// The engine's event in the contract's words.
-    ///
-    /// - Parameter epochs: of its log.
+    /// Converts the engine's event to the contract's form.
+    /// | - Parameter epochs: the epochs of the event's log.
     init(_ event: LoggedEvent, in epochs: LogEpochs = .first) {
         let (entry, change) = (event.entry, event.entry.change)
         self.init(

@@ -4,10 +4,10 @@ import Ledger
 import PerennialContract
 
 extension PerennialServer {
-    /// Forwards in an answer where nobody says how many.
+    /// The number of forwards on a page if the request sets no limit.
     private static let forwardsUsual = 100
 
-    /// What was sent on to other addresses, or is to be, the newest first.
+    /// Lists notifications that were forwarded or are waiting to be, newest first.
     @Sendable func forwards(
         _ request: Request, _ context: ServerContext, _ holder: KeyHolder
     ) async throws -> Response {
@@ -25,7 +25,7 @@ extension PerennialServer {
                 nextCursor: last.map { Self.cursor(ForwardPosition(after: $0)) }))
     }
 
-    /// Lets what was given up of a document be tried again.
+    /// Schedules the given-up forwards of a document for another try.
     @Sendable func retryForwards(
         _ request: Request, _ context: ServerContext, _ holder: KeyHolder
     ) async throws -> Response {
@@ -37,14 +37,14 @@ extension PerennialServer {
         }
         guard !forwards.isEmpty else {
             throw Refused(
-                .forwardUnknown, "This document was sent on to nobody, or that is forgotten.",
-                remedy: "Use a document_id of GET /v1/forwards.")
+                .forwardUnknown, "There are no forwards of this document, or no longer.",
+                remedy: "Use a document_id from GET /v1/forwards.")
         }
         return try Answers.ok(
             ForwardList(items: forwards.map { PerennialContract.Forward($0) }, nextCursor: nil))
     }
 
-    /// SHA-256 in hexadecimal.
+    /// The length of a SHA-256 in hexadecimal.
     private static let documentDigits = 64
 
     private static func state(_ text: String?) throws -> StoredForward.State? {
@@ -59,7 +59,7 @@ extension PerennialServer {
 
     // MARK: - Cursors
 
-    /// Moment, document and address, each in hexadecimal digits.
+    /// Creation time, document, and address, each as hexadecimal digits.
     private static func cursor(_ position: ForwardPosition) -> String {
         [
             String(position.createdAt.milliseconds, radix: 16), Hexadecimal.text(position.document),
@@ -75,8 +75,8 @@ extension PerennialServer {
             let target = Hexadecimal.bytes(parts[2]), !target.contains(0)
         else {
             throw Refused(
-                .cursorUnknown, "There is no such cursor.",
-                remedy: "Send next_cursor of an answer as it is, or nothing to begin.")
+                .cursorUnknown, "The cursor is not valid.",
+                remedy: "Send next_cursor from a response unchanged, or leave it out to start.")
         }
         return ForwardPosition(
             createdAt: Instant(milliseconds: moment), document: document,
@@ -85,7 +85,7 @@ extension PerennialServer {
 }
 
 extension PerennialContract.Forward {
-    /// The engine's forward in the contract's words.
+    /// Converts the engine's forward to the contract's form.
     fileprivate init(_ forward: StoredForward) {
         self.init(
             documentID: DocumentID(bytes: forward.document).rawValue, url: forward.target,

@@ -1,12 +1,11 @@
 import NIOCore
 
-/// JSON put together member by member, for answers that are given thousands of times a second:
-/// `JSONEncoder` takes longer than all else that is done for such a request.
-///
-/// Members must be written in the order of their keys, as `JSONEncoder` sorts them; what comes out
-/// is what it would write, byte for byte.
+/// Builds JSON member by member, for responses that are sent thousands of times a second. For such
+/// a request, `JSONEncoder` would take longer than everything else.
+/// | Members must be written in the order of their keys, as `JSONEncoder` sorts them. Then the
+/// result is the same as that of `JSONEncoder`, byte for byte.
 struct JSONText: ~Copyable {
-    /// What an answer about a customer of two purchases takes. Grows where there is more to say.
+    /// The size of the response about a customer with two purchases. The buffer grows if needed.
     private static let usualBytes = 2048
 
     private var start = UnsafeMutableRawPointer.allocate(byteCount: usualBytes, alignment: 1)
@@ -16,7 +15,7 @@ struct JSONText: ~Copyable {
 
     deinit { start.deallocate() }
 
-    /// What has been written.
+    /// Everything written so far.
     var buffer: ByteBuffer {
         ByteBuffer(bytes: UnsafeRawBufferPointer(start: start, count: count))
     }
@@ -49,7 +48,8 @@ struct JSONText: ~Copyable {
         isFirst = false
     }
 
-    /// A key of ours, which needs no escape; its value follows. In one piece: an answer has dozens.
+    /// Writes a literal key that needs no escaping; its value follows. Writes it in one piece,
+    /// because a response has dozens of keys.
     mutating func key(_ key: StaticString) {
         let length = key.utf8CodeUnitCount
         reserve(length + 4)
@@ -62,7 +62,7 @@ struct JSONText: ~Copyable {
         put(UInt8(ascii: ":"))
     }
 
-    /// A key that came from elsewhere.
+    /// Writes a key that may need escaping.
     mutating func key(named key: String) {
         separate()
         string(key)
@@ -104,7 +104,8 @@ struct JSONText: ~Copyable {
         append("\"")
     }
 
-    /// Nothing to escape. Without a branch, so that many bytes are looked at at once.
+    /// Returns true if nothing needs escaping. Has no branches, so that the compiler can check many
+    /// bytes at once.
     private static func isPlain(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         var odd: UInt8 = 0
         for byte in bytes {
@@ -153,7 +154,7 @@ extension JSONText {
         count += bytes.count
     }
 
-    /// For which room is reserved.
+    /// Appends a byte. The caller must have reserved the space.
     private mutating func put(_ byte: UInt8) {
         start.storeBytes(of: byte, toByteOffset: count, as: UInt8.self)
         count += 1

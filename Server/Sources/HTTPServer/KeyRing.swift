@@ -1,10 +1,9 @@
 import Engine
 import Synchronization
 
-/// Remembers for a short while which key is whose, so that not every request costs a query.
-///
-/// Only keys that exist are remembered: what a stranger makes up takes no room here. A key that is
-/// withdrawn works on for at most `lifeSeconds`.
+/// Caches for a short time whose key is whose, so that not every request costs a query.
+/// | Only keys that exist are cached, so made-up keys take no memory. A revoked key keeps working
+/// for at most `lifeSeconds`.
 package final class KeyRing: Sendable {
     static let keysMax = 1024
     package static let lifeSeconds = 30
@@ -18,7 +17,7 @@ package final class KeyRing: Sendable {
     private let entries = Mutex<[String: Entry]>([:])
     private let refused: Set<String>
 
-    /// - Parameter refused: keys that let nobody in, whatever the database holds.
+    /// - Parameter refused: keys that are rejected even if the database has them.
     init(refused: Set<String> = []) { self.refused = refused }
 
     func holder(of key: String, in engine: Engine) async throws(EngineFailure) -> KeyHolder? {
@@ -34,7 +33,7 @@ package final class KeyRing: Sendable {
         return holder
     }
 
-    /// Nil also where it is somebody's, but was not asked about lately.
+    /// Returns nil also for a valid key that was not used recently.
     private func remembered(_ key: String) -> KeyHolder? {
         guard let entry = entries.withLock({ $0[key] }), ContinuousClock.now < entry.until else {
             return nil

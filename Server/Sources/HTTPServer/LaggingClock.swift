@@ -1,8 +1,8 @@
 import Hummingbird
 import PerennialContract
 
-/// For a server that follows a simulator's clock, which can jump: what was signed later than it
-/// knows makes it ask the clock, and look at it once more.
+/// For a server that follows a simulator's clock, which can jump. If a document was signed later
+/// than the server's time, the server fetches the clock's time and tries the request once more.
 struct LaggingClock: RouterMiddleware {
     let ask: @Sendable () async -> Void
 
@@ -11,7 +11,7 @@ struct LaggingClock: RouterMiddleware {
         next: @concurrent (Request, ServerContext) async throws -> Response
     ) async throws -> Response {
         guard request.method == .post else { return try await next(request, context) }
-        // Kept, as a stream is read only once.
+        // Read into memory, because a stream can be read only once.
         let body = try await request.bytes(max: BodyLimit.purchasesBytesMax)
         var request = request
         request.body = RequestBody(buffer: body)

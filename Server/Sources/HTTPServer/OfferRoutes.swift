@@ -9,7 +9,7 @@ import PerennialContract
     import Foundation
 #endif
 
-/// Bytes of one order.
+/// The maximum size of the body, in bytes.
 private let offerBytesMax = 65_536
 
 extension PerennialServer {
@@ -41,17 +41,17 @@ extension PerennialServer {
         return try Answers.ok(OfferSignature(signed, form: order.form))
     }
 
-    /// The engine refuses these, too, and cannot say which member they are in.
+    /// The engine checks this too, but cannot say which member is wrong.
     private static func requireShape(of order: OfferOrder) throws {
         switch order.form {
         case .introductory where order.transaction?.isEmpty ?? true:
             throw Refused.bodyNotUnderstood(
                 "transaction_id is missing.",
-                remedy: "Add transaction_id, of a transaction that the customer has posted.")
+                remedy: "Add the transaction_id of a transaction that the customer has posted.")
         case .promotionalText where !isTokenOrNone(order.accountToken):
             throw Refused.bodyNotUnderstood(
                 "app_account_token must be a UUID.",
-                remedy: "Send the appAccountToken of the purchase, or leave it out in both.")
+                remedy: "Send the appAccountToken of the purchase, or leave it out in both places.")
         case .introductory, .promotionalText, .promotionalToken: return
         }
     }
@@ -68,7 +68,7 @@ extension PerennialServer {
         case ("introductory", nil): return .introductory
         default:
             throw Refused.bodyNotUnderstood(
-                "kind and offer_id do not fit.",
+                "kind and offer_id do not fit together.",
                 remedy: "Send kind promotional or promotional_v1 with an offer_id, or "
                     + "introductory without one.")
         }

@@ -1,5 +1,5 @@
-/// The description of this interface that `/openapi.json` serves. A test compares it with the
-/// routes, with the contract's structures, and with what the running server answers.
+/// The OpenAPI description that `/openapi.json` serves. A test compares it with the routes, with
+/// the contract's types, and with the responses of the running server.
 enum OpenAPI {
     static let document = """
         {
@@ -8,10 +8,10 @@ enum OpenAPI {
             "title": "Perennial",
             "version": "1",
             "summary": "What may this customer use right now, and why?",
-            "description": "Times are RFC 3339 UTC with milliseconds; ids are strings. Whatever \
-        goes wrong is a problem (RFC 9457) with a code that never changes its meaning. Members and \
+            "description": "Times are RFC 3339 UTC with milliseconds; ids are strings. All errors \
+        are problems (RFC 9457) with a code that never changes its meaning. Members and \
         words may be added: ignore those you do not know. A request id may be sent as X-Request-Id \
-        (at most 64 of A-Z a-z 0-9 - _ .); the answer carries it.",
+        (at most 64 of A-Z a-z 0-9 - _ .); the response repeats it.",
             "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" }
           },
           "paths": {
@@ -22,7 +22,7 @@ enum OpenAPI {
               "key": {
                 "type": "http",
                 "scheme": "bearer",
-                "description": "An app key (pk_…) or a secret key (sk_…); each is for one app."
+                "description": "An app key (pk_…) or a secret key (sk_…); each belongs to one app."
               }
             },
             "parameters": {
@@ -38,25 +38,25 @@ enum OpenAPI {
                 "name": "currency",
                 "in": "path",
                 "required": true,
-                "description": "As perennial.yaml calls it.",
+                "description": "The currency's name in perennial.yaml.",
                 "schema": { "type": "string" }
               },
               "environment": {
                 "name": "environment",
                 "in": "query",
-                "description": "Whose purchases count: paid ones, or those of the sandbox.",
+                "description": "Which purchases count: real ones, or those of the sandbox.",
                 "schema": { "enum": ["production", "sandbox"], "default": "production" }
               }
             },
             "responses": {
               "customer": {
-                "description": "The customer as they are now.",
+                "description": "The customer's current state.",
                 "content": {
                   "application/json": { "schema": { "$ref": "#/components/schemas/Customer" } }
                 }
               },
               "problem": {
-                "description": "Why it was not done, and what to do.",
+                "description": "Why the request failed, and what to do.",
                 "content": {
                   "application/problem+json": {
                     "schema": { "$ref": "#/components/schemas/Problem" }
@@ -64,7 +64,7 @@ enum OpenAPI {
                 }
               },
               "status": {
-                "description": "It is so.",
+                "description": "Success.",
                 "content": {
                   "application/json": {
                     "schema": {

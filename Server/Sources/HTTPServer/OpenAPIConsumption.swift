@@ -1,13 +1,13 @@
-/// What the App Store is told where a customer wishes to have the money back.
+/// Consumption information, which is sent to Apple if a customer asks for a refund.
 extension OpenAPI {
     static let consumptionPaths = """
         "/v1/customers/{id}/consumption": {
         \(operation(
-            "get", "consumption", "Consent, and what the App Store asked and was told", secret,
+            "get", "consumption", "Consent, Apple's requests, and the responses", secret,
             parameters: ["customer", "environment"], answers: "ConsumptionOverview")),
         \(operation(
-            "put", "putConsumption", "Say whether a customer agreed, and how purchases were used",
-            "\(secret) Harmless to repeat. Open requests of the App Store are looked at again.",
+            "put", "putConsumption", "Report a customer's consent, and how purchases were used",
+            "\(secret) Idempotent. Waiting requests of Apple are processed again.",
             parameters: ["customer", "environment"], takes: "ConsumptionRequest",
             answers: "ConsumptionOverview"))
         }
@@ -34,7 +34,7 @@ extension OpenAPI {
                   "delivery": { "$ref": "#/components/schemas/Delivery" },
                   "used_percent": {
                     "type": "number", "minimum": 0, "maximum": 100,
-                    "description": "Absent: as the server knows it."
+                    "description": "If absent, the server uses what it knows itself."
                   }
                 }
               },

@@ -1,11 +1,11 @@
-/// What is published and read: its routes and structures.
+/// Published content: its routes and schemas.
 extension OpenAPI {
     static let contentPaths = """
             "/v1/customers/{id}/content": {
               "get": {
                 "operationId": "content",
-                "summary": "What a customer may read, the newest first",
-                "description": "With a link to each file, which holds for some minutes and needs \
+                "summary": "Content a customer may read, newest first",
+                "description": "Has a link to each file, which is valid for some minutes and needs \
         no key.",
                 "security": [{ "key": [] }],
                 "parameters": [
@@ -13,13 +13,13 @@ extension OpenAPI {
                   { "$ref": "#/components/parameters/proof" },
                   { "$ref": "#/components/parameters/environment" },
                   {
-                    "name": "all", "in": "query", "description": "Also what they may not read.",
+                    "name": "all", "in": "query", "description": "Also list what may not be read.",
                     "schema": { "type": "boolean", "default": false }
                   }
                 ],
                 "responses": {
                   "200": {
-                    "description": "What has come out.",
+                    "description": "The published content.",
                     "content": {
                       "application/json": {
                         "schema": { "$ref": "#/components/schemas/ContentList" }
@@ -33,10 +33,10 @@ extension OpenAPI {
             "/v1/content/{content_id}/file": {
               "get": {
                 "operationId": "contentFile",
-                "summary": "The file of what a customer may read",
-                "description": "With a key and customer_id; or without, by a url that the list of \
-        content gave. Purchases of the sandbox open files where the configuration says so, or with \
-        a secret key. Ranges are honoured. Where files lie elsewhere the answer leads there.",
+                "summary": "The file of one content",
+                "description": "Needs a key and customer_id, or no key with a url from the list of \
+        content. Sandbox purchases open files if the configuration allows it, or with \
+        a secret key. Supports ranges. If the files are elsewhere, the response is a redirect.",
                 "security": [{ "key": [] }, {}],
                 "parameters": [
                   {
@@ -53,9 +53,9 @@ extension OpenAPI {
                 ],
                 "responses": {
                   "200": { "description": "The file." },
-                  "206": { "description": "The part that was asked for." },
-                  "302": { "description": "Where the file is." },
-                  "304": { "description": "It is as the asker has it." },
+                  "206": { "description": "The requested range." },
+                  "302": { "description": "A redirect to the file." },
+                  "304": { "description": "The client's copy is up to date." },
                   "default": { "$ref": "#/components/responses/problem" }
                 }
               }
@@ -80,15 +80,15 @@ extension OpenAPI {
                   "title": { "type": "string" },
                   "published_at": { "$ref": "#/components/schemas/Timestamp" },
                   "readable": { "type": "boolean" },
-                  "reason": { "type": "string", "description": "One sentence." },
+                  "reason": { "type": "string", "description": "Why, in one sentence." },
                   "product_ids": {
                     "type": "array", "items": { "type": "string" },
-                    "description": "Products that open it by themselves."
+                    "description": "Products that give access to it by themselves."
                   },
                   "url": {
                     "type": "string",
-                    "description": "A path of this server that needs no key; absent where it may \
-        not be read, has no file, or the sandbox opens no files."
+                    "description": "A path on this server that needs no key. Absent if it may \
+        not be read, has no file, or if sandbox purchases open no files."
                   },
                   "url_until": { "$ref": "#/components/schemas/Timestamp" }
                 }

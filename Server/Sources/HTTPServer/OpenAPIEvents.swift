@@ -9,14 +9,14 @@ extension OpenAPI {
                   "items": { "type": "array", "items": { "$ref": "#/components/schemas/Event" } },
                   "next_cursor": {
                     "type": "string",
-                    "description": "Send it as after, now or later. There is always one. Of before \
-        a restore from a backup it is refused with cursor_outdated."
+                    "description": "Send it as after, now or later. Always set. One from before \
+        a restore from a backup is refused with cursor_outdated."
                   }
                 }
               },
               "Event": {
                 "type": "object",
-                "description": "Keep types that you do not know, and look at after.",
+                "description": "Tolerate types that you do not know, and read after.",
                 "required": ["id", "sequence", "type", "at", "known_at", "customer_id", \
         "customer_sequence", "other_customer_id", "account_token", "purchase_id", \
         "original_transaction_id", "environment", "product_id", "transaction_id", "ownership", \
@@ -25,40 +25,40 @@ extension OpenAPI {
                 "properties": {
                   "id": {
                     "type": "string",
-                    "description": "The same whenever it is told, never another's."
+                    "description": "Stays the same on every read, and is never reused."
                   },
                   "sequence": {
                     "type": "integer",
                     "description": "In the app's log, from 1, without gaps. After a restore from a \
-        backup it counts again from where that ended."
+        backup, numbering continues from where the backup ended."
                   },
                   "type": { "type": "string", "examples": [\(types)] },
                   "at": { "$ref": "#/components/schemas/Timestamp" },
                   "known_at": { "$ref": "#/components/schemas/Timestamp" },
                   "customer_id": {
                     "type": ["string", "null"],
-                    "description": "Null while the purchase is nobody's."
+                    "description": "Null while the purchase belongs to no customer."
                   },
                   "customer_sequence": {
                     "type": ["integer", "null"],
-                    "description": "Among those of the customer, from 1, without gaps."
+                    "description": "Position among the customer's events: from 1, without gaps."
                   },
                   "other_customer_id": {
                     "type": ["string", "null"],
-                    "description": "Who had the purchase before, who became one with the \
-        customer, or the id that is new."
+                    "description": "The previous owner of the purchase, the customer that was \
+        merged into this one, or the new alias."
                   },
                   "account_token": { "type": ["string", "null"] },
                   "purchase_id": {
                     "type": ["string", "null"],
-                    "description": "Null where it is about the customer alone."
+                    "description": "Null if the event is about the customer alone."
                   },
                   "original_transaction_id": { "type": ["string", "null"] },
                   "environment": {
                     "anyOf": [
                       { "$ref": "#/components/schemas/StoreEnvironment" }, { "type": "null" }
                     ],
-                    "description": "Null where it is about the customer's ids alone."
+                    "description": "Null if the event is about the customer's ids alone."
                   },
                   "product_id": { "type": ["string", "null"] },
                   "transaction_id": { "type": ["string", "null"] },
@@ -74,8 +74,8 @@ extension OpenAPI {
                     ]
                   },
                   "money": {
-                    "description": "What was paid, or with a minus given back. The sum over all \
-        events of a purchase is what the seller has of it, before commission and taxes.",
+                    "description": "The amount paid, or, if negative, refunded. The sum over all \
+        events of a purchase is the revenue from it, before Apple's commission and taxes.",
                     "anyOf": [{ "$ref": "#/components/schemas/Money" }, { "type": "null" }]
                   },
                   "why": {
@@ -93,15 +93,15 @@ extension OpenAPI {
                     "anyOf": [{ "$ref": "#/components/schemas/Money" }, { "type": "null" }]
                   },
                   "grant": {
-                    "description": "What was given by hand, or ended.",
+                    "description": "The grant that was made by hand, or ended.",
                     "anyOf": [{ "$ref": "#/components/schemas/Grant" }, { "type": "null" }]
                   },
                   "term": {
-                    "description": "What does not renew and will be over soon.",
+                    "description": "The non-renewing term that ends soon.",
                     "anyOf": [{ "$ref": "#/components/schemas/TermEnding" }, { "type": "null" }]
                   },
                   "wallet": {
-                    "description": "What went into a wallet or out of it.",
+                    "description": "What was added to a wallet or taken out of it.",
                     "anyOf": [
                       { "$ref": "#/components/schemas/WalletMovement" }, { "type": "null" }
                     ]
@@ -115,10 +115,10 @@ extension OpenAPI {
         "idempotency_key"],
                 "properties": {
                   "currency": { "type": "string" },
-                  "amount": { "type": "integer", "description": "Signed." },
+                  "amount": { "type": "integer", "description": "Negative if it was taken out." },
                   "before": {
                     "type": "integer",
-                    "description": "The balance that was told last; 0 where none was."
+                    "description": "The balance reported last; 0 if there was none."
                   },
                   "after": { "type": "integer" },
                   "debit_id": { "type": ["string", "null"] },
@@ -171,7 +171,7 @@ extension OpenAPI {
                   },
                   "document_id": {
                     "type": ["string", "null"],
-                    "description": "Names the signed document: a SHA-256 in hexadecimal."
+                    "description": "Identifies the signed document: a SHA-256 in hexadecimal."
                   }
                 }
               }

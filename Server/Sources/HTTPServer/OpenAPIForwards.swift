@@ -1,26 +1,26 @@
 import PerennialContract
 
-/// What is sent on to other addresses: its route and structures.
+/// Forwarding to other addresses: its routes and schemas.
 extension OpenAPI {
     static let forwardPaths = """
             "/v1/forwards": {
               "get": {
                 "operationId": "forwards",
-                "summary": "Notifications sent on to other addresses, the newest first",
-                "description": "Only with a secret key. docs/forwarding.md says what is sent on, \
+                "summary": "Notifications forwarded to other addresses, newest first",
+                "description": "Only with a secret key. docs/forwarding.md says what is forwarded, \
         and how often it is tried.",
                 "security": [{ "key": [] }],
                 "parameters": [
                   {
                     "name": "state",
                     "in": "query",
-                    "description": "Only those that stand so.",
+                    "description": "Only those in this state.",
                     "schema": { "type": "string", "enum": [\(states)] }
                   },
                   {
                     "name": "after",
                     "in": "query",
-                    "description": "next_cursor of an earlier answer; without it, from the newest.",
+                    "description": "next_cursor of an earlier response. Default: from the newest.",
                     "schema": { "type": "string" }
                   },
                   {
@@ -33,7 +33,7 @@ extension OpenAPI {
                 ],
                 "responses": {
                   "200": {
-                    "description": "Forwards, and where to go on.",
+                    "description": "Forwards, and the cursor of the next page.",
                     "content": {
                       "application/json": {
                         "schema": { "$ref": "#/components/schemas/ForwardList" }
@@ -47,22 +47,22 @@ extension OpenAPI {
             "/v1/forwards/{document_id}/retry": {
               "post": {
                 "operationId": "retryForwards",
-                "summary": "Lets a notification that was given up be sent on again",
-                "description": "Only with a secret key. Harmless to repeat: what waits or is \
-        accepted stays as it is. docs/forwarding.md says more.",
+                "summary": "Retry a notification whose forwarding was given up",
+                "description": "Only with a secret key. Idempotent: what is waiting or \
+        accepted does not change. See docs/forwarding.md.",
                 "security": [{ "key": [] }],
                 "parameters": [
                   {
                     "name": "document_id",
                     "in": "path",
                     "required": true,
-                    "description": "Of a forward.",
+                    "description": "The document_id of a forward.",
                     "schema": { "type": "string" }
                   }
                 ],
                 "responses": {
                   "200": {
-                    "description": "How all addresses of the document stand now.",
+                    "description": "The document's forwards to all addresses.",
                     "content": {
                       "application/json": {
                         "schema": { "$ref": "#/components/schemas/ForwardList" }
@@ -82,7 +82,7 @@ extension OpenAPI {
                 "properties": {
                   "items": { "type": "array", "items": { "$ref": "#/components/schemas/Forward" } },
                   "next_cursor": {
-                    "type": ["string", "null"], "description": "Of what is older; null at the end."
+                    "type": ["string", "null"], "description": "The next page's cursor, or null."
                   }
                 }
               },
@@ -94,9 +94,9 @@ extension OpenAPI {
                 "properties": {
                   "document_id": {
                     "type": "string",
-                    "description": "Names the signed document: a SHA-256 in hexadecimal."
+                    "description": "Identifies the signed document: a SHA-256 in hexadecimal."
                   },
-                  "url": { "type": "string", "description": "Without its query." },
+                  "url": { "type": "string", "description": "The address without its query." },
                   "environment": { "$ref": "#/components/schemas/StoreEnvironment" },
                   "state": { "type": "string", "examples": [\(states)] },
                   "created_at": { "$ref": "#/components/schemas/Timestamp" },
@@ -105,10 +105,10 @@ extension OpenAPI {
                     "anyOf": [{ "$ref": "#/components/schemas/Timestamp" }, { "type": "null" }]
                   },
                   "last_status": {
-                    "type": ["integer", "null"], "description": "Null where nobody answered."
+                    "type": ["integer", "null"], "description": "Null if there was no response."
                   },
                   "last_trouble": {
-                    "type": ["string", "null"], "description": "Why nobody answered."
+                    "type": ["string", "null"], "description": "Why there was no response."
                   },
                   "next_attempt_at": {
                     "anyOf": [{ "$ref": "#/components/schemas/Timestamp" }, { "type": "null" }]

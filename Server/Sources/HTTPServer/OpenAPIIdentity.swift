@@ -1,6 +1,6 @@
-/// Whose purchases are, what is given by hand, and what support asks.
+/// Ownership of purchases, grants, and support: their routes.
 extension OpenAPI {
-    /// One operation at a path that needs a key.
+    /// The description of one operation at a path that needs a key.
     static func operation(
         _ method: String, _ id: String, _ summary: String, _ description: String,
         parameters: [String] = [], takes: String? = nil, answers: String
@@ -22,7 +22,7 @@ extension OpenAPI {
               \(body ?? "")
               "responses": {
                 "200": {
-                  "description": "It is so.",
+                  "description": "Success.",
                   "content": {
                     "application/json": { "schema": { "$ref": "#/components/schemas/\(answers)" } }
                   }
@@ -38,15 +38,15 @@ extension OpenAPI {
     static let identityPaths = """
         "/v1/purchases/preview": {
         \(operation(
-            "post", "preview", "Say what posting would do, and whether to buy",
-            "Changes nothing. Of another customer's purchase owner_id is only told to secret keys.",
+            "post", "preview", "Show what posting would do, and whether to buy",
+            "Changes nothing. The owner_id of another customer is shown to secret keys only.",
             parameters: ["environment", "proof"], takes: "PreviewRequest",
             answers: "PurchasePreview"))
         },
         "/v1/customers/{id}/aliases/{alias}": {
         \(operation(
-            "delete", "partAlias", "Let an id mean the customer no more",
-            "\(secret) What is the customer's stays theirs, under the id in the path.",
+            "delete", "partAlias", "Remove an alias from a customer",
+            "\(secret) Everything stays with the customer under the id in the path.",
             parameters: ["customer", "alias", "environment"], answers: "Customer"))
         },
         "/v1/customers": {
@@ -57,30 +57,30 @@ extension OpenAPI {
         },
         "/v1/customers/{id}/transfers": {
         \(operation(
-            "get", "transfers", "Purchases that came to the customer, or went to others",
-            "\(secret) Also those that support said stay theirs, without transfer_id.",
+            "get", "transfers", "Purchases that moved to the customer or away from them",
+            "\(secret) Also those that support confirmed as theirs, without transfer_id.",
             parameters: ["customer", "environment"], answers: "TransferList")),
         \(operation(
             "post", "transfer", "Move a purchase to the customer",
-            "\(secret) Whatever the policy is; no policy moves it afterwards. Harmless to repeat. "
-                + "Without transfer_id where it was theirs already.",
+            "\(secret) Overrides the restore policy, now and later. Idempotent. "
+                + "The response has no transfer_id if it was theirs already.",
             parameters: ["customer", "environment"], takes: "OwnershipRequest",
             answers: "Transfer"))
         },
         "/v1/customers/{id}/transfers/{transfer_id}": {
         \(operation(
-            "delete", "undoTransfer", "Take a transfer back", "\(secret) Harmless to repeat.",
+            "delete", "undoTransfer", "Undo a transfer", "\(secret) Idempotent.",
             parameters: ["customer", "transfer"], answers: "Transfer"))
         },
         "/v1/customers/{id}/blocks": {
         \(operation(
-            "post", "block", "Let nobody take a purchase from the customer",
-            "\(secret) Harmless to repeat.", parameters: ["customer", "environment"],
+            "post", "block", "Protect a purchase against being moved away",
+            "\(secret) Idempotent.", parameters: ["customer", "environment"],
             takes: "OwnershipRequest", answers: "Block"))
         },
         "/v1/customers/{id}/blocks/{original_transaction_id}": {
         \(operation(
-            "delete", "unblock", "Let the policy decide again", "\(secret) Harmless to repeat.",
+            "delete", "unblock", "Let the restore policy apply again", "\(secret) Idempotent.",
             parameters: ["customer", "purchase", "environment"], answers: "Block"))
         }
         """
@@ -88,31 +88,31 @@ extension OpenAPI {
     static let supportPaths = """
         "/v1/customers/{id}/grants": {
         \(operation(
-            "get", "grants", "What was given to the customer by hand", secret,
+            "get", "grants", "Entitlements granted to the customer by hand", secret,
             parameters: ["customer", "environment"], answers: "GrantList")),
         \(operation(
-            "post", "grant", "Give the customer an entitlement",
-            "\(secret) With the header Idempotency-Key harmless to repeat.",
+            "post", "grant", "Grant the customer an entitlement",
+            "\(secret) Idempotent with the header Idempotency-Key.",
             parameters: ["customer", "environment", "idempotencyKey"], takes: "GrantRequest",
             answers: "Grant"))
         },
         "/v1/customers/{id}/grants/{grant_id}": {
         \(operation(
-            "delete", "withdrawGrant", "Take back what was given", "\(secret) Harmless to repeat.",
+            "delete", "withdrawGrant", "Withdraw a grant", "\(secret) Idempotent.",
             parameters: ["customer", "grant"], answers: "Grant"))
         },
         "/v1/customers/{id}/history": {
         \(operation(
-            "get", "history", "All that is known of the customer, in the order of time", secret,
+            "get", "history", "Everything known about the customer, oldest first", secret,
             parameters: ["customer", "environment", "after", "limit"], answers: "History"))
         }
         """
 
-    /// Of `/v1/customers/{id}`.
+    /// The DELETE operation of `/v1/customers/{id}`.
     static let erase = operation(
-        "delete", "erase", "Forget a person",
-        "\(secret) Their ids, links, grants and debits; their purchases become nobody's. "
-            + "Harmless to repeat.", parameters: ["customer"], answers: "Erasure")
+        "delete", "erase", "Erase a customer",
+        "\(secret) Erases ids, links, grants, and debits. The purchases then belong to nobody. "
+            + "Idempotent.", parameters: ["customer"], answers: "Erasure")
 
     static let identityParameters = (textParameters + [historyLimit]).joined(separator: ",\n")
 
@@ -127,7 +127,7 @@ extension OpenAPI {
 
     private static let historyLimit = """
         "limit": {
-          "name": "limit", "in": "query", "description": "How many at most.",
+          "name": "limit", "in": "query", "description": "The maximum number of lines.",
           "schema": {
             "type": "integer", "minimum": 1, "maximum": \(PerennialServer.historyLinesMax),
             "default": \(PerennialServer.historyLinesUsual)
@@ -138,18 +138,18 @@ extension OpenAPI {
     private static let parameters: [(id: String, name: String, place: String, text: String)] = [
         (
             "proof", "Perennial-Customer-Proof", "header",
-            "Where the app's configuration wants one; two have a comma between them."
+            "If the app's configuration requires it. Separate two with a comma."
         ),
         (
             "query", "query", "query",
-            "An id of a customer, also as account token of a purchase; or the number of a "
-                + "transaction, or of the order in their mail."
+            "An id of a customer, or the account token of a purchase, or the id of a "
+                + "transaction, or the order id in the customer's mail."
         ),
         ("alias", "alias", "path", "Another id of the customer."),
-        ("transfer", "transfer_id", "path", "As GET …/transfers lists it."),
-        ("purchase", "original_transaction_id", "path", "Of the purchase's first transaction."),
-        ("grant", "grant_id", "path", "As GET …/grants lists it."),
-        ("idempotencyKey", "Idempotency-Key", "header", "A name of your own for this request."),
-        ("after", "after", "query", "What next_cursor said."),
+        ("transfer", "transfer_id", "path", "From GET …/transfers."),
+        ("purchase", "original_transaction_id", "path", "The id of its first transaction."),
+        ("grant", "grant_id", "path", "From GET …/grants."),
+        ("idempotencyKey", "Idempotency-Key", "header", "A key you choose for this request."),
+        ("after", "after", "query", "next_cursor of an earlier response."),
     ]
 }

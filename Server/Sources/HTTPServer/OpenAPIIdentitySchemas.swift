@@ -10,7 +10,7 @@ extension OpenAPI {
         ##"{ "type": "array", "items": { "$ref": "#/components/schemas/\##(schema)" } }"##
     }
 
-    /// An object: its members by name, those that are always there first.
+    /// The schema of an object. The first `required` members are always present.
     static func object(
         _ name: String, _ members: KeyValuePairs<String, String>, required: Int
     ) -> String {

@@ -1,26 +1,26 @@
-/// Tokens, by which anybody can check what a customer may use; and offers.
+/// Tokens, with which anybody can verify a customer's entitlements, and offers.
 extension OpenAPI {
     static let offerPaths = """
         "/v1/customers/{id}/offers": {
         \(operation(
-            "get", "offers", "Which offers the customer may take, and why",
-            "By what we know of the customer; the store has the last word.",
+            "get", "offers", "Which offers the customer is eligible for, and why",
+            "As far as the server knows; the App Store decides.",
             parameters: ["customer", "environment", "proof"], answers: "OfferList"))
         },
         "/v1/offers/signatures": {
         \(operation(
             "post", "signOffer", "Sign an offer for StoreKit",
-            "With an app's key only what the customer may take. Each counts for a day, and once.",
+            "App keys can only sign offers the customer is eligible for. Valid for one day, once.",
             parameters: ["environment", "proof"], takes: "OfferSignatureRequest",
             answers: "OfferSignature"))
         },
         "/.well-known/jwks.json": {
           "get": {
             "operationId": "publishedKeys",
-            "summary": "The keys by which tokens of customers are checked (RFC 7517)",
+            "summary": "The keys for verifying customers' tokens (RFC 7517)",
             "responses": {
               "200": {
-                "description": "Ask again where a token names a key that is not among them.",
+                "description": "Fetch them again if a token names another key.",
                 "content": {
                   "application/json": { "schema": { "$ref": "#/components/schemas/TokenKeySet" } }
                 }

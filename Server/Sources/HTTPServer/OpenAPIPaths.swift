@@ -5,9 +5,9 @@ extension OpenAPI {
               "post": {
                 "operationId": "\(id)",
                 "summary": "\(summary)",
-                "description": "For programs that ask Apple's deprecated verifyReceipt. Says 200 \
-        in any case, and in `status` what is wrong, as Apple does; 5xx only for this server's own \
-        troubles.",
+                "description": "For users of Apple's deprecated verifyReceipt. Responds 200 \
+        in any case, with the error in `status`, as Apple does; 5xx only for problems of \
+        this server.",
                 "requestBody": {
                   "required": true,
                   "content": {
@@ -40,9 +40,9 @@ extension OpenAPI {
             "/apple/notifications": {
               "post": {
                 "operationId": "takeNotification",
-                "summary": "Take a notification of the App Store, of version 2 or 1",
-                "description": "Answers 200 once it is kept durably; also to a repeat, which is \
-        harmless. 4xx only for what can never be accepted; 5xx for this server's own troubles, so \
+                "summary": "Receive an App Store notification of version 2 or 1",
+                "description": "Responds 200 once it is recorded durably, also for a repeat. \
+        Idempotent. 4xx only for what can never be accepted; 5xx for problems of this server, so \
         that the App Store sends it again.",
                 "requestBody": {
                   "required": true,
@@ -54,22 +54,22 @@ extension OpenAPI {
                 },
                 "responses": {
                   "200": {
-                    "description": "Kept.",
+                    "description": "Recorded.",
                     "content": { "application/json": { "schema": { "type": "object" } } }
                   },
                   "default": { "$ref": "#/components/responses/problem" }
                 }
               }
             },
-            "/verifyReceipt": \(verifyReceipt("verifyReceipt", "Answer as Apple's verifyReceipt")),
+            "/verifyReceipt": \(verifyReceipt("verifyReceipt", "Like Apple's verifyReceipt")),
             "/sandbox/verifyReceipt": \(verifyReceipt(
-                "sandboxVerifyReceipt", "The same for receipts of the sandbox")),
+                "sandboxVerifyReceipt", "A replacement for verifyReceipt of the sandbox")),
             "/v1/purchases": {
               "post": {
                 "operationId": "postPurchases",
-                "summary": "Say what a device holds, and whose it is",
-                "description": "Answers with the customer, in the environment of the documents. \
-        Harmless to repeat: a document that is known already changes nothing.",
+                "summary": "Post a device's purchases for a customer",
+                "description": "Responds with the customer, in the environment of the documents. \
+        Idempotent: a document that is known already changes nothing.",
                 "security": [{ "key": [] }],
                 "parameters": [{ "$ref": "#/components/parameters/proof" }],
                 "requestBody": {
@@ -90,8 +90,8 @@ extension OpenAPI {
         \(erase),
               "get": {
                 "operationId": "customer",
-                "summary": "What a customer may use now, and why",
-                "description": "An id that was never seen is a customer with nothing, not a 404; \
+                "summary": "What a customer has access to now, and why",
+                "description": "An unknown id gives a customer without purchases, not a 404; \
         nothing is written.",
                 "security": [{ "key": [] }],
                 "parameters": [
@@ -108,9 +108,9 @@ extension OpenAPI {
             "/v1/customers/{id}/aliases": {
               "post": {
                 "operationId": "addAlias",
-                "summary": "Say that another id is the same customer",
-                "description": "Both ids are one customer from now on, with the purchases of \
-        both. Harmless to repeat.",
+                "summary": "Add another id of the same customer",
+                "description": "Both ids mean one customer from now on, with the purchases of \
+        both. Idempotent.",
                 "security": [{ "key": [] }],
                 "parameters": [
                   { "$ref": "#/components/parameters/customer" },
@@ -141,15 +141,15 @@ extension OpenAPI {
             "/v1/events": {
               "get": {
                 "operationId": "events",
-                "summary": "What changed, in its order",
-                "description": "Only with a secret key. Go on from next_cursor: nothing is missed, \
-        and nothing is told twice. docs/events.md says when each type is told.",
+                "summary": "Changes, in order",
+                "description": "Only with a secret key. With next_cursor no event is missed, \
+        and none comes twice. docs/events.md says when each type is emitted.",
                 "security": [{ "key": [] }],
                 "parameters": [
                   {
                     "name": "after",
                     "in": "query",
-                    "description": "next_cursor of an earlier answer; without it, from the first.",
+                    "description": "next_cursor of an earlier response. Default: from the first.",
                     "schema": { "type": "string" }
                   },
                   {
@@ -162,14 +162,14 @@ extension OpenAPI {
                   {
                     "name": "customer_id",
                     "in": "query",
-                    "description": "Only events of this customer, by any of their ids, also \
-        where that is but the account token of a purchase.",
+                    "description": "Only events of this customer, by any of their ids, even \
+        if that is only the account token of a purchase.",
                     "schema": { "type": "string" }
                   }
                 ],
                 "responses": {
                   "200": {
-                    "description": "Events, and where to go on.",
+                    "description": "Events, and the cursor of the next page.",
                     "content": {
                       "application/json": { "schema": { "$ref": "#/components/schemas/EventList" } }
                     }
@@ -181,14 +181,14 @@ extension OpenAPI {
             "/health": {
               "get": {
                 "operationId": "health",
-                "summary": "Whether the process lives",
+                "summary": "Whether the process is alive",
                 "responses": { "200": { "$ref": "#/components/responses/status" } }
               }
             },
             "/ready": {
               "get": {
                 "operationId": "ready",
-                "summary": "Whether requests can be done: the database answers and writes",
+                "summary": "Whether the database can be read and written",
                 "responses": {
                   "200": { "$ref": "#/components/responses/status" },
                   "default": { "$ref": "#/components/responses/problem" }
@@ -198,7 +198,7 @@ extension OpenAPI {
             "/metrics": {
               "get": {
                 "operationId": "metrics",
-                "summary": "Counts, as Prometheus reads them",
+                "summary": "Metrics for Prometheus",
                 "responses": {
                   "200": {
                     "description": "Text exposition format 0.0.4.",

@@ -12,14 +12,14 @@ extension OpenAPI {
     private static let requestSchemas = """
               "Notification": {
                 "type": "object",
-                "description": "Version 2 has signedPayload; version 1 has notification_type and \
-        all that Apple documents beside it.",
+                "description": "Version 2 has signedPayload. Version 1 has notification_type and \
+        the other members that Apple documents.",
                 "properties": {
                   "signedPayload": { "type": "string", "description": "A compact JWS." },
                   "notification_type": { "type": "string", "examples": ["DID_RENEW"] },
                   "password": {
                     "type": "string",
-                    "description": "The app's shared secret: the only proof that version 1 has."
+                    "description": "The app's shared secret, the only proof in version 1."
                   }
                 }
               },
@@ -44,8 +44,8 @@ extension OpenAPI {
                   },
                   "signed_renewal_infos": {
                     "type": "array",
-                    "description": "StoreKit 2's jwsRepresentation of renewal information. Each \
-        needs a transaction of the same purchase beside it.",
+                    "description": "StoreKit 2's jwsRepresentation of renewal infos. Each \
+        needs a transaction of the same purchase in the request.",
                     "items": { "type": "string" }
                   },
                   "app_receipt": {
@@ -59,7 +59,7 @@ extension OpenAPI {
                   "device_guid": {
                     "type": "string",
                     "description": "identifierForVendor, or a Mac's network address in \
-        hexadecimal: then the app receipt must be for that device."
+        hexadecimal. If set, the app receipt must be for that device."
                   }
                 }
               },
@@ -84,8 +84,8 @@ extension OpenAPI {
                   "as_of": { "$ref": "#/components/schemas/Timestamp" },
                   "entitlements": {
                     "type": "object",
-                    "description": "By name. One that was never had is absent; one that ended is \
-        there, and not active.",
+                    "description": "By name. One never had is absent; one that ended is \
+        present, and not active.",
                     "additionalProperties": { "$ref": "#/components/schemas/Entitlement" }
                   },
                   "subscriptions": {
@@ -102,8 +102,8 @@ extension OpenAPI {
                   },
                   "token": {
                     "type": "string",
-                    "description": "A JWT (ES256) of what is open, to be checked with the keys of \
-        /.well-known/jwks.json. Absent where the app wants none."
+                    "description": "An ES256 JWT of active entitlements. Verify with the keys of \
+        /.well-known/jwks.json. Absent if the app has no tokens configured."
                   },
                   "wallets": {
                     "type": "object",
@@ -118,24 +118,24 @@ extension OpenAPI {
                 "properties": {
                   "active": { "type": "boolean" },
                   "until": {
-                    "description": "Active: where it ends if nothing else happens, null for \
-        never. Else: since when it is over.",
+                    "description": "If active: when it ends unless something happens, or null for \
+        never. Otherwise: when it ended.",
                     "anyOf": [{ "$ref": "#/components/schemas/Timestamp" }, { "type": "null" }]
                   },
                   "state": { "$ref": "#/components/schemas/AccessState" },
                   "reason": { "type": "string", "description": "One sentence for a person." },
                   "will_renew": {
                     "type": ["boolean", "null"],
-                    "description": "Null where the store has not said."
+                    "description": "Null if the App Store has not said."
                   },
                   "product_id": {
                     "type": ["string", "null"],
-                    "description": "Null where it was given by hand; purchase_id likewise."
+                    "description": "Null if it was granted by hand, like purchase_id."
                   },
                   "purchase_id": { "type": ["string", "null"] },
                   "grant_id": {
                     "type": ["string", "null"],
-                    "description": "Null where a purchase gives it."
+                    "description": "Null if a purchase gives it."
                   }
                 }
               }
@@ -171,7 +171,7 @@ extension OpenAPI {
               },
               "Commitment": {
                 "type": "object",
-                "description": "Where the period stands within the months that were promised.",
+                "description": "The current month within the months of the commitment.",
                 "required": ["month", "months", "until", "renews"],
                 "properties": {
                   "month": { "type": "integer", "description": "From 1." },

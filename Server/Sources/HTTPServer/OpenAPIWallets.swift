@@ -1,10 +1,10 @@
-/// What is bought to be used up: its routes and structures.
+/// Consumables and their wallets: the routes and schemas.
 extension OpenAPI {
     static let walletPaths = """
             "/v1/customers/{id}/wallets/{currency}": {
               "get": {
                 "operationId": "wallet",
-                "summary": "A wallet, with all that went in and out, the latest first",
+                "summary": "A wallet with its statement, latest first",
                 "security": [{ "key": [] }],
                 "parameters": [
                   { "$ref": "#/components/parameters/customer" },
@@ -18,7 +18,7 @@ extension OpenAPI {
                     }
                   },
                   {
-                    "name": "after", "in": "query", "description": "What next_cursor said.",
+                    "name": "after", "in": "query", "description": "The previous next_cursor.",
                     "schema": { "type": "string" }
                   }
                 ],
@@ -38,10 +38,10 @@ extension OpenAPI {
             "/v1/customers/{id}/wallets/{currency}/debits": {
               "post": {
                 "operationId": "debit",
-                "summary": "Take something out of a wallet",
-                "description": "Needs a secret key. Never below zero, unless the currency is \
-        configured so: wallet_has_too_little. With the header Idempotency-Key harmless to repeat: \
-        the first answer is given again.",
+                "summary": "Debit a wallet",
+                "description": "Needs a secret key. Fails with wallet_has_too_little \
+        below zero, unless configured otherwise. Idempotent with the header Idempotency-Key: \
+        a repeat gets the first response again.",
                 "security": [{ "key": [] }],
                 "parameters": [
                   { "$ref": "#/components/parameters/customer" },
@@ -62,7 +62,7 @@ extension OpenAPI {
                 },
                 "responses": {
                   "200": {
-                    "description": "The debit, and what is left.",
+                    "description": "The debit, and the new balance.",
                     "content": {
                       "application/json": { "schema": { "$ref": "#/components/schemas/Debit" } }
                     }
@@ -84,7 +84,7 @@ extension OpenAPI {
                 "required": ["amount", "reason"],
                 "properties": {
                   "amount": { "type": "integer", "minimum": 1 },
-                  "reason": { "type": "string", "description": "For the statement." }
+                  "reason": { "type": "string", "description": "Shown on the statement." }
                 }
               },
               "Debit": {
@@ -96,7 +96,7 @@ extension OpenAPI {
                   "amount": { "type": "integer" },
                   "reason": { "type": "string" },
                   "at": { "$ref": "#/components/schemas/Timestamp" },
-                  "balance": { "type": "integer", "description": "Just after it." }
+                  "balance": { "type": "integer", "description": "The wallet's balance after it." }
                 }
               },
               "WalletStatement": {
@@ -118,8 +118,8 @@ extension OpenAPI {
                 "properties": {
                   "at": { "$ref": "#/components/schemas/Timestamp" },
                   "kind": { "type": "string", "examples": ["purchase", "refund", "debit"] },
-                  "amount": { "type": "integer", "description": "Signed." },
-                  "balance": { "type": "integer", "description": "Just after it." },
+                  "amount": { "type": "integer", "description": "Negative if it was taken out." },
+                  "balance": { "type": "integer", "description": "The balance after it." },
                   "transaction_id": { "type": "string" },
                   "product_id": { "type": "string" },
                   "debit_id": { "type": "string" },

@@ -4,17 +4,17 @@ import NIOCore
 import PerennialContract
 
 extension PerennialServer {
-    /// The process lives and answers; nothing else is looked at.
+    /// Responds if the process is alive. Checks nothing else.
     @Sendable func health(_ request: Request, _ context: ServerContext) async throws -> Response {
         try Answers.ok(["status": "ok"])
     }
 
-    /// Requests can be done: the database reads and writes.
+    /// Responds 200 if the database can be read and written, so that requests can be processed.
     @Sendable func ready(_ request: Request, _ context: ServerContext) async throws -> Response {
         guard await engine.isReady() else {
             throw Refused(
-                .serverNotReady, "The server is not ready.", remedy: "Wait, and ask again.",
-                operatorDetail: "The database does not read, or does not write.")
+                .serverNotReady, "The server is not ready.", remedy: "Wait, then try again.",
+                operatorDetail: "The database cannot be read or cannot be written.")
         }
         return try Answers.ok(["status": "ready"])
     }
@@ -35,8 +35,8 @@ extension PerennialServer {
     }
 }
 
-/// Counts as Prometheus reads them (text exposition format 0.0.4). All began at zero when the
-/// process did, but for the gauges.
+/// The metrics in Prometheus's text exposition format 0.0.4. All counters start at zero with the
+/// process.
 struct Metrics {
     var engine: EngineCounts
     var asking: [AskingState]
@@ -50,7 +50,7 @@ struct Metrics {
     var text: String {
         var lines = [String]()
         Self.add(
-            "perennial_notifications_total", "Notifications by what became of them.",
+            "perennial_notifications_total", "Notifications by result.",
             [
                 ("{result=\"kept\"}", engine.notificationsKept),
                 ("{result=\"repeated\"}", engine.notificationsRepeated),
@@ -59,36 +59,36 @@ struct Metrics {
             ], to: &lines)
         Self.add(
             "perennial_notifications_found_total",
-            "Notifications that had not come, or were lost, and were asked for.",
+            "Notifications fetched because they had not arrived or were lost.",
             [("", engine.notificationsFound)], to: &lines)
         Self.add(
             "perennial_history_pages_total",
-            "Pages of the App Store's history that were read for what is missing.",
+            "Pages of the App Store's notification history read for missing ones.",
             [("", engine.historyPages)], to: &lines)
         Self.add(
             "perennial_documents_signed_ahead_total",
-            "Documents signed over five minutes ahead of this machine's clock.",
+            "Documents signed more than five minutes ahead of this machine's clock.",
             [("", engine.documentsSignedAhead)], to: &lines)
         Self.add(
             "perennial_clock_ahead_seconds",
-            "By how much at least this machine's clock is ahead of the App Store's.",
+            "Minimum lead of this machine's clock over the App Store's.",
             clockAhead.map { [("", Int($0.components.seconds))] } ?? [], "gauge", to: &lines)
         Self.add(
-            "perennial_purchases_posted_total", "Requests that posted purchases and were done.",
+            "perennial_purchases_posted_total", "Successful requests that posted purchases.",
             [("", engine.purchasesPosted)], to: &lines)
         Self.add(
-            "perennial_customers_answered_total", "Answers about a customer.",
+            "perennial_customers_answered_total", "Responses about a customer.",
             [("", engine.customersAnswered)], to: &lines)
         Self.add(
-            "perennial_http_requests_total", "Requests answered.",
+            "perennial_http_requests_total", "Requests responded to.",
             requests.map { (Self.labels($0.label), $0.count) }, to: &lines)
         addBodies(to: &lines)
         Self.add(
             "perennial_log_lines_dropped_total",
-            "Lines that nobody has read in time on standard error.", [("", logLinesDropped)],
+            "Log lines dropped: standard error was not read in time.", [("", logLinesDropped)],
             to: &lines)
         Self.add(
-            "perennial_checks_total", "Questions put to the App Store.",
+            "perennial_checks_total", "Checks with the App Store.",
             [
                 ("{result=\"answered\"}", engine.checksAnswered),
                 ("{result=\"failed\"}", engine.checksFailed),
@@ -96,7 +96,7 @@ struct Metrics {
         addAsking(to: &lines)
         addForwarding(to: &lines)
         lines += [
-            "# HELP perennial_uptime_seconds Since the process began to serve.",
+            "# HELP perennial_uptime_seconds Seconds since the process started to serve.",
             "# TYPE perennial_uptime_seconds gauge", "perennial_uptime_seconds \(uptimeSeconds)",
         ]
         return lines.joined(separator: "\n") + "\n"
@@ -104,14 +104,14 @@ struct Metrics {
 
     private func addBodies(to lines: inout [String]) {
         Self.add(
-            "perennial_http_body_bytes", "Bytes of request bodies that are held now.",
+            "perennial_http_body_bytes", "Bytes of request bodies in memory.",
             [
                 ("{key=\"shown\"}", bodies.bytesWithKey),
                 ("{key=\"none\"}", bodies.bytesWithoutKey),
             ], "gauge", to: &lines)
         Self.add(
             "perennial_http_bodies_refused_total",
-            "Requests refused since too many bytes of bodies were held.",
+            "Requests rejected because too many body bytes were in memory.",
             [
                 ("{key=\"shown\"}", bodies.refusedWithKey),
                 ("{key=\"none\"}", bodies.refusedWithoutKey),
@@ -125,31 +125,31 @@ struct Metrics {
             }
             Self.add("perennial_checks_\(name)", help, samples, "gauge", to: &lines)
         }
-        gauge("due", "Purchases that the App Store is to be asked about.") { Int64($0.due) }
-        gauge("oldest_due_seconds", "How long the longest due has been so.") {
+        gauge("due", "Purchases due for a check with the App Store.") { Int64($0.due) }
+        gauge("oldest_due_seconds", "How long the oldest check has been due.") {
             $0.oldestDueAge.components.seconds
         }
-        gauge("answered_time_seconds", "When the App Store last answered, as Unix time.") {
+        gauge("answered_time_seconds", "When the App Store last responded, as Unix time.") {
             $0.answeredAt.map { $0.milliseconds / 1000 }
         }
-        gauge("failures_in_a_row", "Questions without an answer, since the last answer.") {
+        gauge("failures_in_a_row", "Failed checks since the last response.") {
             Int64($0.failures)
         }
     }
 
     private func addForwarding(to lines: inout [String]) {
         Self.add(
-            "perennial_forwards_total", "Attempts to send a notification on to another address.",
+            "perennial_forwards_total", "Attempts to forward a notification.",
             [
                 ("{result=\"accepted\"}", engine.forwardsAccepted),
                 ("{result=\"failed\"}", engine.forwardsFailed),
                 ("{result=\"left_out\"}", engine.forwardsLeftOut),
             ], to: &lines)
         Self.add(
-            "perennial_forwards_waiting", "Notifications that wait for an address.",
+            "perennial_forwards_waiting", "Notifications waiting to be forwarded.",
             forwarding.map { (Self.labels($0), $0.waiting) }, "gauge", to: &lines)
         Self.add(
-            "perennial_forwards_oldest_seconds", "How long the longest has waited.",
+            "perennial_forwards_oldest_seconds", "How long the oldest notification has waited.",
             forwarding.map { (Self.labels($0), Int($0.oldestAge.components.seconds)) }, "gauge",
             to: &lines)
     }

@@ -4,7 +4,7 @@ import Hummingbird
 import Ledger
 import PerennialContract
 
-/// Bytes of one order of support's.
+/// The maximum size of one request from support, in bytes.
 private let orderBytesMax = 16_384
 
 extension HTTPField.Name {
@@ -12,8 +12,8 @@ extension HTTPField.Name {
 }
 
 extension PerennialServer {
-    /// Lets an app speak for a customer: by showing that it may, where that is wanted. Servers need
-    /// no proof.
+    /// Checks that an app may act for a customer: its request must have a proof if the
+    /// configuration requires one. Requests with a secret key need no proof.
     func requireProof(
         of id: CustomerID, _ headers: HTTPFields, _ holder: KeyHolder
     ) async throws {
@@ -23,15 +23,15 @@ extension PerennialServer {
         }
     }
 
-    /// What an app's request shows; nil for a server's. Several stand behind each other with commas
-    /// between, as HTTP joins fields of one name.
+    /// Returns the proofs in an app's request, or nil for a request with a secret key. Several are
+    /// separated by commas, as HTTP joins fields of one name.
     private static func proofs(in headers: HTTPFields, of holder: KeyHolder) -> [String]? {
         guard holder.kind == .app else { return nil }
         let proofs = headers[.customerProof]?.split(separator: ",") ?? []
         return proofs.prefix(Engine.proofsMax).map { String($0.filter { $0 != " " }) }
     }
 
-    /// Lets another id mean the same customer.
+    /// Adds an alias to a customer.
     @Sendable func alias(
         _ request: Request, _ context: ServerContext, _ holder: KeyHolder
     ) async throws -> Response {
@@ -44,7 +44,7 @@ extension PerennialServer {
         return try await answer(state, to: holder)
     }
 
-    /// Parts an id that was added wrongly.
+    /// Removes an alias that was added by mistake.
     @Sendable func partAlias(
         _ request: Request, _ context: ServerContext, _ holder: KeyHolder
     ) async throws -> Response {
@@ -67,7 +67,7 @@ extension PerennialServer {
         let evidence = PurchaseEvidence(posted)
         guard !evidence.isEmpty || posted.productID != nil else {
             throw Refused(
-                .purchasesMissing, "The request holds no purchase and names no product.",
+                .purchasesMissing, "The request contains no purchase and names no product.",
                 remedy: "Send what the device has, or product_id, or both.")
         }
         do {

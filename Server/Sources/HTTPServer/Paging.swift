@@ -1,27 +1,27 @@
 import Engine
 import Hummingbird
 
-// Lists in pieces: `limit` of them `after` what an earlier answer named as its `next_cursor`.
+// Pagination: `limit` sets the page size, and `after` is the `next_cursor` of an earlier response.
 
 extension PerennialServer {
     static func limit(in request: Request, usual: Int, most: Int) throws -> Int {
         guard let text = request.uri.queryParameters["limit"] else { return usual }
         guard let limit = Int(text), (1...most).contains(limit) else {
             throw Refused(
-                .limitOutOfRange, "So many cannot be asked for.",
-                remedy: "Use a limit from 1 to \(most).")
+                .limitOutOfRange, "limit must be between 1 and \(most).",
+                remedy: "Send a limit from 1 to \(most).")
         }
         return limit
     }
 
-    /// A cursor that is a place in the log; nil where none was sent.
+    /// Parses a cursor that is a place in the log. Returns nil if the request has none.
     static func logPlace(in request: Request) throws -> LogPlace? {
         guard let text = cursor(in: request) else { return nil }
         guard let place = LogPlace(text) else { throw Refused.unknownCursor }
         return place
     }
 
-    /// A cursor that is a place in a list; nil where none was sent.
+    /// Parses a cursor that is a position in a list. Returns nil if the request has none.
     static func listPosition(in request: Request) throws -> ListPosition? {
         guard let text = cursor(in: request) else { return nil }
         guard let position = ListPosition(text) else { throw Refused.unknownCursor }
@@ -37,23 +37,24 @@ extension PerennialServer {
 extension Refused {
     static var unknownCursor: Refused {
         Refused(
-            .cursorUnknown, "There is no such cursor.",
-            remedy: "Send next_cursor of an answer as it is, or nothing to begin.")
+            .cursorUnknown, "The cursor is not valid.",
+            remedy: "Send next_cursor from a response unchanged, or leave it out to start.")
     }
 
-    /// - Parameter place: up to there the log is still the one that the cursor is of.
+    /// - Parameter place: the last place up to which the log is still the one that the cursor
+    ///   belongs to.
     static func outdatedCursor(goOnFrom place: LogPlace?) -> Refused {
         guard let place else {
             return Refused(
-                .cursorOutdated, "The cursor is of a log that was lost.",
+                .cursorOutdated, "The cursor belongs to a log that was lost.",
                 detail: "The database was restored from a backup that is older than this cursor.",
-                remedy: "Read from the beginning, without after; skip the events whose id you "
-                    + "know, and take back what you did for events that are not told any more.")
+                remedy: "Read from the beginning, without after. Skip the events whose id you "
+                    + "know, and undo what you did for events that no longer exist.")
         }
         return Refused(
-            .cursorOutdated, "The cursor is of the log before a restore from a backup.",
+            .cursorOutdated, "The cursor belongs to the log before a restore from a backup.",
             detail: "Up to event \(place.sequence) the log is the one that you have read.",
-            remedy: "Take back what you did for later events than that one, and go on with "
+            remedy: "Undo what you did for events after that one, and continue with "
                 + "after=\(place); or read from the beginning, without after.")
     }
 }

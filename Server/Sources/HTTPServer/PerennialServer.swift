@@ -4,13 +4,14 @@ import HummingbirdCore
 import Logging
 import NIOCore
 
-/// The HTTP face of an engine: decodes a request, calls one verb, encodes the answer.
+/// The HTTP interface of an engine: decodes a request, calls one engine function, encodes the
+/// response.
 package struct PerennialServer: Sendable {
-    /// After so long without a request or an answer a connection is closed.
+    /// Seconds without a request or a response after which a connection is closed.
     package static let idleSeconds: Int64 = 60
-    /// More wait until others have closed.
+    /// The maximum number of open connections. Further ones wait until others close.
     package static let connectionsMax = 4096
-    /// All header fields of one request together.
+    /// The maximum size of all header fields of one request together, in bytes.
     package static let headerBytesMax = 32_768
 
     let engine: Engine
@@ -22,10 +23,11 @@ package struct PerennialServer: Sendable {
     let logLinesDropped: @Sendable () -> Int
     private let askClock: (@Sendable () async -> Void)?
 
-    /// - Parameter bodyLimits: how many bytes of bodies are held at one time.
-    /// - Parameter logLinesDropped: how many lines the log has dropped since the start.
-    /// - Parameter askClock: brings the engine's clock up to date, where it follows another one.
-    /// - Parameter refusedKeys: let nobody in, whatever the database holds.
+    /// Makes a server.
+    /// | - Parameter bodyLimits: the maximum number of body bytes in memory at one time.
+    /// - Parameter logLinesDropped: returns how many lines the log has dropped since the start.
+    /// - Parameter askClock: updates the engine's clock, if it follows another clock.
+    /// - Parameter refusedKeys: keys that are rejected even if the database has them.
     package init(
         engine: Engine, logger: Logger, bodyLimits: BodyLimits = BodyLimits(),
         logLinesDropped: @escaping @Sendable () -> Int = { 0 },
@@ -41,7 +43,8 @@ package struct PerennialServer: Sendable {
 
     var frame: RequestFrame { RequestFrame(counts: counts, bodies: bodies, logger: logger) }
 
-    /// The routes, with what surrounds each request: id, problems, counts, one line in the log.
+    /// The routes, with the middleware around each request: request id, problems, metrics, one log
+    /// line.
     package func router() -> Router<ServerContext> {
         let router = Router(context: ServerContext.self, options: .autoGenerateHeadEndpoints)
         router.add(middleware: frame)
@@ -55,10 +58,9 @@ package struct PerennialServer: Sendable {
         return router
     }
 
-    /// The routes as a service that listens until it is shut down; requests under way are then
-    /// finished.
-    ///
-    /// - Parameter onListening: told the port, which is of use where 0 was asked for.
+    /// The routes as a service that listens until it is shut down. On shutdown it finishes the
+    /// requests in progress.
+    /// | - Parameter onListening: called with the port. This is useful if `port` is 0.
     package func application(
         host: String, port: Int, onListening: @escaping @Sendable (Int) async -> Void = { _ in }
     ) -> some ApplicationProtocol {

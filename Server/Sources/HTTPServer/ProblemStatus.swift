@@ -1,10 +1,10 @@
 import HTTPTypes
 import PerennialContract
 
-/// Which HTTP status goes with which code: the one table.
-///
-/// A status of 5xx means that the same request may be done later; the App Store then sends its
-/// notification again. One of 4xx means that it never will be, but for 429: after a while.
+/// The HTTP status of each problem code. This is the only table.
+/// | A 5xx status means that the same request may succeed later; the App Store then sends its
+/// notification again. A 4xx status means that it never will, except for 429, which means: after a
+/// while.
 enum ProblemStatus {
     static let retryAfterSeconds = 30
 
@@ -71,7 +71,7 @@ enum ProblemStatus {
 
     static func status(of code: ProblemCode) -> HTTPResponse.Status {
         guard let status = table[code] else {
-            preconditionFailure("\(code.rawValue) has no status: add it to the table.")
+            preconditionFailure("\(code.rawValue) has no status. Add it to the table.")
         }
         return status
     }

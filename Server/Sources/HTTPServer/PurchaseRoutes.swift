@@ -10,15 +10,15 @@ import PerennialContract
     import Foundation
 #endif
 
-/// What one request may weigh, in bytes.
+/// The maximum size of request bodies, in bytes.
 enum BodyLimit {
-    /// Some hundreds of signed transactions.
+    /// Enough for some hundreds of signed transactions.
     static let purchasesBytesMax = 4_194_304
     static let aliasBytesMax = 16_384
 }
 
 extension PerennialServer {
-    /// Answers 200 only once the notification is kept durably, or was before.
+    /// Responds 200 only if the notification is recorded durably, now or earlier.
     @Sendable func notification(_ request: Request, _ context: ServerContext) async throws
         -> Response
     {
@@ -28,7 +28,7 @@ extension PerennialServer {
                 notification: Array(body.readableBytesView),
                 contentType: request.headers[.contentType])
             logger.debug(
-                "notification kept",
+                "notification recorded",
                 metadata: [
                     "app": .string(receipt.app.rawValue),
                     "document": .string(receipt.document.rawValue),
@@ -49,7 +49,7 @@ extension PerennialServer {
         let evidence = PurchaseEvidence(posted)
         guard !evidence.isEmpty else {
             throw Refused(
-                .purchasesMissing, "The request holds no purchase.",
+                .purchasesMissing, "The request contains no purchase.",
                 remedy: "Send at least one of signed_transactions, or an app_receipt.")
         }
         let id = CustomerID(rawValue: posted.customerID)
@@ -72,7 +72,7 @@ extension PerennialServer {
         return try await answer(state, to: holder)
     }
 
-    /// Answers with what is so of a customer, and in which environment.
+    /// Responds with a value about the customer in the path, for the environment in the query.
     func answer<Answer: Encodable>(
         _ request: Request, _ context: ServerContext,
         _ body: (CustomerID, Ledger.Environment) async throws -> Answer
@@ -86,38 +86,38 @@ extension PerennialServer {
         CustomerID(rawValue: try parameter("id", called: "customer id", in: context))
     }
 
-    /// What stands in the path for a parameter of the route, decoded.
-    ///
-    /// - Parameter name: as whoever sent it is told of it, where it cannot be read.
+    /// Returns the decoded value of a path parameter.
+    /// | - Parameter name: what an error message calls the parameter.
     static func parameter(
         _ parameter: String, called name: String, in context: ServerContext
     ) throws -> String {
         let segment = context.parameters.get(parameter)
-        // Most ids are plain; Foundation takes longer to see that than all else takes.
+        // Most ids are plain. Foundation takes longer to find that out than everything else.
         if let segment, !segment.utf8.contains(UInt8(ascii: "%")) { return segment }
         guard let text = segment?.removingPercentEncoding else {
             throw Refused(
-                .requestNotUnderstood, "The \(name) in the path cannot be read.",
+                .requestNotUnderstood, "The \(name) in the path cannot be decoded.",
                 remedy: "Percent-encode it as UTF-8 (RFC 3986).")
         }
         return text
     }
 
-    /// Sandbox only where it is asked for: what was not paid for must not look as if it were.
+    /// Returns the environment in the query. The sandbox must be named explicitly, so that unpaid
+    /// purchases never look like paid ones.
     static func environment(in request: Request) throws -> Ledger.Environment {
         guard request.uri.query != nil,
             let name = request.uri.queryParameters["environment"]
         else { return .production }
         guard let environment = Ledger.Environment(rawValue: String(name)) else {
             throw Refused(
-                .environmentUnknown, "There is no such environment.",
+                .environmentUnknown, "The environment is unknown.",
                 remedy: "Use environment=production or environment=sandbox.")
         }
         return environment
     }
 }
 
-/// What the posting of purchases and its preview both hold.
+/// The members that a posting of purchases and its preview have in common.
 protocol PostedPurchases {
     var signedTransactions: [String]? { get }
     var signedRenewalInfos: [String]? { get }

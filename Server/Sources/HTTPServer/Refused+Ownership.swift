@@ -1,7 +1,8 @@
 import Ledger
 import PerennialContract
 
-/// Why a purchase stays another customer's. The code is one; the reason is in `detail`.
+/// Why a purchase stays with another customer. All reasons have one code; `detail` names the
+/// reason.
 extension Refused {
     static func belongsToAnother(_ purchase: PurchaseID, _ why: Claim.Refusal) -> Refused {
         Refused(
@@ -14,7 +15,7 @@ extension Refused {
         case .kept, .inUse, .blocked, .decidedBySupport, .usedUp:
             "The purchase belongs to another customer."
         case .namesAnother: "The purchase names another customer."
-        case .sharedWithMost: "The purchase is shared with as many customers as may have it."
+        case .sharedWithMost: "The purchase is already shared with the maximum number of customers."
         case .documentTooOld: "The purchase is another customer's, and the document is too old."
         }
     }
@@ -22,20 +23,20 @@ extension Refused {
     private static func remedy(for why: Claim.Refusal) -> String {
         switch why {
         case .usedUp:
-            "It was credited once, and stays there: finish the transaction on the device."
+            "It was credited once and stays there. Finish the transaction on the device."
         case .kept, .inUse, .blocked, .decidedBySupport:
-            "Ask as the customer who has it. Only where your own log-in has shown that both are "
-                + "one person, say so with POST /v1/customers/{id}/aliases: that is for good."
+            "Use the customer who has it. Only if your own log-in has proven that both are "
+                + "one person, link them with POST /v1/customers/{id}/aliases. That is permanent."
         case .namesAnother:
-            "Ask as the customer whose id its appAccountToken is, or make the token their alias. "
-                + "If the app's tokens are no ids of customers, write account_tokens: other under "
+            "Use the customer whose id is its appAccountToken, or make the token their alias. "
+                + "If the app's tokens are not customer ids, set account_tokens: other under "
                 + "identity in perennial.yaml."
         case .sharedWithMost:
-            "End a share: DELETE /v1/customers/{id}/transfers/{transfer_id} with a secret key; or "
+            "End a share with DELETE /v1/customers/{id}/transfers/{transfer_id}, or "
                 + "raise `most` under restore: share in perennial.yaml."
         case .documentTooOld:
-            "Let the app fetch the purchase anew (AppStore.sync(), or refresh the receipt), and "
-                + "send what it gets: to share takes a document signed within the last "
+            "Let the app fetch the purchase again (AppStore.sync(), or refresh the receipt) and "
+                + "send the result. Sharing needs a document signed within the last "
                 + "\(Claim.ShareRules.documentDaysMax) days."
         }
     }

@@ -2,29 +2,29 @@ import Engine
 import Ledger
 import PerennialContract
 
-/// What concerns people who decide: moves, grants, offers, and who speaks for whom.
+/// Problems about ownership, grants, offers, and proofs of identity.
 extension Refused {
     static func tooManyIDs(limit: Int) -> Refused {
         Refused(
             .bodyHasTooMany, "The customer would have too many ids.",
-            detail: "At most \(limit) ids mean one customer.",
-            remedy: "Use one of the ids that they have: none can be taken away. Let the app keep "
-                + "the id that it made, and make no new one at each start. Support moves what was "
+            detail: "At most \(limit) ids are accepted for one customer.",
+            remedy: "Use one of the existing ids; none can be removed. Let the app keep "
+                + "the id it made instead of making one at each start. Support can move what was "
                 + "bought under another id: POST /v1/customers/{id}/transfers.")
     }
 
     static func queryTooLong(bytesMax: Int) -> Refused {
         Refused(
-            .bodyHasTooMany, "What is looked for is too long.",
+            .bodyHasTooMany, "query is too long.",
             detail: "Found more than \(bytesMax) bytes of UTF-8.",
-            remedy: "Send one id of a customer, or the number of one transaction or order, as "
-                + "?query=: none is longer. Look for several one by one.")
+            remedy: "Send one id of a customer, transaction, or order as "
+                + "?query=: none is longer. Search for several one by one.")
     }
 
     static func unknownPurchase(_ detail: String) -> Refused {
         Refused(
             .purchaseUnknown, "There is no such purchase.", detail: detail,
-            remedy: "Name the number of its first transaction, and the environment.")
+            remedy: "Send the id of its first transaction, and the environment.")
     }
 
     static func unknownTransfer(_ detail: String) -> Refused {
@@ -35,14 +35,14 @@ extension Refused {
 
     static func transferSuperseded(_ detail: String) -> Refused {
         Refused(
-            .transferSuperseded, "The purchase has gone on since.", detail: detail,
-            remedy: "Undo the later transfer first, or move the purchase anew.")
+            .transferSuperseded, "The purchase has changed owner since.", detail: detail,
+            remedy: "Undo the later transfer first, or move the purchase again.")
     }
 
     static func unknownEntitlement(_ detail: String) -> Refused {
         Refused(
             .entitlementUnknown, "There is no such entitlement.", detail: detail,
-            remedy: "Use one that a product of perennial.yaml gives.")
+            remedy: "Use one that a product in perennial.yaml gives.")
     }
 
     static func unknownGrant(_ detail: String) -> Refused {
@@ -53,7 +53,7 @@ extension Refused {
 
     static func grantWithoutTime(_ detail: String) -> Refused {
         Refused(
-            .grantWithoutTime, "The grant would be over already.", detail: detail,
+            .grantWithoutTime, "The grant would have ended already.", detail: detail,
             remedy: "Send a later `until`, or none.")
     }
 
@@ -61,21 +61,21 @@ extension Refused {
         switch lack {
         case .missing:
             Refused(
-                .customerProofMissing, "The request does not show for whom it speaks.",
+                .customerProofMissing, "The request has no proof of the customer's identity.",
                 remedy: "Send Perennial-Customer-Proof, made by the app's own backend.")
         case .wrong, .expired, .notYet:
             Refused(
-                .customerProofNotValid, "The proof is not this customer's, or has expired.",
-                detail: detail, remedy: "Ask the app's own backend for a new one.")
+                .customerProofNotValid, "The proof belongs to another customer, or has expired.",
+                detail: detail, remedy: "Get a new one from the app's own backend.")
         case .ofOneOnly:
             Refused(
-                .customerProofNotValid, "The proof is of one of the two ids.",
-                remedy: "Send the proof of each, separated by a comma; or let your server say it "
-                    + "with a secret key; or use an anon_ id that is nobody's yet.")
+                .customerProofNotValid, "The request has a proof for only one of the two ids.",
+                remedy: "Send the proof of each, separated by a comma, or let your server add it "
+                    + "with a secret key, or use an anon_ id that belongs to nobody yet.")
         case .endless:
             Refused(
-                .customerProofNotValid, "The proof has no end.", detail: detail,
-                remedy: "Let the app's own backend give it one: SECONDS.CODE. Until it does, write "
+                .customerProofNotValid, "The proof never expires.", detail: detail,
+                remedy: "Let the app's own backend add an expiry: SECONDS.CODE. Until it does, set "
                     + "`endless: true` below `identity` in perennial.yaml.")
         }
     }
@@ -83,15 +83,15 @@ extension Refused {
     static func firstID(_ id: CustomerID) -> Refused {
         let found = String(id.rawValue.prefix(shownCharactersMax)).debugDescription
         return Refused(
-            .aliasIsFirst, "The other ids were added to this one.", detail: "Found \(found).",
-            remedy: "Part those that were added wrongly from it, and move purchases with "
+            .aliasIsFirst, "This is the customer's first id.", detail: "Found \(found).",
+            remedy: "Remove the ids that were added to it by mistake, and move purchases with "
                 + "POST /v1/customers/{id}/transfers.")
     }
 
     static func unknownAlias(_ alias: CustomerID) -> Refused {
         let found = String(alias.rawValue.prefix(shownCharactersMax)).debugDescription
         return Refused(
-            .aliasUnknown, "This is no other id of the customer.", detail: "Found \(found).",
+            .aliasUnknown, "This is not an alias of the customer.", detail: "Found \(found).",
             remedy:
                 "GET /v1/customers/{id} with a secret key lists the aliases; the id in the path "
                 + "is the one that stays.")
@@ -99,26 +99,26 @@ extension Refused {
 
     static var noOffersKey: Refused {
         Refused(
-            .offersKeyMissing, "There is no key to sign offers with.",
+            .offersKeyMissing, "There is no key for signing offers.",
             remedy: "Add app_store with an In-App Purchase key to perennial.yaml.")
     }
 
     static func unknownOffer(_ detail: String) -> Refused {
         Refused(
             .offerUnknown, "There is no such offer.", detail: detail,
-            remedy: "Name a product and an offer of the app's .storekit file.")
+            remedy: "Use a product and an offer from the app's .storekit file.")
     }
 
     static func offerNotForThem(_ why: OfferAnswer.Why) -> Refused {
         Refused(
             .offerNotForCustomer, "The offer is not for this customer.", detail: why.sentence,
-            remedy: "GET /v1/customers/{id}/offers says which are.")
+            remedy: "GET /v1/customers/{id}/offers lists the eligible ones.")
     }
 
     static func offerForUnknownTransaction(_ detail: String) -> Refused {
         Refused(
-            .offerNotForCustomer, "Whose transaction this is, is not known.", detail: detail,
-            remedy: "Name a transaction that the customer has posted; or let your server sign, "
+            .offerNotForCustomer, "The transaction's customer is unknown.", detail: detail,
+            remedy: "Send the id of a transaction the customer has posted, or let your server sign "
                 + "with a secret key.")
     }
 }

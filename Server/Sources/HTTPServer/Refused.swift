@@ -3,10 +3,10 @@ import Logging
 import NIOCore
 import PerennialContract
 
-/// A request that was not done: the problem for whoever asked, and what only the operator is told.
+/// A request that failed: the problem for the client, and details for the operator only.
 struct Refused: Error {
     var problem: Problem
-    /// Logged, never sent.
+    /// Logged, never sent to the client.
     var operatorDetail: String?
     var headers: HTTPFields = [:]
 
@@ -23,7 +23,7 @@ struct Refused: Error {
         }
     }
 
-    /// What was thrown anywhere below: ours, Hummingbird's, or something that nobody foresaw.
+    /// Wraps any error: one of ours, one of Hummingbird's, or an unexpected one.
     init(anything error: any Error) {
         switch error {
         case let refused as Refused: self = refused
@@ -35,7 +35,7 @@ struct Refused: Error {
         default:
             self.init(
                 .serverFailed, "The server failed.",
-                remedy: "Try again; if it stays so, tell the operator this request_id.",
+                remedy: "Try again. If it fails again, send this request_id to the operator.",
                 operatorDetail: "\(type(of: error)): \(error)")
         }
     }
@@ -49,14 +49,14 @@ struct Refused: Error {
         return response
     }
 
-    /// The problem as JSON.
+    /// Returns the problem as JSON.
     func body(requestID: String, _ logger: Logger) -> ByteBuffer {
         var problem = problem
         problem.requestID = requestID
         do { return try Answers.json(problem) } catch {
-            // Text and one number: cannot happen. The status says enough.
+            // Cannot happen with strings and one number. The status alone says enough.
             logger.error(
-                "problem not encoded",
+                "encoding a problem failed",
                 metadata: ["error": "\(error)", "request_id": .string(requestID)])
             return ByteBuffer()
         }
@@ -73,7 +73,7 @@ struct Refused: Error {
     }
 }
 
-// MARK: - What concerns no verb
+// MARK: - Problems of requests in general
 
 extension Refused {
     static var keyMissing: Refused {
@@ -86,16 +86,16 @@ extension Refused {
 
     static var keyUnknown: Refused {
         var refused = Refused(
-            .keyUnknown, "The key is not known here.",
-            remedy: "Look for a key of another server; `perennial keys create` makes a new one.")
+            .keyUnknown, "The key is not known to this server.",
+            remedy: "Check that it belongs to this server. `perennial keys create` makes a key.")
         refused.headers[.wwwAuthenticate] = "Bearer error=\"invalid_token\""
         return refused
     }
 
     static var keyNotSecret: Refused {
         Refused(
-            .keyNotSecret, "This is for servers, and the key is an app's.",
-            remedy: "Ask from your server with a secret key (sk_…); never put one into an app.")
+            .keyNotSecret, "This needs a secret key, and the request has an app key.",
+            remedy: "Use a secret key (sk_…) on your server. Never put one into an app.")
     }
 
     static var routeUnknown: Refused {
@@ -107,17 +107,17 @@ extension Refused {
     static func method(_ method: HTTPRequest.Method, allowed: [HTTPRequest.Method]) -> Refused {
         let names = allowed.map(\.rawValue).sorted().joined(separator: ", ")
         var refused = Refused(
-            .methodNotAllowed, "This path does not take \(method.rawValue).",
+            .methodNotAllowed, "This path does not support \(method.rawValue).",
             remedy: "Use \(names).")
         refused.headers[.allow] = names
         return refused
     }
 
-    /// The connection is closed: else the rest would be waited for.
+    /// Closes the connection, because otherwise the server would wait for the rest of the body.
     static func bodyTooSlow(seconds: Int) -> Refused {
         var refused = Refused(
-            .requestNotUnderstood, "The body came too slowly.",
-            detail: "At most \(seconds) seconds are waited for it.", remedy: "Send it again.")
+            .requestNotUnderstood, "The body arrived too slowly.",
+            detail: "It must arrive within \(seconds) seconds.", remedy: "Send it again.")
         refused.headers[.connection] = "close"
         return refused
     }
@@ -125,23 +125,23 @@ extension Refused {
     static func bodyTooLarge(bytesMax: Int) -> Refused {
         Refused(
             .bodyTooLarge, "The body is too large.", detail: "At most \(bytesMax) bytes are read.",
-            remedy: "Send less at once.")
+            remedy: "Send a smaller body.")
     }
 
-    /// It is JSON, and not what the route takes.
+    /// The body is valid JSON but not what the route expects.
     static func bodyNotUnderstood(
         _ detail: String, remedy: String = "Compare it with /openapi.json."
     ) -> Refused {
         Refused(
-            .bodyNotUnderstood, "The body is not what is expected here.", detail: detail,
+            .bodyNotUnderstood, "The body does not have the expected form.", detail: detail,
             remedy: remedy)
     }
 
-    /// Refuses a reason that is too long to be kept.
+    /// Throws if a reason is too long to be stored.
     static func requireRoom(for reason: String, bytesMax: Int) throws {
         guard reason.utf8.count <= bytesMax else {
             throw bodyNotUnderstood(
-                "reason is longer than \(bytesMax) bytes of UTF-8.", remedy: "Shorten it.")
+                "reason must have at most \(bytesMax) bytes of UTF-8.", remedy: "Shorten it.")
         }
     }
 }

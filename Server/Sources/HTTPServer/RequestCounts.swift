@@ -1,7 +1,7 @@
 import Synchronization
 
-/// How many requests were answered, by method, route and status. Bounded, since routes and methods
-/// are ours and few.
+/// Counts responses by method, route, and status. The number of counters is bounded, because there
+/// are few methods and routes.
 final class RequestCounts: Sendable {
     struct Label: Hashable, Comparable {
         var method: String
@@ -19,7 +19,7 @@ final class RequestCounts: Sendable {
         counts.withLock { $0[Label(method: method, route: route, status: status), default: 0] += 1 }
     }
 
-    /// In a fixed order.
+    /// All counters, in a fixed order.
     var all: [(label: Label, count: Int)] {
         counts.withLock { $0 }.sorted { $0.key < $1.key }.map { (label: $0.key, count: $0.value) }
     }

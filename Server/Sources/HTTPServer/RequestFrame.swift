@@ -6,11 +6,10 @@ import Logging
 import PerennialContract
 import Synchronization
 
-/// What surrounds every request: its id, problems for what went wrong,
-/// headers, counts, and one line in the log.
-///
-/// The line names the route's pattern and not the path, which can hold a customer's id; and no
-/// header.
+/// Surrounds every request: assigns its id, turns errors into problems, adds headers, counts, and
+/// writes one log line.
+/// | The log line names the route's pattern and not the path, because a path can contain a
+/// customer's id. It contains no header.
 struct RequestFrame: RouterMiddleware {
     static let requestIDCharactersMax = 64
 
@@ -27,7 +26,7 @@ struct RequestFrame: RouterMiddleware {
         context.bodyShare = request.meterBody(by: bodies, from: context.channel)
         defer { context.bodyShare?.release() }
         context.requestID = Self.requestID(asked: request.headers[.requestID])
-        // Without the framework's number: a request has one name.
+        // Without the framework's own request number, so that a request has one id only.
         context.logger = logger
         var response: Response
         do {
@@ -43,7 +42,7 @@ struct RequestFrame: RouterMiddleware {
         return response
     }
 
-    /// What the header fields of every answer hold.
+    /// Sets the header fields that every response has.
     static func complete(_ headers: inout HTTPFields, requestID: String) {
         headers[.requestID] = requestID
         headers[.xContentTypeOptions] = "nosniff"
@@ -53,14 +52,14 @@ struct RequestFrame: RouterMiddleware {
     private static func check(path: String) throws {
         guard !NULCharacter.isPercentEncoded(in: path) else {
             throw Refused(
-                .requestNotUnderstood, "The path holds the character U+0000.",
+                .requestNotUnderstood, "The path contains the character U+0000.",
                 remedy: "Leave %00 out.")
         }
-        // The router passes over empty segments: what follows would be taken for a customer's id.
+        // The router skips empty segments and would take the next one for a customer's id.
         guard !hasEmptySegment(path) else {
             throw Refused(
                 .requestNotUnderstood, "A segment of the path is empty.",
-                remedy: "Put the customer id, or what else is missing, between the slashes.")
+                remedy: "Put the missing customer id, or other part, between the slashes.")
         }
     }
 
@@ -74,10 +73,9 @@ struct RequestFrame: RouterMiddleware {
         return false
     }
 
-    /// Counts a request that is answered, and writes its line.
-    ///
-    /// - Parameter method: nil where the request could not be parsed.
-    /// - Parameter route: the pattern of its path; nil where there is none.
+    /// Counts a finished request and writes its log line.
+    /// | - Parameter method: nil if the request could not be parsed.
+    /// - Parameter route: the pattern of its path. Nil if there is none.
     func finish(
         _ method: HTTPRequest.Method?, route: String?, _ status: HTTPResponse.Status,
         requestID: String, began start: ContinuousClock.Instant
@@ -87,7 +85,7 @@ struct RequestFrame: RouterMiddleware {
         let method = known ?? "OTHER"
         counts.add(method: method, route: route, status: status.code)
         logger.info(
-            "request answered",
+            "request finished",
             metadata: [
                 "method": .string(method), "route": .string(route),
                 "status": .stringConvertible(status.code),
@@ -96,12 +94,14 @@ struct RequestFrame: RouterMiddleware {
             ])
     }
 
-    // A method can be any word: only those we know become labels, so that the counts stay few.
+    // A client can send any word as method. Only known ones become labels, so that the number of
+    // counters stays bounded.
     private static let knownMethods: Set<HTTPRequest.Method> = [
         .get, .head, .post, .put, .patch, .delete, .options,
     ]
 
-    /// The sender's own, if it is short and plain enough to be written into logs.
+    /// Returns the client's own request id if it is short and plain enough for logs, or else a new
+    /// one.
     static func requestID(asked: String?) -> String {
         if let asked, !asked.isEmpty, asked.utf8.count <= requestIDCharactersMax,
             asked.utf8.allSatisfy(isPlain)
@@ -111,11 +111,11 @@ struct RequestFrame: RouterMiddleware {
         return withUnsafeBytes(of: number()) { Hexadecimal.text($0) }
     }
 
-    /// Another one for each request: a name and no secret. A random number is asked for once only,
-    /// since each costs a call into the kernel.
+    /// Returns a number that is different for each request. It is an id and not a secret. Only the
+    /// first one comes from the random number generator, because each call to it enters the kernel.
     private static func number() -> UInt64 {
         var mixed = last.wrappingAdd(0x9E37_79B9_7F4A_7C15, ordering: .relaxed).newValue
-        // The end of SplitMix64, which makes different numbers of different ones.
+        // The output function of SplitMix64, which maps different inputs to different outputs.
         mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
         mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
         return mixed ^ mixed >> 31
@@ -137,9 +137,9 @@ struct RequestFrame: RouterMiddleware {
 extension HTTPField.Name {
     static let requestID = wellFormed("x-request-id")
 
-    /// For names that we wrote ourselves and that are known to be well formed.
+    /// For literal names that are known to be well formed.
     static func wellFormed(_ name: String) -> Self {
-        guard let field = Self(name) else { preconditionFailure("\(name) is no header name.") }
+        guard let field = Self(name) else { preconditionFailure("\(name) is not a header name.") }
         return field
     }
 }

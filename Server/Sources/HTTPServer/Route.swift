@@ -5,7 +5,7 @@ import PerennialContract
 /// One method at one path.
 struct Route: Sendable {
     var method: HTTPRequest.Method
-    /// With parameters in braces, as OpenAPI writes it.
+    /// The path, with parameters in braces as in OpenAPI.
     var path: String
     var answer: Answer
 
@@ -51,7 +51,7 @@ extension PerennialServer {
                 .post, "/v1/customers/{id}/wallets/{currency}/debits", asking: ["environment"],
                 debit),
             keyed(.get, "/v1/customers/{id}/content", content),
-            // It asks for a key where there is no link.
+            // Requires a key if the request has no signed link.
             open(.get, "/v1/content/{content_id}/file", file),
             open(.get, Paths.health, health),
             open(.get, Paths.ready, ready),
@@ -60,7 +60,7 @@ extension PerennialServer {
         ] + legacyRoutes
     }
 
-    /// Where no app takes receipts there is nobody to answer.
+    /// Empty if no app accepts receipts.
     private var legacyRoutes: [Route] {
         guard engine.takesLegacy else { return [] }
         return [
@@ -75,8 +75,9 @@ extension PerennialServer {
         Route(method: method, path: path, answer: answer)
     }
 
-    /// Nothing of the request is read before its key is known. What the engine refuses concerns a
-    /// customer, unless the route itself says that it is about something else.
+    /// A route that requires a key. The key is checked before anything of the request is read.
+    /// Engine failures are reported as problems about a customer, unless the route itself maps
+    /// them.
     private func keyed(
         _ method: HTTPRequest.Method, _ path: String, _ answer: @escaping Route.KeyedAnswer
     ) -> Route {
@@ -91,8 +92,8 @@ extension PerennialServer {
         }
     }
 
-    /// For servers: what an app ships could be read by anybody. The query may hold what is named,
-    /// and the body is a ``StrictBody``.
+    /// A route for servers, which requires a secret key, because anybody could extract a key from
+    /// an app. The query may contain only the parameters listed, and the body is a ``StrictBody``.
     private func secret(
         _ method: HTTPRequest.Method, _ path: String, asking query: [String] = [],
         _ answer: @escaping Route.KeyedAnswer
@@ -113,8 +114,8 @@ extension PerennialServer {
     }
 }
 
-/// The key of a request, as RFC 6750 sends it. The name of the scheme is not case-sensitive (RFC
-/// 9110, 11.1).
+/// The key of a request, sent according to RFC 6750. The scheme's name is not case-sensitive (RFC
+/// 9110, section 11.1).
 struct BearerKey {
     private static let scheme = Array("bearer ".utf8)
 
@@ -130,7 +131,7 @@ struct BearerKey {
     private static func text(_ value: UnsafeBufferPointer<UInt8>) -> String? {
         let space = UInt8(ascii: " ")
         guard value.count > scheme.count else { return nil }
-        // Letters differ from their small ones in one bit.
+        // Upper-case and lower-case letters differ in one bit.
         for index in scheme.indices where value[index] | 0x20 != scheme[index] { return nil }
         let rest = value[scheme.count...].drop { $0 == space }
         guard !rest.isEmpty, !rest.contains(space) else { return nil }

@@ -1,13 +1,13 @@
 import Hummingbird
 import NIOCore
 
-/// What is known of a request while it is answered.
+/// The context of a request while it is processed.
 package struct ServerContext: RequestContext {
     package var coreContext: CoreRequestContextStorage
-    /// Names the request in the answer, in problems and in logs.
+    /// Identifies the request in the response, in problems, and in logs.
     var requestID = ""
     let channel: any Channel
-    /// What the body takes of the budget; nil where there is no body.
+    /// The share of the body budget that the body uses. Nil if there is no body.
     var bodyShare: BodyShare?
 
     package init(source: ApplicationRequestContextSource) {

@@ -1,13 +1,13 @@
 import Hummingbird
 import PerennialContract
 
-/// What a route for servers takes. A member that it does not have is refused: a misspelt one must
-/// not pass for one that was left out, such as the end of a grant. What apps send is read leniently
-/// instead, since a newer app may meet an older server.
+/// The body of a route for servers. Unknown members are rejected: a misspelt member, such as the
+/// end of a grant, must not count as left out. Bodies from apps are decoded leniently instead,
+/// because a newer app may talk to an older server.
 protocol StrictBody: Decodable {
-    /// What it has, as JSON names it.
+    /// The names of the members in JSON.
     static var members: [String] { get }
-    /// Of members that are lists of objects: what each of these has.
+    /// For each member that is a list of objects: the names of the members of these objects.
     static var listed: [String: [String]] { get }
 }
 
@@ -32,7 +32,7 @@ extension ConsumptionRequest: StrictBody {
     static let listed = ["purchases": ["transaction_id", "delivery", "used_percent"]]
 }
 
-/// A value whose JSON has no member that is not the value's.
+/// A value whose JSON must not have unknown members.
 struct Strict<Value: StrictBody>: Decodable {
     let value: Value
 
@@ -50,7 +50,7 @@ struct Strict<Value: StrictBody>: Decodable {
     }
 }
 
-/// How the members of a JSON object are called, whatever they hold.
+/// The names of the members of a JSON object, whatever their values are.
 struct MemberNames: Decodable {
     var names: [String]
 
@@ -73,20 +73,20 @@ struct MemberNames: Decodable {
 }
 
 extension Request {
-    /// For routes for servers: a parameter that the route does not have must not pass for one that
-    /// was left out, such as the customer whose events are asked for.
+    /// For routes for servers. Rejects unknown parameters: a misspelt parameter, such as the
+    /// customer whose events are requested, must not count as left out.
     func requireQuery(among known: [String]) throws {
         guard uri.query != nil else { return }
         let asked = uri.queryParameters.map { String($0.key) }.filter { !$0.isEmpty }
         guard let unknown = Refused.unknownName(among: asked, known: known) else { return }
         throw Refused(
-            .requestNotUnderstood, "The query is not what is expected here.", detail: unknown,
+            .requestNotUnderstood, "The query has an unknown parameter.", detail: unknown,
             remedy: "Compare it with /openapi.json.")
     }
 }
 
 extension Refused {
-    /// Of a name that nobody knows.
+    /// The maximum length of an unknown name quoted in a response.
     private static let nameCharactersMax = 40
 
     fileprivate static func unknownName(
@@ -95,6 +95,6 @@ extension Refused {
         guard let unknown = names.filter({ !known.contains($0) }).min() else { return nil }
         let list = known.isEmpty ? "none" : known.sorted().joined(separator: ", ")
         let name = unknown.prefix(nameCharactersMax)
-        return "There is no `\(path)\(name)` here; there are: \(list)."
+        return "`\(path)\(name)` is unknown. Known are: \(list)."
     }
 }

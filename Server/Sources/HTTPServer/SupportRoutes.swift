@@ -3,11 +3,11 @@ import Hummingbird
 import Ledger
 import PerennialContract
 
-/// Bytes of one order.
+/// The maximum size of the body, in bytes.
 private let grantBytesMax = 16_384
 
 extension PerennialServer {
-    /// Lines of a history at once.
+    /// The maximum number of lines on a page of a history.
     static let historyLinesMax = 1_000
     static let historyLinesUsual = 200
 
@@ -70,8 +70,8 @@ extension PerennialServer {
     ) async throws -> Response {
         guard let query = request.uri.queryParameters["query"], !query.isEmpty else {
             throw Refused(
-                .requestNotUnderstood, "Nothing is looked for.",
-                remedy: "Add ?query= with an id of a customer, or the number of a transaction or "
+                .requestNotUnderstood, "query is missing.",
+                remedy: "Add ?query= with the id of a customer, a transaction, or "
                     + "an order.")
         }
         let found = try await engine.customers(like: String(query), app: holder.app)

@@ -4,14 +4,15 @@ import Ledger
 import PerennialContract
 
 extension PerennialServer {
-    /// A customer as they are now, with their token.
+    /// Responds with a customer's current state and their token.
     func answer(_ state: CustomerState, to holder: KeyHolder) async throws -> Response {
         var customer = Customer(state, showsAnonymous: holder.kind == .secret)
         customer.token = try await engine.token(for: state, app: holder.app)
         return Answers.customer(customer)
     }
 
-    /// The keys by which tokens are checked (RFC 7517). Ask again where a token names another.
+    /// Publishes the keys for verifying tokens (RFC 7517). Clients fetch them again if a token
+    /// names another key.
     @Sendable func publishedKeys(
         _ request: Request, _ context: ServerContext
     ) async throws -> Response {

@@ -4,7 +4,8 @@ import Ledger
 import NIOCore
 
 extension PerennialServer {
-    /// Apple's two addresses have names of hosts; ours have paths.
+    /// Replaces Apple's verifyReceipt. Apple uses two host names for the environments; this server
+    /// uses two paths.
     @Sendable func verifyReceipt(
         _ request: Request, _ context: ServerContext
     ) async throws -> Response {

@@ -4,7 +4,7 @@ import Hummingbird
 import Ledger
 import PerennialContract
 
-/// Bytes of one order.
+/// The maximum size of the body, in bytes.
 private let debitBytesMax = 16_384
 
 extension HTTPField.Name {
@@ -12,7 +12,7 @@ extension HTTPField.Name {
 }
 
 extension PerennialServer {
-    /// Lines of a statement at once.
+    /// The maximum number of lines on a page of a statement.
     static let statementItemsMax = 1_000
     private static let statementItemsUsual = 100
 
@@ -40,7 +40,7 @@ extension PerennialServer {
         let asked = try await request.value(DebitRequest.self, max: debitBytesMax)
         guard (1...Ledger.Wallet.amountMax).contains(asked.amount) else {
             throw Refused(
-                .amountNotPositive, "The amount is no number of things to take out.",
+                .amountNotPositive, "amount must be a positive whole number.",
                 remedy: "Send a whole number from 1 to \(Ledger.Wallet.amountMax).")
         }
         try Refused.requireRoom(for: asked.reason, bytesMax: DebitOrder.reasonBytesMax)
@@ -79,7 +79,7 @@ extension PerennialContract.Debit {
 }
 
 extension WalletStatement {
-    /// The newest lines before a place, or of all.
+    /// A page with the newest lines before a position, or with the newest of all if it is nil.
     init(
         _ wallet: Ledger.Wallet, of currency: CurrencyID, before position: ListPosition?, limit: Int
     ) {

@@ -13,7 +13,8 @@ struct Perennial: AsyncParsableCommand {
             ReconcileCommand.self, ImportCommand.self, ConfigCommand.self, ProveCommand.self,
         ])
 
-    /// What a file may not give to others, whatever makes it: it holds purchases, or keys.
+    /// Permissions removed from every file the program creates, because it may contain purchases or
+    /// keys.
     private static let withheld: mode_t = 0o077
 
     static func main() async {

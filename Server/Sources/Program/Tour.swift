@@ -1,4 +1,4 @@
-/// What to try first: six commands that can be pasted as they are. The README shows the same.
+/// The first commands to try. They can be pasted as they are; the README shows the same commands.
 package enum Tour {
     package static func commands(
         serverPort: Int = 8080, simulatorPort: Int = 8090, key: String = "pk_dev_birds"
@@ -20,9 +20,8 @@ package enum Tour {
         ]
     }
 
-    /// What `perennial dev` prints.
-    ///
-    /// - Parameter isContinued: the database holds what happened in worlds before this one.
+    /// The text that `perennial dev` prints.
+    /// | - Parameter isContinued: whether the database has data from earlier worlds.
     static func text(
         serverPort: Int, simulatorPort: Int, appKey: String, secretKey: String, isExample: Bool,
         isContinued: Bool
@@ -34,8 +33,8 @@ package enum Tour {
         ]
         if isContinued {
             lines += [
-                "", "The server knows what happened before. The simulator begins without accounts:",
-                "what was bought before does not renew. Start with --fresh to forget both.",
+                "", "The server has earlier data. The simulator begins without accounts:",
+                "earlier purchases do not renew. Start with --fresh to delete the old data.",
             ]
         }
         if isExample {

@@ -119,7 +119,7 @@ import Testing
             #expect(answer.status == 400)
             let problem = try answer.problem
             #expect(problem.code == .bodyNotUnderstood)
-            #expect(problem.detail == "reason is longer than 500 bytes of UTF-8.")
+            #expect(problem.detail == "reason must have at most 500 bytes of UTF-8.")
         }
     }
 

@@ -22,8 +22,8 @@ import Testing
         #expect(refused.problem.status == 409)
         #expect(refused.headers[.retryAfter] == nil)
         // To join two customers is for good: nobody is sent there without being told.
-        #expect(refused.problem.remedy.contains("log-in has shown"))
-        #expect(refused.problem.remedy.hasSuffix("that is for good."))
+        #expect(refused.problem.remedy.contains("log-in has proven"))
+        #expect(refused.problem.remedy.hasSuffix("That is permanent."))
     }
 
     @Test func `one id too many is not told to come in smaller requests`() async throws {
@@ -38,8 +38,8 @@ import Testing
             #expect(answer.status == 413)
             let problem = try answer.problem
             #expect(problem.code == .bodyHasTooMany)
-            #expect(problem.detail == "At most 100 ids mean one customer.")
-            #expect(problem.remedy.hasPrefix("Use one of the ids that they have"))
+            #expect(problem.detail == "At most 100 ids are accepted for one customer.")
+            #expect(problem.remedy.hasPrefix("Use one of the existing ids"))
         }
     }
 
@@ -55,7 +55,7 @@ import Testing
             let problem = try answer.problem
             #expect(problem.code == .bodyHasTooMany)
             #expect(problem.detail == "Found more than 255 bytes of UTF-8.")
-            #expect(problem.remedy.hasPrefix("Send one id of a customer, or the number of one"))
+            #expect(problem.remedy.hasPrefix("Send one id of a customer, transaction, or order"))
         }
     }
 

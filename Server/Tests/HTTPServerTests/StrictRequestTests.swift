@@ -20,10 +20,10 @@ import Testing
         Row(
             path: Paths.grants(of: "anna"),
             body: #"{"entitlement": "pro", "untill": "2026-12-31T00:00:00Z", "reason": "r"}"#,
-            detail: "There is no `untill` here; there are: entitlement, reason, until."),
+            detail: "`untill` is unknown. Known are: entitlement, reason, until."),
         Row(
             path: Paths.grants(of: "anna"), body: #"{"entitlment": "pro", "reason": "r"}"#,
-            detail: "There is no `entitlment` here; there are: entitlement, reason, until."),
+            detail: "`entitlment` is unknown. Known are: entitlement, reason, until."),
         Row(
             path: Paths.grants(of: "anna"),
             body: #"{"entitlement": "pro", "reason": "r", "until": "next week"}"#,
@@ -32,24 +32,24 @@ import Testing
         Row(
             path: Paths.debits("gems", of: "anna"),
             body: #"{"amount": 1, "reason": "r", "currency": "gems"}"#,
-            detail: "There is no `currency` here; there are: amount, reason."),
+            detail: "`currency` is unknown. Known are: amount, reason."),
         Row(
             path: Paths.debits("gems", of: "anna"), body: #"{"amount": 1.5, "reason": "r"}"#,
             detail: "A number is not whole or is too large, or a text cannot be read."),
         Row(
             path: Paths.transfers(of: "anna"),
             body: #"{"original_transaction_id": "1", "reason": "r", "environment": "sandbox"}"#,
-            detail: "There is no `environment` here; there are: original_transaction_id, reason."),
+            detail: "`environment` is unknown. Known are: original_transaction_id, reason."),
         Row(
             method: .put, path: "/v1/customers/anna/consumption",
             body: #"{"consented": true, "purchase": []}"#,
-            detail: "There is no `purchase` here; there are: consented, purchases, "
+            detail: "`purchase` is unknown. Known are: consented, purchases, "
                 + "sample_content_provided."),
         Row(
             method: .put, path: "/v1/customers/anna/consumption",
             body: #"{"consented": true, "purchases": [{"transaction_id": "1", "#
                 + #""delivery": "other", "used": 5}]}"#,
-            detail: "There is no `purchases[0].used` here; there are: delivery, transaction_id, "
+            detail: "`purchases[0].used` is unknown. Known are: delivery, transaction_id, "
                 + "used_percent."),
     ]
 
@@ -74,15 +74,15 @@ import Testing
             let rows = [
                 (
                     Paths.events + "?limit=1&customer=anna",
-                    "There is no `customer` here; there are: after, customer_id, limit."
+                    "`customer` is unknown. Known are: after, customer_id, limit."
                 ),
                 (
                     Paths.customers + "?query=1&environment=sandbox",
-                    "There is no `environment` here; there are: query."
+                    "`environment` is unknown. Known are: query."
                 ),
                 (
                     Paths.grants(of: "anna") + "?enviroment=sandbox",
-                    "There is no `enviroment` here; there are: environment."
+                    "`enviroment` is unknown. Known are: environment."
                 ),
             ]
             for (path, detail) in rows {
@@ -93,7 +93,7 @@ import Testing
             }
             let erasing = try await server.send(
                 .delete, Paths.customer("anna") + "?environment=sandbox", key: TestServer.secret)
-            let nothing = "There is no `environment` here; there are: none."
+            let nothing = "`environment` is unknown. Known are: none."
             #expect(try erasing.problem.detail == nothing)
         }
     }
@@ -127,13 +127,13 @@ import Testing
                 let asked = try await server.send(
                     route.method, path + "?untill=1", key: TestServer.secret)
                 #expect(
-                    try asked.problem.detail == "There is no `untill` here; there are: \(known).",
+                    try asked.problem.detail == "`untill` is unknown. Known are: \(known).",
                     "\(path)")
                 guard operation["requestBody"] != nil else { continue }
                 let sent = try await server.send(
                     route.method, path, key: TestServer.secret, body: #"{"untill": 1}"#)
                 #expect(try sent.problem.code == .bodyNotUnderstood, "\(path)")
-                #expect(try sent.problem.detail?.hasPrefix("There is no `untill`") == true)
+                #expect(try sent.problem.detail?.hasPrefix("`untill` is unknown") == true)
             }
             #expect(strictCount > 15)
         }

@@ -105,7 +105,7 @@ import Testing
             let failure = await #expect(throws: StartFailure.self) {
                 try await BackupCopy(of: copy).make(at: folder + "/c.sqlite")
             }
-            #expect(failure?.message.contains("5 events are there, and 6 were told") == true)
+            #expect(failure?.message.contains("5 events found, but 6 were emitted") == true)
 
             try Data("birds".utf8).write(to: URL(fileURLWithPath: folder + "/text"))
             for other in ["text", "none"] {

@@ -41,7 +41,7 @@ import Testing
                 "  + unconfirmed_hold_hours 48",
             ])
         #expect(
-            ConfigChange.differences(old, old) == ["Nothing changes that customers would notice."])
+            ConfigChange.differences(old, old) == ["No change affects customers."])
     }
 
     private static let items = "items: {x: {published: 2026-01-15, products: [one]}}"
@@ -62,21 +62,21 @@ import Testing
             ),
             (
                 "content: {folder: old, \(items)}", "content: {folder: new, \(items)}",
-                ["  - content lies in old", "  + content lies in new"]
+                ["  - content is in old", "  + content is in new"]
             ),
             (
                 "content: {redirect: https://a.example, \(items)}",
                 "content: {redirect: https://a.example, redirect_secret_env: SECRET, \(items)}",
                 [
-                    "  - content lies at https://a.example, with plain links",
-                    "  + content lies at https://a.example, with signed links",
+                    "  - content is at https://a.example, with plain links",
+                    "  + content is at https://a.example, with signed links",
                 ]
             ),
             (
                 "content: {\(items)}", "content: {link_minutes: 10, \(items)}",
                 [
-                    "  - content links hold for 5 minutes",
-                    "  + content links hold for 10 minutes",
+                    "  - content links are valid for 5 minutes",
+                    "  + content links are valid for 10 minutes",
                 ]
             ),
         ] as [(String, String, [String])])
@@ -144,8 +144,8 @@ import Testing
                 """)
         let lines = output.split(separator: "\n").map(String.init)
         try #require(lines.count >= 5, "\(lines)")
-        #expect(lines[0].hasSuffix("“abc” is no port."))
-        #expect(lines[1].hasPrefix("error: The database would be another one"))
+        #expect(lines[0].hasSuffix("“abc” is not a port."))
+        #expect(lines[1].hasPrefix("error: The change uses another database"))
         #expect(lines.contains("settings") && lines.contains("  + database other.sqlite"))
         #expect(lines.last == "Applied")
     }
@@ -187,7 +187,7 @@ import Testing
                 """)
         #expect(
             output.split(separator: "\n") == [
-                "Applied", "The two files are the same",
+                "Applied", "The two files are identical",
                 "apps: {birds: {bundle_id: com.example.birds}}", "same",
             ])
     }

@@ -111,14 +111,14 @@ import Testing
 
     static let mistakes = [
         Row(text: "", line: nil, says: "The file is empty."),
-        Row(text: "settings: {}", line: nil, says: "There are no apps."),
+        Row(text: "settings: {}", line: nil, says: "The configuration has no apps."),
         Row(text: "apps:\n  a: [", line: 3, says: "This is not YAML"),
-        Row(text: "apps: {}", line: 1, says: "There are no apps."),
-        Row(text: "apps:\n  a b:\n    bundle_id: x", line: 2, says: "no name for an app"),
+        Row(text: "apps: {}", line: 1, says: "apps is empty."),
+        Row(text: "apps:\n  a b:\n    bundle_id: x", line: 2, says: "is not a valid app name"),
         Row(text: "apps:\n  a:\n    simulated: true", line: 2, says: "has no bundle_id"),
         Row(
             text: "apps:\n  a:\n    bundle_id: x\n    bundel: y", line: 4,
-            says: "There is no “bundel” in app a."),
+            says: "“bundel” is unknown in app a."),
         Row(
             text: "apps:\n  a:\n    bundle_id: x\n    simulatd: true", line: 4,
             says: "Did you mean simulated?"),
@@ -130,19 +130,19 @@ import Testing
             says: "“never” is neither true nor false."),
         Row(
             text: "apps:\n  a:\n    bundle_id: x\n    legacy: false\n    shared_secret_env: SECRET",
-            line: 4, says: "There is a shared secret, and `legacy: false` makes no use of it."),
+            line: 4, says: "There is a shared secret, but `legacy: false` does not use it."),
         Row(
             text: "apps:\n  a:\n    bundle_id: x\n    app_apple_id: twelve", line: 4,
-            says: "“twelve” is no number."),
+            says: "“twelve” is not a whole number."),
         Row(
             text: "apps:\n  a:\n    bundle_id: x\n  b:\n    bundle_id: x", line: 4,
             says: "the same bundle_id"),
         Row(
             text: "apps:\n  a:\n    bundle_id: x\n    products: [p]", line: 4,
-            says: "products is no list of names."),
+            says: "products must be a mapping."),
         Row(
             text: "apps:\n  a:\n    bundle_id: x\n    products:\n      p: [[q]]", line: 5,
-            says: "Here a name is expected."),
+            says: "A name is expected here."),
         Row(
             text: "apps:\n  a:\n    bundle_id: x\n    products:\n      p: {entitlement: [q]}",
             line: 5, says: "Did you mean entitlements?"),
@@ -154,7 +154,7 @@ import Testing
             line: 4, says: "out of range"),
         Row(
             text: "apps:\n  a:\n    bundle_id: x\n    trust:\n      extra_roots: [root.cer]",
-            line: 5, says: "trusts Apple only"),
+            line: 5, says: "can only trust Apple"),
         Row(
             text: "apps:\n  a:\n    bundle_id: x\n    simulated: true\n    trust:\n"
                 + "      extra_roots: [none.cer]", line: 6, says: "none.cer cannot be read."),
@@ -180,21 +180,24 @@ import Testing
         ),
         ("key_id: K, issuer_id: I, private_key_file: no.p8", false, "no.p8 cannot be read."),
         ("key_id: K, issuer_id: I, private_key_env: NONE", false, "There is no variable NONE."),
-        ("key_id: K, issuer_id: I, private_key_env: EMPTY", false, "EMPTY holds no private key."),
+        (
+            "key_id: K, issuer_id: I, private_key_env: EMPTY", false,
+            "EMPTY contains no private key."
+        ),
         (
             "key_id: K, issuer_id: I, private_key_file: root.cer", false,
-            "root.cer holds no private key."
+            "root.cer contains no private key."
         ),
         (
             "key_id: K, issuer_id: I, private_key_env: KEY, sandbox_url: 'http://a'", false,
-            "A real app asks Apple only."
+            "A real app can only use Apple's addresses."
         ),
         ("key_id: K, issuer_id: I, private_key_env: KEY", true, "has no production_url."),
         (
             "key_id: K, issuer_id: I, private_key_env: KEY, production_url: 'ftp://a'", true,
-            "“ftp://a” is no address."
+            "“ftp://a” is not a URL."
         ),
-        ("key_id: K, issuer_id: I, key: x", false, "There is no “key” in app_store."),
+        ("key_id: K, issuer_id: I, key: x", false, "“key” is unknown in app_store."),
     ]
 
     @Test(arguments: keyMistakes) func `a key that is not whole is told of, without it`(
@@ -248,12 +251,12 @@ import Testing
     }
 
     @Test(arguments: [
-        ("shared_secret_env: NONE", "holds no shared secret"),
-        ("shared_secret_env: EMPTY", "holds no shared secret"),
-        ("shared_secret_file: none", "holds no shared secret"),
-        ("shared_secret_file: key.p8", "holds no shared secret"),
-        ("shared_secret_file: secret\nshared_secret_env: SECRET", "There are both"),
-        ("verify_receipt_url: http://localhost:8090", "at Apple only"),
+        ("shared_secret_env: NONE", "contains no shared secret"),
+        ("shared_secret_env: EMPTY", "contains no shared secret"),
+        ("shared_secret_file: none", "contains no shared secret"),
+        ("shared_secret_file: key.p8", "contains no shared secret"),
+        ("shared_secret_file: secret\nshared_secret_env: SECRET", "are both set"),
+        ("verify_receipt_url: http://localhost:8090", "can only be verified by Apple"),
     ])
     func `a secret that is not there, or an address that may not be, is told of`(
         members: String, says: String

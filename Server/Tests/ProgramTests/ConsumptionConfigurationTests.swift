@@ -25,8 +25,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("{answer: always}", "Write one of never, with_consent."),
-        ("{refund_preference: no}", "Write one of decline, grant_full, grant_prorated."),
+        ("{answer: always}", "Use one of never, with_consent."),
+        ("{refund_preference: no}", "Use one of decline, grant_full, grant_prorated."),
         ("{answers: never}", "Did you mean answer?"),
     ]) func `a mistake is named, with what to do`(text: String, says: String) throws {
         let failure = #expect(throws: ConfigurationFailure.self) {

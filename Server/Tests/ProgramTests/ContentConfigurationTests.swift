@@ -66,22 +66,25 @@ import Testing
     @Test(arguments: [
         ("folder: issues", "content has no items."),
         ("items: {x: {entitlement: magazine}}", "“x” has no date."),
-        ("items: {x: {published: 2026-02-30, entitlement: magazine}}", "“2026-02-30” is no date."),
-        ("items: {x: {published: soon, entitlement: magazine}}", "“soon” is no date."),
+        (
+            "items: {x: {published: 2026-02-30, entitlement: magazine}}",
+            "“2026-02-30” is not a date."
+        ),
+        ("items: {x: {published: soon, entitlement: magazine}}", "“soon” is not a date."),
         ("items: {x: {published: 2026-01-15, entitlement: magasine}}", "Did you mean magazine?"),
-        ("items: {x: {published: 2026-01-15}}", "Nothing opens “x”."),
-        (item + "file: x.pdf}}", "Say `folder:` or `redirect:`."),
-        ("folder: issues\n" + item + "file: ../x}}", "“../x” is no file below the folder."),
-        ("folder: issues\n" + item + "file: /etc/passwd}}", "is no file below the folder."),
-        ("folder: issues\n" + item + "file: .env}}", "is no file below the folder."),
-        ("folder: nowhere\n" + item + "}}", "nowhere is no folder."),
+        ("items: {x: {published: 2026-01-15}}", "Nothing gives access to “x”."),
+        (item + "file: x.pdf}}", "Add `folder:` or `redirect:`."),
+        ("folder: issues\n" + item + "file: ../x}}", "“../x” is not a path below the folder."),
+        ("folder: issues\n" + item + "file: /etc/passwd}}", "is not a path below the folder."),
+        ("folder: issues\n" + item + "file: .env}}", "is not a path below the folder."),
+        ("folder: nowhere\n" + item + "}}", "nowhere is not a folder."),
         ("folder: issues\nredirect: https://a.example\n" + item + "}}", "Keep one of them."),
-        ("redirect: files\n" + item + "}}", "“files” is no address."),
+        ("redirect: files\n" + item + "}}", "“files” is not a URL."),
         (
             "redirect: https://a.example\nredirect_secret_env: NONE\n" + item + "}}",
             "There is no variable NONE."
         ),
-        ("after_lapse: burn\n" + item + "}}", "Write one of close, keep."),
+        ("after_lapse: burn\n" + item + "}}", "Use one of close, keep."),
         ("sandbox: perhaps\n" + item + "}}", "“perhaps” is neither true nor false."),
         ("link_minutes: 0\n" + item + "}}", "link_minutes is out of range."),
     ]) func `a mistake is named, with what to do`(text: String, says: String) throws {

@@ -74,14 +74,17 @@ import Testing
     }
 
     @Test(arguments: [
-        ("    forward: https://old.example.com/", "is no list"),
-        ("    forward: []", "is no list"),
-        ("    forward: [http://old.example.com/]", "no address to send on to"),
+        ("    forward: https://old.example.com/", "must be a list"),
+        ("    forward: []", "must be a list"),
+        ("    forward: [http://old.example.com/]", "is not a valid forwarding URL"),
         ("    forward: [{environments: sandbox}]", "has no url"),
-        ("    forward: [{url: https://a.example/, environments: [moon]}]", "no such environment"),
-        ("    forward: [https://a.example/, \"https://a.example/?b\"]", "stands there twice"),
-        ("    forward: [https://a.example/]\n    forward_policy: some", "is no forward_policy"),
-        ("    forward_policy: all", "nothing is sent on"),
+        (
+            "    forward: [{url: https://a.example/, environments: [moon]}]",
+            "The environment is unknown"
+        ),
+        ("    forward: [https://a.example/, \"https://a.example/?b\"]", "is listed twice"),
+        ("    forward: [https://a.example/]\n    forward_policy: some", "is not a forward_policy"),
+        ("    forward_policy: all", "no forwarding address"),
     ])
     func `what is wrong is said, with its line`(lines: String, expected: String) {
         let failure = #expect(throws: ConfigurationFailure.self) { try rules(lines) }

@@ -47,7 +47,7 @@ import Testing
         let failure = #expect(throws: ConfigurationFailure.self) {
             try settings("identity: {proof: jwt, secret_env: SECRET, \(claim)}")
         }
-        #expect("\(failure as Any)".contains("is not a text"))
+        #expect("\(failure as Any)".contains("must be text"))
     }
 
     @Test func `without a word purchases stay with whom they were first`() throws {
@@ -101,21 +101,27 @@ import Testing
     @Test(arguments: [
         ("tokens: {minutes: 0}", "Choose 1 to 1440."),
         ("tokens: {minute: 1}", "Did you mean minutes?"),
-        ("restore: move", "Write one of keep, transfer, transfer_if_inactive, share."),
+        ("restore: move", "Use one of keep, transfer, transfer_if_inactive, share."),
         ("restore: {prodution: keep}", "Did you mean production?"),
         ("restore: {share: {most: 0}}", "Choose 1 to 1000."),
         ("restore: {share: {mots: 3}}", "Did you mean most?"),
-        ("restore: {sandbox: {}}", "This is no restore policy."),
-        ("restore: {production: keep, share: {most: 3}}", "There is no “production” in restore."),
-        ("identity: {account_tokens: none}", "Write one of customers, other."),
+        ("restore: {sandbox: {}}", "This is not a restore policy."),
+        ("restore: {production: keep, share: {most: 3}}", "“production” is unknown in restore."),
+        ("identity: {account_tokens: none}", "Use one of customers, other."),
         ("identity: {account_tokens: other, secret_env: SECRET}", "identity has no proof."),
-        ("identity: {proof: magic}", "is no proof of identity"),
-        ("identity: {proof: hmac, secret_env: SECRET, audience: a}", "An hmac has no audience."),
+        ("identity: {proof: magic}", "is not a supported proof of identity"),
+        (
+            "identity: {proof: hmac, secret_env: SECRET, audience: a}",
+            "Proofs by hmac have no audience."
+        ),
         ("identity: {proof: hmac, secret_env: SECRET, endless: x}", "neither true nor false"),
         ("identity: {secret_env: SECRET}", "identity has no proof."),
         ("identity: {proof: hmac, secret_env: SHORT}", "at least 32 characters"),
-        ("identity: {proof: hmac, secret_env: NONE}", "There is no secret to check proofs with."),
-        ("identity: {proof: jwt, public_key_file: x.pem}", "holds no public key"),
+        (
+            "identity: {proof: hmac, secret_env: NONE}",
+            "There is no valid secret for verifying proofs."
+        ),
+        ("identity: {proof: jwt, public_key_file: x.pem}", "contains no P-256 public key"),
     ]) func `a mistake is named, with what to do`(text: String, says: String) throws {
         let failure = #expect(throws: ConfigurationFailure.self) { try settings(text) }
         let said = failure?.complaints.map(\.description) ?? []

@@ -74,7 +74,7 @@ import Testing
             let failure = #expect(throws: UnusableRow.self) {
                 try row(.receipts, first: content == .notUTF8 ? ["MIIA"] : nil, content)
             }
-            #expect(failure?.reason == "not UTF-8: convert the file first")
+            #expect(failure?.reason == "not UTF-8; convert the file first")
         }
     }
 
@@ -90,7 +90,7 @@ import Testing
             try row(.receipts, first: ["a", "MIIA"], last.content)
         }
         #expect(
-            failure?.reason.hasPrefix("a quote that is opened in line \(lines - 1) is never closed")
+            failure?.reason.hasPrefix("a quote opened in line \(lines - 1) is never closed")
                 == true)
     }
 
@@ -202,8 +202,8 @@ import Testing
                 "$perennial" import original-transaction-ids ids.csv --dry-run 2>&1 || true
                 """)
         let expected = [
-            "has no column customer_id; it has: user, app_receipt.", "--without-customers",
-            "2 lines, 0 rows could be used, 1 not: ", "of a number alone nothing is known",
+            "has no column customer_id. It has: user, app_receipt.", "--without-customers",
+            "2 lines, 0 rows could be used, 1 not: ", "which is needed to look up transaction ids",
         ]
         for part in expected { #expect(output.contains(part), "\(output)") }
     }
@@ -256,7 +256,7 @@ import Testing
                     engine: assembly.engine, app: "rage", kind: .receipts,
                     file: URL(fileURLWithPath: file), report: URL(fileURLWithPath: report))
                 let failure = await #expect(throws: StartFailure.self) { try await run.run() }
-                #expect(failure?.message.contains("is the file that is imported") == true)
+                #expect(failure?.message.contains("is the import file itself") == true)
                 #expect(FileManager.default.contents(atPath: file) == text)
             }
         }

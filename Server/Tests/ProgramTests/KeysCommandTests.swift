@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("ab", "Give more digits: ab12"), ("ef", "perennial keys list"),
+        ("ab", "Use more digits: ab12"), ("ef", "perennial keys list"),
         ("", "perennial keys list"), ("sk_birds_ab", "perennial keys list"),
     ])
     func `none is taken away where it is not clear which`(prefix: String, remedy: String) {

@@ -83,10 +83,10 @@ import Testing
                 try Data(text.utf8).write(to: URL(fileURLWithPath: path))
                 let report = await CheckReport(
                     try ProcessOptions.parse(["--config", path, "--database", folder + "/p"]))
-                let note = report.lines.first { $0.contains("does not start with it") }
+                let note = report.lines.first { $0.contains("does not start with this") }
                 #expect((note != nil) == isNoted, "\(report.lines)")
                 #expect(note?.hasPrefix("note  ") ?? true)
-                #expect(note?.contains("birds: a simulated app is not served.") ?? true)
+                #expect(note?.contains("birds: simulated apps cannot be served.") ?? true)
                 #expect(note?.contains("--clock-from") ?? true)
             }
         }

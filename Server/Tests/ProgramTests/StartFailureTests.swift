@@ -22,14 +22,14 @@ import Testing
     }
 
     @Test(arguments: [
-        Row(command: "--host 192.0.2.1", says: "192.0.2.1 is no address of this machine."),
-        Row(command: "--host no.such.invalid", says: "no.such.invalid is no address of this"),
+        Row(command: "--host 192.0.2.1", says: "192.0.2.1 is not an address of this machine."),
+        Row(command: "--host no.such.invalid", says: "no.such.invalid is not an address of this"),
         Row(command: "--population 0", says: "The population is 0."),
         Row(command: "--population 5 --months 0", says: "The months are 0."),
-        Row(command: "--out books", says: "--out is of a population."),
-        Row(command: "--data /proc/here", says: "The folder /proc/here cannot be written to."),
-        Row(command: "--notification-url localhost:8080", says: "“localhost:8080” is no address"),
-        Row(command: "--now yesterday", says: "“yesterday” is no time."),
+        Row(command: "--out books", says: "--out needs --population."),
+        Row(command: "--data /proc/here", says: "The folder /proc/here is not writable."),
+        Row(command: "--notification-url localhost:8080", says: "“localhost:8080” is not a URL"),
+        Row(command: "--now yesterday", says: "“yesterday” is not a valid time."),
     ])
     func `a simulator that cannot start says why, and what to do`(row: Row) async throws {
         let lines = try await Self.said(by: "simulate --port 0 --data . \(row.command)")
@@ -44,7 +44,7 @@ import Testing
     ])
     func `a port that cannot be is refused`(command: String) async throws {
         let lines = try await Self.said(by: "\(command) --data .")
-        #expect(lines.first?.hasSuffix("is no port.") == true, "\(lines)")
+        #expect(lines.first?.hasSuffix("is not a port.") == true, "\(lines)")
         #expect(lines.last == "exit code 1")
     }
 

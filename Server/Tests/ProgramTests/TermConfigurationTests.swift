@@ -84,19 +84,19 @@ import Testing
     }
 
     static let mistakes = [
-        Row(text: "products: {p: {term: month}}", says: "“month” is no length of a term."),
-        Row(text: "products: {p: {term: P0D}}", says: "“P0D” is no length of a term."),
-        Row(text: "products: {p: {term: P101Y}}", says: "“P101Y” is no length of a term."),
-        Row(text: "products: {p: {term: P1M, bonus_days: 99999}}", says: "fits no term of p."),
-        Row(text: "products: {p: {bonus_days: 1}}", says: "fits no term of p."),
-        Row(text: "products: {p: {chain: c}}", says: "p has a chain and no term."),
+        Row(text: "products: {p: {term: month}}", says: "“month” is not a duration of a term."),
+        Row(text: "products: {p: {term: P0D}}", says: "“P0D” is not a duration of a term."),
+        Row(text: "products: {p: {term: P101Y}}", says: "“P101Y” is not a duration of a term."),
+        Row(text: "products: {p: {term: P1M, bonus_days: 99999}}", says: "is not valid for p."),
+        Row(text: "products: {p: {bonus_days: 1}}", says: "is not valid for p."),
+        Row(text: "products: {p: {chain: c}}", says: "p has a chain but no term."),
         Row(text: "products: {p: {term: P1M, bonus_day: 1}}", says: "Did you mean bonus_days?"),
         Row(text: "terms: {time_zone: Europe/Viena}", says: "Did you mean Europe/Vienna?"),
-        Row(text: "terms: {reminders: P7D}", says: "reminders is no list of times ahead."),
-        Row(text: "terms: {reminders: [P1M]}", says: "“P1M” is no time ahead of an end."),
-        Row(text: "terms: {reminders: [P367D]}", says: "P366D at most."),
-        Row(text: "terms: {reminders: [week]}", says: "“week” is no length of a term."),
-        Row(text: "terms: {overlap: pile}", says: "Write one of stack, extend, refuse."),
+        Row(text: "terms: {reminders: P7D}", says: "reminders must be a list of durations."),
+        Row(text: "terms: {reminders: [P1M]}", says: "“P1M” is not a valid reminder."),
+        Row(text: "terms: {reminders: [P367D]}", says: "at most P366D."),
+        Row(text: "terms: {reminders: [week]}", says: "“week” is not a duration of a term."),
+        Row(text: "terms: {overlap: pile}", says: "Use one of stack, extend, refuse."),
     ]
 
     @Test(arguments: mistakes) func `a mistake is named, with what to do`(row: Row) throws {
@@ -106,8 +106,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("season: [e]", "season does not renew, and has no term: it opens nothing."),
-        ("gems: {term: P1M}", "gems has a term, and s says that it needs none."),
+        ("season: [e]", "season does not renew and has no term: it gives no access."),
+        ("gems: {term: P1M}", "gems has a term, but s says it needs none."),
     ]) func `a term that does not fit the shop is warned of`(products: String, says: String) throws
     {
         let shop = """

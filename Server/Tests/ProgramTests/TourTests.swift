@@ -25,7 +25,7 @@ import Testing
                 serverPort: 8080, simulatorPort: 8090, appKey: "pk", secretKey: "sk",
                 isExample: true, isContinued: isContinued)
             #expect(text.contains("--fresh") == isContinued)
-            #expect(text.contains("what was bought before does not renew") == isContinued)
+            #expect(text.contains("earlier purchases do not renew") == isContinued)
         }
     }
 

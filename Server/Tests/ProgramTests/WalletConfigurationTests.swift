@@ -27,13 +27,13 @@ import Testing
     }
 
     @Test(arguments: [
-        ("products: {p: {credits: 100}}", "credits names no currency."),
-        ("products: {p: {credits: {gems: 0}}}", "0 is no credit."),
-        ("products: {p: {credits: {gems: many}}}", "“many” is no number."),
+        ("products: {p: {credits: 100}}", "credits must be a mapping."),
+        ("products: {p: {credits: {gems: 0}}}", "0 is not a valid credit."),
+        ("products: {p: {credits: {gems: many}}}", "“many” is not a whole number."),
         ("products: {p: {credits: {gems: 1}}}\nwallets: {gem: {}}", "Did you mean gems?"),
         (
             "products: {p: {credits: {gems: 1}}}\nwallets: {gems: {refunds: some}}",
-            "Write one of to_zero, below_zero, nothing."
+            "Use one of to_zero, below_zero, nothing."
         ),
     ]) func `a mistake is named, with what to do`(text: String, says: String) throws {
         let failure = #expect(throws: ConfigurationFailure.self) { try wallets(text) }

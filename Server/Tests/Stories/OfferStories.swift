@@ -283,7 +283,7 @@ import Testing
             let orders: [(body: JSON, says: String)] = [
                 (
                     ["customer_id": "anna", "product_id": "pro.monthly", "kind": "introductory"],
-                    "Add transaction_id"
+                    "Add the transaction_id"
                 ),
                 (
                     [

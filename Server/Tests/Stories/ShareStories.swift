@@ -42,7 +42,7 @@ import Testing
             #expect(refused.status == 409)
             #expect(try refused.json.text("code") == "purchase_belongs_to_another_customer")
             #expect(try refused.json.text("detail").hasSuffix(": shared_with_most."))
-            #expect(try refused.json.text("title").contains("shared with as many"))
+            #expect(try refused.json.text("title").contains("already shared with the maximum"))
             #expect(try refused.json.text("remedy").contains("most"))
             let preview = try await shop.server.post(
                 "/v1/purchases/preview",

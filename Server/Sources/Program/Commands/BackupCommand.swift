@@ -3,19 +3,19 @@ import Foundation
 import Ledger
 import Storage
 
-/// Which database a command works on, where it needs nothing else of the configuration.
+/// The database option of commands that need nothing else from the configuration.
 struct DatabaseOption: ParsableArguments {
-    @Option(help: "The configuration (PERENNIAL_CONFIG; perennial.yaml), if it names the database.")
+    @Option(help: "The configuration that names the database (PERENNIAL_CONFIG; perennial.yaml).")
     var config: String?
     @Option(help: "A file or postgres://… (PERENNIAL_DATABASE; .perennial/perennial.sqlite).")
     var database: String?
 
-    /// As a server with the same options would find it.
+    /// The address that a server with the same options would use.
     func address() throws -> String {
         let environment = ProcessInfo.processInfo.environment
         let path = Settings.configPath(flag: config, environment: environment)
         var file: [String: String] = [:]
-        // A configuration that cannot be used keeps nobody from a backup.
+        // An unusable configuration must not prevent a backup.
         let isNamed = database != nil || environment["PERENNIAL_DATABASE"] != nil
         if !isNamed, config != nil || FileManager.default.fileExists(atPath: path) {
             file = try Outcome.configuration(at: path).settings
@@ -25,14 +25,14 @@ struct DatabaseOption: ParsableArguments {
     }
 }
 
-/// Copies a SQLite database while it is served.
+/// Copies a SQLite database while a server uses it.
 struct BackupCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "backup",
-        abstract: "Copy the database into a file, as it is at one moment, and look at the copy.",
-        discussion: "Safe while the server runs. A PostgreSQL is backed up by its own means.")
+        abstract: "Copy a consistent snapshot of the database to a file, and verify the copy.",
+        discussion: "Safe while the server runs. Back up PostgreSQL with its own tools.")
 
-    @Argument(help: "The file to make. One that is there is not overwritten.") var file: String
+    @Argument(help: "The file to create. Existing files are never overwritten.") var file: String
     @OptionGroup var options: DatabaseOption
 
     func run() async throws {
@@ -48,39 +48,40 @@ struct BackupCommand: AsyncParsableCommand {
         let shown = DatabaseAddress.withoutPassword(address)
         guard !DatabaseAddress.isServer(address) else {
             throw StartFailure(
-                "\(shown) is a PostgreSQL, which is backed up by its own means.",
+                "\(shown) is a PostgreSQL database, which has its own backup tools.",
                 remedy: "Run pg_dump --format=custom --file=\(file) with that address, or "
-                    + "pg_basebackup for all of the server. After pg_restore run `perennial "
+                    + "pg_basebackup for the whole server. After pg_restore, run `perennial "
                     + "restore --mark`.")
         }
         guard FileManager.default.fileExists(atPath: address) else {
             throw StartFailure(
                 "There is no database at \(shown).",
-                remedy: "Name the one that the server uses, with --database or "
+                remedy: "Name the server's database with --database or "
                     + "PERENNIAL_DATABASE.")
         }
     }
 }
 
-/// Takes a backup for the database, or marks one that was restored by other means.
+/// Restores a backup in place of the database, or marks a database that was restored by other
+/// means.
 struct RestoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore",
-        abstract: "Put a backup in the place of the database, which is kept aside.",
+        abstract: "Replace the database with a backup. The replaced database is kept.",
         discussion: """
-            Stop the server first. With --mark, after a PostgreSQL was restored by its own means \
-            and before a server starts on it: what is told from then on has other ids than what \
-            the lost log told, and no cursor of that is taken any more.
+            Stop the server first. Use --mark after you restored PostgreSQL with its own tools and \
+            before a server starts on it: later events then have other ids than the events of the \
+            lost log, and cursors of the lost log are rejected.
             """)
 
-    @Argument(help: "A file that `perennial backup` made; none with --mark.") var file: String?
-    @Flag(help: "The database is restored already: only begin a new epoch of its log.")
+    @Argument(help: "A file made by `perennial backup`; none with --mark.") var file: String?
+    @Flag(help: "The database is already restored: only begin a new epoch of its log.")
     var mark = false
     @OptionGroup var options: DatabaseOption
 
     func validate() throws {
         guard (file == nil) == mark else {
-            throw ValidationError("Name the backup, or use --mark after a PostgreSQL was restored.")
+            throw ValidationError("Name the backup, or use --mark after a PostgreSQL restore.")
         }
     }
 
@@ -94,14 +95,14 @@ struct RestoreCommand: AsyncParsableCommand {
     private func restore(_ file: String, to address: String) async throws {
         guard DatabaseAddress.isFile(address) else {
             throw StartFailure(
-                "\(DatabaseAddress.withoutPassword(address)) is not a file, and is restored by its "
-                    + "own means.",
+                "\(DatabaseAddress.withoutPassword(address)) is not a file. Restore it with its "
+                    + "own tools.",
                 remedy: "Run pg_restore, then `perennial restore --mark`, then start the servers.")
         }
         let restoring = Restoring(backup: file, path: address, now: .machine) { $0.tell() }
         let outcome = try await restoring.run()
         print("\(address): \(outcome.contents.sentence), epoch \(outcome.epoch) of the log")
-        if let aside = outcome.aside { print("The one before is kept as \(aside).") }
+        if let aside = outcome.aside { print("The previous database is kept as \(aside).") }
         print("Start the server, then run `perennial rebuild --verify`.")
     }
 
@@ -116,7 +117,7 @@ struct RestoreCommand: AsyncParsableCommand {
         } catch {
             throw StartFailure(
                 "The database could not be marked: \(error).",
-                remedy: "See that it runs, and that it holds what was restored.")
+                remedy: "Check that it runs and that the restore is complete.")
         }
     }
 }

@@ -6,11 +6,11 @@ import Ledger
 import Logging
 import Storage
 
-/// Looks at everything that `serve` needs: each line is ok, or says what to do.
+/// Checks everything that `serve` needs. Each line is ok, or says what to do.
 struct CheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Check configuration, trust roots, App Store keys, clock and database.")
+        abstract: "Check configuration, trust roots, App Store keys, clock, and database.")
 
     @OptionGroup var options: ProcessOptions
 
@@ -21,7 +21,7 @@ struct CheckCommand: AsyncParsableCommand {
     }
 }
 
-/// What `check` found, line by line.
+/// The findings of `check`, line by line.
 struct CheckReport {
     private(set) var lines: [String] = []
     private(set) var isOK = true
@@ -46,10 +46,10 @@ struct CheckReport {
         }
     }
 
-    /// What is right for `dev`, or beside a simulator, may not be served by itself.
+    /// Notes what is fine for `dev`, or with a simulator, but not for `serve` alone.
     private mutating func noteServing(of file: ConfigurationFile) {
         do { try ServeRules.check(file.apps, clockFrom: nil) } catch {
-            lines.append("note  `perennial serve` does not start with it. \(error)")
+            lines.append("note  `perennial serve` does not start with this configuration. \(error)")
         }
     }
 
@@ -67,7 +67,7 @@ struct CheckReport {
             for target in app.settings.forwards.targets {
                 let environments = target.environments.map(\.rawValue).sorted()
                 lines.append(
-                    "ok    \(app.settings.id) is sent on to \(target.name): "
+                    "ok    \(app.settings.id) forwards to \(target.name): "
                         + "\(environments.joined(separator: ", ")), policy "
                         + app.settings.forwards.policy.rawValue)
             }
@@ -99,23 +99,23 @@ struct CheckReport {
             lines.append("ok    database \(shown)")
             try await checkKeys(file, settings)
         case 0:
-            lines.append("ok    database \(shown), which is empty: the first key makes its tables")
+            lines.append("ok    database \(shown), which is empty: the first key adds its tables")
             for app in file.apps { fail("\(ServeRules.noKey(of: app.settings.id))") }
         default:
             lines.append(
-                "ok    database \(shown): the next start brings its tables from version "
+                "ok    database \(shown): the next start migrates its tables from version "
                     + "\(version) to \(Schema.version)")
-            lines.append("note  keys are looked for when that is done")
+            lines.append("note  keys are checked after that")
         }
     }
 
-    /// What goes over a network may be read there, and the password with it.
+    /// Unencrypted traffic can be read on the network, including the password.
     private mutating func noteWire(to address: String) {
         for host in DatabaseAddress.hostsInTheClear(of: address) {
             lines.append(
-                "note  the database at \(host) may be reached without encryption: anybody on the "
-                    + "way could read and change what is sent. Write sslmode=verify-full into its "
-                    + "address, or require at least.")
+                "note  the database at \(host) may be reached without encryption: others on the "
+                    + "network could read and change the traffic. Add sslmode=verify-full to its "
+                    + "address, or at least sslmode=require.")
         }
     }
 
@@ -128,23 +128,23 @@ struct CheckReport {
         defer { assembly.database.close() }
         do {
             try await ServeRules.checkKeys(of: assembly)
-            lines.append("ok    keys: every app has one")
+            lines.append("ok    keys: every app has at least one")
         } catch {
             fail("\(error)")
         }
         for app in file.apps { try await noteStrangers(of: app.settings.id, assembly.engine) }
     }
 
-    /// Purchases whose account token is no customer's id: nobody but the person with that id can
-    /// have them.
+    /// Notes purchases whose account token is not the id of a known customer. Only a customer with
+    /// that id can get them.
     private mutating func noteStrangers(of app: AppID, _ engine: Engine) async throws {
         let named = try await engine.purchasesNamingStrangers(app: app)
         guard named.purchases > 0 else { return }
         lines.append(
             "note  \(app): \(named.purchases) purchases have an account token that is no id of a "
-                + "known customer; \(named.linked) of them are a customer's all the same. No other "
-                + "customer can take one. Use your customers' ids as tokens, or add each token as "
-                + "an alias; if tokens are no ids of customers, write account_tokens: other under "
+                + "known customer; \(named.linked) of them are linked to one anyway. No other "
+                + "customer can get them. Use your customers' ids as tokens, or add each token as "
+                + "an alias. If tokens are not customer ids, set account_tokens: other under "
                 + "identity")
     }
 

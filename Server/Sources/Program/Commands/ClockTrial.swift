@@ -1,19 +1,20 @@
-/// Whether this machine's clock agrees with the App Store's: what `check` says about it.
+/// The result of comparing this machine's clock with the App Store's, for `check`.
 struct ClockTrial: Hashable, Sendable {
-    /// So long after a period's end the news of it is waited for.
+    /// The maximum difference. The server waits this long after a period's end for news of a
+    /// renewal.
     static let differenceMax = Duration.seconds(60)
 
     let isOK: Bool
     let text: String
 
-    /// - Parameter ahead: by how much the clock is ahead at least; below zero: behind.
+    /// - Parameter ahead: the minimum lead of this machine's clock. Negative if it is behind.
     init(ahead: Duration) {
         let seconds = ahead.components.seconds
         let difference = ahead < .zero ? .zero - ahead : ahead
         isOK = difference <= Self.differenceMax
         var text = "clock: "
         switch seconds {
-        case 0: text += "it agrees with the App Store's"
+        case 0: text += "agrees with the App Store's"
         case 1...: text += "at least \(seconds) seconds ahead of the App Store's"
         default: text += "at least \(-seconds) seconds behind the App Store's"
         }
@@ -24,7 +25,7 @@ struct ClockTrial: Hashable, Sendable {
         let harm =
             isAhead
             ? "periods end too early"
-            : "periods end too late, and from five minutes on what Apple signs cannot be judged"
-        return ": \(harm)\n  Let it follow the network; `timedatectl` tells whether it does."
+            : "periods end too late, and from five minutes on Apple's signatures cannot be verified"
+        return ": \(harm)\n  Synchronise it with network time. `timedatectl` shows whether it is."
     }
 }

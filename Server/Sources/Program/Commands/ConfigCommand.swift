@@ -3,17 +3,17 @@ import Engine
 import Foundation
 import Ledger
 
-/// A change of the configuration is looked at before it is made.
+/// Shows what a change of the configuration would do, and applies it.
 struct ConfigCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "config", abstract: "Look at a change of the configuration, and make it.",
+        commandName: "config", abstract: "Preview a change of the configuration, and apply it.",
         subcommands: [Diff.self, Apply.self])
 
     struct Diff: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Say what a new configuration changes, and whose access it would shut.")
+            abstract: "Show what a new configuration changes, and whose access it would end.")
 
-        @Argument(help: "The new configuration, read as if it stood in the old one's place.")
+        @Argument(help: "The new configuration. Relative paths are those of the old one.")
         var new: String
         @OptionGroup var process: ProcessOptions
         @OptionGroup var simulator: SimulatorOptions
@@ -27,12 +27,12 @@ struct ConfigCommand: AsyncParsableCommand {
 
     struct Apply: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Put a new configuration in the old one's place; servers read it when they "
+            abstract: "Replace the configuration with a new one. Servers read it when they "
                 + "start.")
 
-        @Argument(help: "The new configuration, read as if it stood in the old one's place.")
+        @Argument(help: "The new configuration. Relative paths are those of the old one.")
         var new: String
-        @Flag(help: "Also where access would be shut.") var shutAccess = false
+        @Flag(help: "Apply it even if access would end.") var shutAccess = false
         @OptionGroup var process: ProcessOptions
         @OptionGroup var simulator: SimulatorOptions
 
@@ -42,29 +42,30 @@ struct ConfigCommand: AsyncParsableCommand {
                 let shut = try await change.show(by: simulator)
                 guard shut == 0 || shutAccess else {
                     throw StartFailure(
-                        "It would shut access of \(shut) entitlements, and was not applied.",
-                        remedy: "Change it; or, if that is what you want, add --shut-access.")
+                        "The change would end access to \(shut) entitlements. It was not applied.",
+                        remedy: "Change it, or add --shut-access if you want that.")
                 }
                 guard !change.isOfAnotherDatabase || shutAccess else {
                     throw StartFailure(
-                        "The database would be another one, and nobody has what this one says: it "
+                        "The change uses another database, without the customers' data. It "
                             + "was not applied.",
-                        remedy: "Leave the database as it is; or, if that is what you want, copy "
-                            + "it with `perennial migrate`, and add --shut-access.")
+                        remedy: "Keep the database setting. If you want to change it, copy "
+                            + "the database with `perennial migrate` and add --shut-access.")
                 }
                 guard try change.apply() else {
-                    return print("The two files are the same: nothing was written.")
+                    return print("The two files are identical. Nothing was written.")
                 }
-                print("Applied: restart the servers. The old one is \(change.kept).")
+                print("Applied. Restart the servers. The old configuration is \(change.kept).")
             }
         }
     }
 }
 
-/// From the configuration that stands to another.
+/// A change from the current configuration to a new one.
 struct ConfigChange {
     private let path: String
-    /// What the path leads to: a link stays, and what it names is replaced.
+    /// The target of ``path`` if that is a symbolic link. The link stays, and its target is
+    /// replaced.
     private let file: String
     private let text: Data
     private let old: ConfigurationFile
@@ -79,7 +80,8 @@ struct ConfigChange {
         new = try ConfigurationFile(
             path: newPath, inPlaceOf: URL(fileURLWithPath: path))
         Outcome.warn(of: new, at: newPath)
-        // By the file alone: what this process is told otherwise, a server may not be told.
+        // Validates the file's settings alone: flags and environment variables of this process may
+        // not apply to a server.
         _ = try Settings(flags: [:], environment: [:], file: new.settings)
         guard let text = FileManager.default.contents(atPath: newPath) else {
             throw StartFailure("\(newPath) cannot be read.", remedy: "Let this user read it.")
@@ -87,23 +89,23 @@ struct ConfigChange {
         self.text = text
     }
 
-    /// Where the old one goes.
+    /// Where the old configuration is kept.
     var kept: String { file + ".before" }
 
-    /// Whether servers would look elsewhere for what customers have.
+    /// Whether servers would use another database.
     var isOfAnotherDatabase: Bool {
         Self.isAnotherDatabase(old.settings, new.settings)
     }
 
-    /// Prints what changes; returns how many entitlements would be shut.
+    /// Prints the changes and returns how many entitlements would end.
     func show(by simulator: SimulatorOptions) async throws -> Int {
         let apps = Self.differences(old.apps.map(\.settings), new.apps.map(\.settings))
         for line in apps + Self.settingDifferences(old.settings, new.settings) { print(line) }
         if isOfAnotherDatabase {
-            print("Another database: whoever has something by the present one would be shut out.")
+            print("Another database: customers with access through the current one would lose it.")
         }
         let settings = try process.settings(old)
-        // Of a database that is not there yet nobody has anything.
+        // If the database does not exist yet, nobody has access through it.
         guard try await DatabaseAddress.version(of: settings.database) > 0 else { return 0 }
         let assembly = try await simulator.assembly(of: old.apps, settings, for: .looking)
         defer { assembly.database.close() }
@@ -112,7 +114,7 @@ struct ConfigChange {
             var changed =
                 new.apps.map(\.settings).first { $0.id == app.id }
                 ?? app
-            // Of an app that is not there any more nobody has anything.
+            // Nobody has access to an app that is no longer configured.
             if !new.apps.contains(where: { $0.settings.id == app.id }) {
                 changed.entitlements = [:]
             }
@@ -126,10 +128,10 @@ struct ConfigChange {
         return shut
     }
 
-    /// The old one is kept beside it. Whoever reads meanwhile reads the one or the other.
-    ///
-    /// - Returns: whether there was anything to replace. Where not, what an earlier change left
-    ///   beside it stays, too.
+    /// Replaces the configuration and keeps the old one next to it. The replacement is atomic:
+    /// readers see either the old file or the new one.
+    /// | - Returns: false if the files are identical. Then the copy kept by an earlier change
+    /// stays, too.
     func apply() throws -> Bool {
         guard FileManager.default.contents(atPath: file) != text else { return false }
         do { try Self.replace(file, by: text, keeping: kept) } catch let failure as StartFailure {
@@ -137,19 +139,19 @@ struct ConfigChange {
         } catch {
             throw StartFailure(
                 "The configuration could not be replaced: \(error.localizedDescription)",
-                remedy: "Let this user write to its folder.")
+                remedy: "Give this user permission to write to its folder.")
         }
         return true
     }
 
-    /// The file itself, whatever symbolic links lead to it.
+    /// Returns the path behind all symbolic links.
     static func behindLinks(_ path: String) -> String {
         guard let resolved = realpath(path, nil) else { return path }
         defer { free(resolved) }
         return String(cString: resolved)
     }
 
-    /// Whoever could read the old one can read the new one, and nobody else.
+    /// Replaces a file atomically. The new file has the old one's owner, group, and permissions.
     static func replace(_ path: String, by text: Data, keeping kept: String) throws {
         let files = FileManager.default
         guard let old = FileStatus(path: path) else { throw CocoaError(.fileNoSuchFile) }
@@ -165,13 +167,13 @@ struct ConfigChange {
             try old.pass(to: kept, of: path)
             guard rename(next, path) == 0 else { throw CocoaError(.fileWriteNoPermission) }
         } catch {
-            // What is half made would only be in the way.
+            // Removes the partial file, which would otherwise be in the way.
             try? files.removeItem(atPath: next)
             throw error
         }
     }
 
-    // MARK: - Words
+    // MARK: - Text
 
     static func differences(_ old: [AppSettings], _ new: [AppSettings]) -> [String] {
         var lines: [String] = []
@@ -183,10 +185,10 @@ struct ConfigChange {
             lines += before.subtracting(after).sorted().map { "  - \($0)" }
             lines += after.subtracting(before).sorted().map { "  + \($0)" }
         }
-        return lines.isEmpty ? ["Nothing changes that customers would notice."] : lines
+        return lines.isEmpty ? ["No change affects customers."] : lines
     }
 
-    /// Of the settings of the process. What is left out has its default.
+    /// Differences in the settings of the process. A setting that is left out has its default.
     static func settingDifferences(_ old: [String: String], _ new: [String: String]) -> [String] {
         let changed = Settings.fileKeys.filter { old[$0] != new[$0] }.sorted()
         func lines(_ sign: String, _ settings: [String: String]) -> [String] {
@@ -197,7 +199,8 @@ struct ConfigChange {
         return changed.isEmpty ? [] : ["settings"] + lines("-", old) + lines("+", new)
     }
 
-    /// Another password leads to the same database. Of words nothing is told apart from a password.
+    /// Addresses that differ only in the password mean the same database. In an address of key
+    /// words a password cannot be told apart, so there any difference counts.
     static func isAnotherDatabase(_ old: [String: String], _ new: [String: String]) -> Bool {
         let addresses = [old, new].map { $0["database"] ?? Settings.databaseDefault }
         guard !addresses.contains(where: DatabaseAddress.isWords) else {
@@ -209,8 +212,8 @@ struct ConfigChange {
 
     private static func lines(of impact: Impact, _ app: AppID) -> [String] {
         var lines = [
-            "\(app): \(impact.customers) customers looked at; \(impact.shut) entitlements would "
-                + "be shut, \(impact.opened) opened."
+            "\(app): \(impact.customers) customers checked; \(impact.shut) entitlements would "
+                + "end, \(impact.opened) would begin."
         ]
         lines += impact.firstShut.map {
             "  \($0.customer) would lose \($0.entitlement) (\($0.environment.rawValue))"

@@ -2,13 +2,13 @@ import ArgumentParser
 import Engine
 import Ledger
 
-/// What a customer may use, why, and the documents behind it.
+/// Explains a customer's access, with the documents behind it.
 struct ExplainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "explain", abstract: "Say what a customer may use, why, and by what evidence.")
+        commandName: "explain", abstract: "Show a customer's access, why, and by what evidence.")
 
     @Argument(help: "The customer's id.") var customer: String
-    @Option(help: "The app, where there are several.") var app: String?
+    @Option(help: "The app, if there are several.") var app: String?
     @Option(help: "production or sandbox.") var environment = Ledger.Environment.production
     @OptionGroup var options: DatabaseOptions
 
@@ -24,7 +24,7 @@ struct ExplainCommand: AsyncParsableCommand {
             } catch let failure as EngineFailure {
                 throw StartFailure(
                     "Customer \(customer) cannot be explained: \(failure).",
-                    remedy: "Name a customer by an id that the app uses.")
+                    remedy: "Use a customer id of the app.")
             }
         }
     }
@@ -32,13 +32,13 @@ struct ExplainCommand: AsyncParsableCommand {
 
 extension Ledger.Environment: ExpressibleByArgument {}
 
-/// Makes all derived rows again from the documents, or compares.
+/// Rebuilds all derived rows from the documents, or compares them.
 struct RebuildCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "rebuild", abstract: "Make all derived rows again from the documents.")
+        commandName: "rebuild", abstract: "Rebuild all derived rows from the documents.")
 
-    @Flag(help: "Only compare, and report differences.") var verify = false
-    @Flag(help: "Take away what documents gave that cannot be verified any more.")
+    @Flag(help: "Only compare and report differences.") var verify = false
+    @Flag(help: "Remove what came from documents that can no longer be verified.")
     var withoutUnusable = false
     @OptionGroup var options: DatabaseOptions
 
@@ -68,9 +68,9 @@ struct RebuildCommand: AsyncParsableCommand {
             }
             throw StartFailure(
                 "Nothing was rebuilt: \(error).",
-                remedy: "Compare the configuration with the one that the documents came in by; "
-                    + "--verify lists what cannot be used, and --without-unusable takes it away. "
-                    + "Let another rebuild end before you begin one.")
+                remedy: "Check that the configuration is the one that recorded the documents; "
+                    + "--verify lists unusable documents, and --without-unusable removes them. "
+                    + "Only one rebuild can run at a time.")
         }
     }
 
@@ -84,21 +84,21 @@ struct RebuildCommand: AsyncParsableCommand {
 
 struct KeysCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "keys", abstract: "Keys that let apps and servers in.",
+        commandName: "keys", abstract: "Manage the keys of apps and servers.",
         subcommands: [
             KeysCreateCommand.self, KeysListCommand.self, KeysRevokeCommand.self,
             KeysRotateCommand.self,
         ])
 }
 
-/// Makes a key, and shows it this once.
+/// Creates a key and prints it once.
 struct KeysCreateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "create", abstract: "Make a key. It is shown once; only its hash is kept.")
+        commandName: "create", abstract: "Create a key. It is shown once; only its hash is stored.")
 
-    @Option(help: "The app that it is for, where there are several.") var app: String?
+    @Option(help: "The app the key is for, if there are several.") var app: String?
     @Option(help: "app (pk_…, within apps) or secret (sk_…, on servers).") var kind: KeyKind
-    @Option(help: "What it is for, in your words.") var name = ""
+    @Option(help: "A name of your choice.") var name = ""
     @OptionGroup var options: DatabaseOptions
 
     func run() async throws {
@@ -111,13 +111,13 @@ struct KeysCreateCommand: AsyncParsableCommand {
     }
 }
 
-/// Makes a new key for the tokens of customers.
+/// Creates a new key for signing customers' tokens.
 struct KeysRotateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rotate",
-        abstract: "Sign tokens of customers with a new key. The old one stays published for a day.")
+        abstract: "Sign customers' tokens with a new key. The old one stays published for a day.")
 
-    @Option(help: "The app that it is for, where there are several.") var app: String?
+    @Option(help: "The app the key is for, if there are several.") var app: String?
     @OptionGroup var options: DatabaseOptions
 
     func run() async throws {

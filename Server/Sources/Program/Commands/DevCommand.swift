@@ -4,21 +4,21 @@ import Logging
 import ServiceLifecycle
 import Simulator
 
-/// Server and simulator in one process, for trying and for development.
+/// Runs server and simulator in one process, for development.
 struct DevCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "dev",
-        abstract: "Start the server and an App Store simulator, with an example shop.")
+        abstract: "Start the server and an App Store simulator with an example shop.")
 
     @Option(help: "The server's port.") var port = 8080
     @Option(help: "The simulator's port.") var simulatorPort = 8090
     @Option(help: "The folder for the database and the simulator's root.") var data = ".perennial"
     @Option(help: "The database instead of the one in that folder: a file, or postgres://...")
     var database: String?
-    @Flag(help: "Forget the development database first.") var fresh = false
+    @Flag(help: "Delete the development database first.") var fresh = false
     @Option(help: "A perennial.yaml with one simulated app, instead of the example.")
     var config: String?
-    @Option(help: "How much is logged.", transform: Log.level)
+    @Option(help: "The log level.", transform: Log.level)
     var logLevel = Logger.Level.notice
 
     func run() async throws {
@@ -72,8 +72,8 @@ extension LocalStore {
     var serverPort: Int { URL(string: serverURL)?.port ?? 0 }
     var simulatorPort: Int { URL(string: simulatorURL)?.port ?? 0 }
 
-    /// Until it is cancelled, writes down how far a running clock has come while the simulator was
-    /// busy: whatever else moves it writes that down before.
+    /// Saves a running clock's time once a second until cancelled, in case the simulator is busy.
+    /// Everything else that moves the clock saves the time beforehand.
     fileprivate func keepTime(with keeper: WorldKeeper) async throws {
         while !Task.isCancelled {
             try? await Task.sleep(for: .seconds(1))

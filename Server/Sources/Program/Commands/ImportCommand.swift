@@ -6,30 +6,30 @@ import Ledger
 import Logging
 import Synchronization
 
-/// Takes in what another backend knows: receipts, or the numbers of purchases.
+/// Imports the data of another backend: receipts, or original transaction ids.
 struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Take in receipts, or numbers of purchases, out of a file.",
+        abstract: "Import receipts or original transaction ids from a file.",
         discussion: """
-            Killed at any moment, the same command goes on where it was. Each row that cannot be \
-            used stands in the report, with its line and why. docs/import.md says what a file \
-            looks like.
+            After an interruption, the same command continues. The report lists each \
+            unusable row with its line and the reason. docs/import.md describes the file \
+            formats.
             """)
 
     @Argument(help: "receipts, original-transaction-ids, or revenuecat-export.")
     var kind: ImportKind
-    @Argument(help: "CSV, or one JSON object a line.") var file: String
-    @Flag(help: "Say what would come of each row; ask nobody, keep nothing.") var dryRun = false
-    @Flag(help: "Begin anew, although the file was begun or done before.") var anew = false
-    @Flag(help: "Take a file whose header names no customer: what it has is nobody's.")
+    @Argument(help: "CSV, or one JSON object per line.") var file: String
+    @Flag(help: "Report the result of each row without requests or changes.") var dryRun = false
+    @Flag(help: "Start again, even if the file was imported before.") var anew = false
+    @Flag(help: "Accept a file without a customer column. Its purchases belong to nobody.")
     var withoutCustomers = false
-    @Option(help: "Where the report goes (FILE.report.csv, or FILE.dry-run.csv).")
+    @Option(help: "The file for the report (FILE.report.csv, or FILE.dry-run.csv).")
     var report: String?
-    @Option(help: "The app, where there are several.") var app: String?
-    @Option(help: "production or sandbox, of rows that do not say it.")
+    @Option(help: "The app, if there are several.") var app: String?
+    @Option(help: "production or sandbox, for rows that do not say it.")
     var environment = Ledger.Environment.production
-    @Option(help: "Take the time from a simulator; only where every app is simulated.")
+    @Option(help: "Use a simulator's time. Only if every app is simulated.")
     var clockFrom: String?
     @OptionGroup var process: ProcessOptions
 
@@ -52,7 +52,7 @@ struct ImportCommand: AsyncParsableCommand {
         if let clockFrom {
             clock = try await ClockFollower(clockFrom, client: http, logger: logger)
         }
-        // A simulator's time stands still for an import.
+        // The simulator's time is fixed for the duration of an import.
         let start = clock?.now
         let now: @Sendable () -> Instant = { start ?? .machine }
         let stores = AppStores(file.apps, http: http, now: now, pacing: { .patient() })
@@ -64,7 +64,7 @@ struct ImportCommand: AsyncParsableCommand {
         do { try await bring(with: assembly) } catch let failure as EngineFailure {
             throw StartFailure(
                 "The import stopped: \(failure).",
-                remedy: "Run the same command again: it goes on from here.")
+                remedy: "Run the same command again. It continues from here.")
         }
     }
 
@@ -72,7 +72,7 @@ struct ImportCommand: AsyncParsableCommand {
         let app = try assembly.app(named: app)
         if kind != .receipts, !assembly.engine.canAskByNumber(app) {
             throw StartFailure(
-                "App \(app) has no app_store: of a number alone nothing is known.",
+                "App \(app) has no app_store, which is needed to look up transaction ids.",
                 remedy: "Add a key to the configuration, or import receipts.")
         }
         let suffix = dryRun ? ".dry-run.csv" : ".report.csv"
@@ -83,7 +83,7 @@ struct ImportCommand: AsyncParsableCommand {
             report: report, environment: environment, isTrial: dryRun, isAnew: anew,
             isWithoutCustomers: withoutCustomers, progress: progress.tell)
         let (position, nameless) = try await run.run()
-        // Of what an earlier run has read it is not known any more.
+        // The number for an earlier run is no longer known.
         let nobodys = nameless == 0 ? "" : " (\(nameless) of them named no customer)"
         let verb = dryRun ? "could be used" : "used"
         print(
@@ -94,7 +94,7 @@ struct ImportCommand: AsyncParsableCommand {
 
 extension ImportKind: ExpressibleByArgument {}
 
-/// A line of progress on standard error, at most once a second.
+/// Prints progress to standard error, at most once a second.
 private final class ImportProgress: Sendable {
     private static let pause = Duration.seconds(1)
 
@@ -123,7 +123,7 @@ private final class ImportProgress: Sendable {
         if seconds > 0, bytes > 0 {
             let rate = (position.linesRead - first.linesRead) / seconds
             let left = (total - position.bytesRead) * seconds / bytes
-            line += ", \(rate) a second, about \(left / 60) min \(left % 60) s left"
+            line += ", \(rate) per second, about \(left / 60) min \(left % 60) s left"
         }
         Outcome.toStandardError(line)
     }

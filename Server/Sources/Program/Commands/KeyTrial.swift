@@ -2,12 +2,12 @@ import AppStoreClient
 import AppStoreFormats
 import Ledger
 
-/// Whether the App Store accepts the key of an app: what `check` says about it.
+/// Whether the App Store accepts an app's key, for `check`.
 struct KeyTrial: Hashable, Sendable {
     let isOK: Bool
     let text: String
 
-    /// Asks both stores. Nil where the app has no key.
+    /// Tries the key with both environments of the App Store. Returns nil if the app has no key.
     static func of(_ app: AppConfiguration, _ stores: AppStores) async -> Self? {
         guard let access = app.appStore, let client = stores.client(of: app.settings.id) else {
             return nil
@@ -27,8 +27,8 @@ struct KeyTrial: Hashable, Sendable {
     }
 
     /// - Parameters:
-    ///   - production: why production did not look at the question; nil where it did.
-    ///   - sandbox: the same of the sandbox.
+    /// - production: why production rejected the key. Nil if it accepted the key.
+    /// - sandbox: why the sandbox rejected the key. Nil if it accepted the key.
     init(
         _ app: AppID, keyID: String, production: AppStoreFailure?, sandbox: AppStoreFailure?
     ) {

@@ -3,13 +3,13 @@ import Engine
 import HTTPServer
 import Ledger
 
-/// Says which keys there are.
+/// Lists the keys.
 struct KeysListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List the keys: app, kind, how the hash begins, when it was made, its name.")
+        abstract: "List the keys: app, kind, start of the hash, creation time, name.")
 
-    @Option(help: "Only of this app.") var app: String?
+    @Option(help: "Only keys of this app.") var app: String?
     @OptionGroup var options: DatabaseOptions
 
     func run() async throws {
@@ -25,13 +25,13 @@ struct KeysListCommand: AsyncParsableCommand {
     }
 }
 
-/// Takes a key away.
+/// Revokes a key.
 struct KeysRevokeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "revoke", abstract: "Take a key away: nobody is let in by it any more.")
+        commandName: "revoke", abstract: "Revoke a key, so that it is no longer accepted.")
 
-    @Argument(help: "How its hash begins, as `perennial keys list` shows it.") var prefix: String
-    @Option(help: "The app that it is for, where there are several.") var app: String?
+    @Argument(help: "The start of its hash, as shown by `perennial keys list`.") var prefix: String
+    @Option(help: "The app the key is for, if there are several.") var app: String?
     @OptionGroup var options: DatabaseOptions
 
     func run() async throws {
@@ -47,31 +47,31 @@ struct KeysRevokeCommand: AsyncParsableCommand {
             if keys.count == 1 {
                 Outcome.toStandardError(
                     "warning: app \(app) has no key left, and no server starts without one. "
-                        + "Make one with `perennial keys create`.")
+                        + "Create one with `perennial keys create`.")
             }
         }
     }
 
-    /// The one key that is meant.
+    /// Returns the one key whose hash begins with the prefix.
     static func key(
         beginning prefix: String, among keys: [StoredKey], of app: AppID
     ) throws(StartFailure) -> StoredKey {
         let prefix = prefix.lowercased()
         guard !prefix.isEmpty, prefix.allSatisfy(\.isHexDigit) else {
             throw StartFailure(
-                "That is not how the hash of a key begins.",
-                remedy: "Give the hex digits that `perennial keys list` shows, and not the key.")
+                "The prefix must be the start of a key's hash.",
+                remedy: "Use the hex digits shown by `perennial keys list`, not the key itself.")
         }
         let found = keys.filter { Hexadecimal.text($0.hash).hasPrefix(prefix) }
         guard let key = found.first else {
             throw StartFailure(
                 "App \(app) has no key whose hash begins with \(prefix).",
-                remedy: "See which there are: `perennial keys list`.")
+                remedy: "Run `perennial keys list` to see the keys.")
         }
         guard found.count == 1 else {
             throw StartFailure(
                 "\(found.count) keys of app \(app) have a hash that begins with \(prefix).",
-                remedy: "Give more digits: "
+                remedy: "Use more digits: "
                     + found.map { Hexadecimal.text($0.hash) }.joined(separator: ", ") + ".")
         }
         return key
@@ -79,10 +79,10 @@ struct KeysRevokeCommand: AsyncParsableCommand {
 }
 
 extension StoredKey {
-    /// Hex digits of its hash that are shown: enough to tell it from others.
+    /// The number of hex digits shown: enough to tell a key from others.
     private static let shownDigits = 8
 
-    /// What is shown of it.
+    /// The key's line in a list.
     var line: String {
         let digits = Hexadecimal.text(hash).prefix(Self.shownDigits)
         let words = "\(app)  \(kind.rawValue)  \(digits)  \(createdAt.minute)"

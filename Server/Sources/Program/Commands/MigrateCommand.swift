@@ -2,15 +2,15 @@ import ArgumentParser
 import Ledger
 import Storage
 
-/// Moves everything from one database to another, such as from a file to a PostgreSQL server.
+/// Copies everything from one database to another, for example from a file to a PostgreSQL server.
 struct MigrateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "migrate",
-        abstract: "Copy a database into an empty one, and compare the two row by row.",
-        discussion: "Stop every server on either database first.")
+        abstract: "Copy a database into an empty one and compare the two row by row.",
+        discussion: "Stop all servers of both databases first.")
 
-    @Option(help: "The database to copy: a file, or postgres://….") var from: String
-    @Option(help: "The empty database to copy into: a file, or postgres://….") var to: String
+    @Option(help: "The database to copy: a file or postgres://….") var from: String
+    @Option(help: "The empty database to copy into: a file or postgres://….") var to: String
 
     func run() async throws {
         try await Outcome.reported {
@@ -25,12 +25,12 @@ struct MigrateCommand: AsyncParsableCommand {
     private var shownTarget: String { DatabaseAddress.withoutPassword(to) }
 }
 
-/// The copy itself.
+/// The copy and the comparison.
 struct Migration {
     var from: String
     var to: String
 
-    /// - Returns: how many rows there are in all.
+    /// - Returns: the total number of rows.
     func run(
         progress: @Sendable (CopyProgress) -> Void = { _ in }
     ) async throws(StartFailure) -> Int {
@@ -44,7 +44,7 @@ struct Migration {
         } catch {
             throw StartFailure(
                 "The copy failed: \(error).",
-                remedy: "Name an empty database with --to; the one you copy from is as it was.")
+                remedy: "Name an empty database with --to. The source was not changed.")
         }
     }
 }

@@ -3,8 +3,7 @@ import Foundation
 import Logging
 import Simulator
 
-/// How a command ends where it cannot do what was asked: a message that says what to do, and exit
-/// code 1.
+/// Reports a command's failure: prints a message that says what to do, and exits with code 1.
 enum Outcome {
     static func reported(_ body: () async throws -> Void) async throws {
         do { try await body() } catch let failure as StartFailure {
@@ -21,7 +20,7 @@ enum Outcome {
         }
     }
 
-    /// Reads a configuration; warnings are printed and nothing more.
+    /// Reads a configuration and prints its warnings.
     static func configuration(at path: String) throws -> ConfigurationFile {
         let file = try ConfigurationFile(path: path)
         warn(of: file, at: path)
@@ -37,7 +36,7 @@ enum Outcome {
     }
 }
 
-/// The log goes to standard error, so that what a command answers stands alone.
+/// The log goes to standard error, so that standard output contains only a command's result.
 enum Log {
     static func level(_ text: String) throws -> Logger.Level {
         do { return try Settings.logLevel(text) } catch {
@@ -45,7 +44,7 @@ enum Log {
         }
     }
 
-    /// At its end the process waits so long for the last lines to be read.
+    /// The maximum time to wait at exit for the last lines to be written, in seconds.
     private static let lastLinesSecondsMax = 1.0
 
     static func start(_ level: Logger.Level) -> Logger {

@@ -3,20 +3,21 @@ import ArgumentParser
 import Foundation
 import Simulator
 
-/// Random customers by the hundred thousand, without a server: their books go to a file.
+/// Plays hundreds of thousands of random customers without a server, and writes the ground truth to
+/// a file.
 struct PopulationOptions: ParsableArguments {
-    @Option(help: "Play so many random customers, write their books, and end.")
+    @Option(help: "Play this many random customers, write the ground truth, and exit.")
     var population: Int?
-    @Option(help: "How many months the customers live (default: 12).") var months: Int?
-    @Option(help: "The file for the books: one account a line, and a line of sums at the end.")
+    @Option(help: "How many months to play (default: 12).") var months: Int?
+    @Option(help: "The file for the ground truth: one account per line, then a line of sums.")
     var out: String?
-    @Flag(help: "Sign every document of the customers' notifications, too.") var sign = false
-    @Option(help: "The file for the signed notifications, one a line.")
+    @Flag(help: "Also sign every document of the customers' notifications.") var sign = false
+    @Option(help: "The file for the signed notifications, one per line.")
     var notifications: String?
 
     private static let monthsDefault = 12
 
-    /// Throws where something is asked of a population and there is to be none.
+    /// Throws if an option of a population is set without a population.
     func check() throws(StartFailure) {
         guard population == nil else { return }
         let flags = [
@@ -25,12 +26,12 @@ struct PopulationOptions: ParsableArguments {
         ]
         guard let (flag, _) = flags.first(where: \.1) else { return }
         throw StartFailure(
-            "\(flag) is of a population.",
-            remedy: "Add --population with a number, or leave it out.")
+            "\(flag) needs --population.",
+            remedy: "Add --population with a number, or leave out \(flag).")
     }
 
-    /// Plays so many customers. Says on standard error how far it has come. The keys of a seed are
-    /// anybody's, so that their signatures may be hasty.
+    /// Plays the customers and prints progress to standard error. With a seed, anybody can derive
+    /// the keys, so the signatures may be made by the faster, hasty method.
     func play(
         _ accounts: Int, _ settings: SimulatorSettings, signedBy authority: SigningAuthority
     ) throws {
@@ -60,7 +61,7 @@ struct PopulationOptions: ParsableArguments {
     }
 }
 
-/// A file that is written line by line, in large pieces.
+/// A file that is written line by line, buffered in large pieces.
 private final class LineFile {
     private static let pieceBytes = 1_048_576
 
@@ -72,7 +73,7 @@ private final class LineFile {
             let file = FileHandle(forWritingAtPath: path)
         else {
             throw StartFailure(
-                "\(path) cannot be written.", remedy: "Name a file in a folder that is there.")
+                "\(path) cannot be written.", remedy: "Name a file in an existing folder.")
         }
         self.file = file
         piece.reserveCapacity(2 * Self.pieceBytes)

@@ -3,12 +3,12 @@ import Foundation
 import Ledger
 import Logging
 
-/// Flags of all commands that work with a configuration and its database.
+/// The options of all commands that use a configuration and its database.
 struct ProcessOptions: ParsableArguments {
     @Option(help: "The configuration (PERENNIAL_CONFIG; perennial.yaml).") var config: String?
     @Option(help: "A file or postgres://… (PERENNIAL_DATABASE; .perennial/perennial.sqlite).")
     var database: String?
-    @Option(help: "How much is logged (PERENNIAL_LOG_LEVEL; info).") var logLevel: String?
+    @Option(help: "The log level (PERENNIAL_LOG_LEVEL; info).") var logLevel: String?
 
     var configPath: String {
         Settings.configPath(flag: config, environment: ProcessInfo.processInfo.environment)
@@ -25,11 +25,12 @@ struct ProcessOptions: ParsableArguments {
     }
 }
 
-/// Flags of the commands that work on a database: a production one, or that of `perennial dev`.
+/// The options of the commands that work on a database, either a production one or that of
+/// `perennial dev`.
 struct DatabaseOptions: ParsableArguments {
     @OptionGroup var process: ProcessOptions
     @OptionGroup var simulator: SimulatorOptions
-    @Option(help: "The folder of `perennial dev`; of its --config, or of the example without it.")
+    @Option(help: "The folder of `perennial dev`. Without --config it is that of the example.")
     var data: String?
 
     func assembly(for purpose: Assembly.Purpose) async throws -> Assembly {
@@ -44,7 +45,7 @@ struct DatabaseOptions: ParsableArguments {
     ) async throws -> Assembly {
         guard let world = try shop.lastWorld() else {
             throw StartFailure(
-                "\(shop.folder.path) holds no development database.", remedy: "Run bin/dev first.")
+                "\(shop.folder.path) has no development database.", remedy: "Run bin/dev first.")
         }
         let app = try shop.app(of: process.config)
         let now = Instant(milliseconds: world.now)
@@ -56,8 +57,8 @@ struct DatabaseOptions: ParsableArguments {
         do {
             guard try await assembly.engine.hasKeys(app.settings.id) else {
                 throw StartFailure(
-                    "\(shop.folder.path) is not of the app \(app.settings.id).",
-                    remedy: "Name the configuration that it was served by, with --config.")
+                    "\(shop.folder.path) does not belong to the app \(app.settings.id).",
+                    remedy: "Name the configuration it was used with, with --config.")
             }
         } catch {
             assembly.database.close()
@@ -68,7 +69,7 @@ struct DatabaseOptions: ParsableArguments {
 }
 
 extension Assembly {
-    /// The app that is named, or the only one there is.
+    /// Returns the named app, or the only app if no name is given.
     func app(named name: String?) throws(StartFailure) -> AppID {
         let known = apps.map(\.id.rawValue).sorted()
         guard let name = name ?? (known.count == 1 ? known.first : nil) else {
@@ -80,7 +81,7 @@ extension Assembly {
             throw StartFailure(
                 "There is no app \(name).",
                 remedy: Spelling.remedy(
-                    for: name, among: known, else: "There are \(known.joined(separator: ", "))."))
+                    for: name, among: known, else: "Use one of \(known.joined(separator: ", "))."))
         }
         return AppID(rawValue: name)
     }

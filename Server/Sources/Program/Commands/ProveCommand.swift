@@ -3,32 +3,32 @@ import Convergence
 import Foundation
 import Synchronization
 
-/// Plays random lives with faults against the server, one for each seed, and holds every answer
-/// against the simulator's books.
+/// Plays random lives with faults against the server, one for each seed, and compares every
+/// response with the simulator's ground truth.
 struct ProveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "prove",
-        abstract: "Play random lives with faults, and hold every answer against the books.")
+        abstract: "Play random lives with faults and compare every response with the truth.")
 
     private static let seedsDefault: ClosedRange<UInt64> = 1...500
 
-    @Option(help: "The seeds, such as 1..500.", transform: Self.range)
+    @Option(help: "The seeds, for example 1..500.", transform: Self.range)
     var seeds = Self.seedsDefault
-    @Option(help: "Trials at the same time; else one for each core.")
+    @Option(help: "Parallel trials. Default: one per core.")
     var workers = ProcessInfo.processInfo.activeProcessorCount
-    @Option(help: "What every world speaks: modern, legacy or mixed; else as each seed has it.")
+    @Option(help: "What all clients use: modern, legacy, or mixed. Default: from the seed.")
     var speech: String?
-    @Option(help: "Which faults, by name and with commas; none for none; else as each seed has it.")
+    @Option(help: "Fault names with commas, or none. Default: from the seed.")
     var faults: String?
-    @Option(help: "Customers of each trial; else as the seed has it.") var accounts: Int?
-    @Option(help: "Virtual days with faults; else as the seed has it.") var days: Int?
-    @Option(help: "Things done beside what customers do; else as the seed has it.") var acts: Int?
-    @Option(help: "The turn that one customer is there for, by its number; 0 for none.")
+    @Option(help: "Customers per trial. Default: from the seed.") var accounts: Int?
+    @Option(help: "Virtual days with faults. Default: from the seed.") var days: Int?
+    @Option(help: "Acts besides those of customers. Default: from the seed.") var acts: Int?
+    @Option(help: "The number of the scripted case for one customer; 0 for none.")
     var turn: Int?
-    @Option(help: "A bug to plant, by name: the proof must find it.") var plant: String?
-    @Option(help: "So many customers through long outages, instead of trials; one world per seed.")
+    @Option(help: "A bug to plant, by name. The proof must find it.") var plant: String?
+    @Option(help: "Instead of trials, play this many customers with long outages per seed.")
     var crowd: Int?
-    @Flag(help: "Leave a failed story as long as it is.") var noShrinking = false
+    @Flag(help: "Do not shrink a failed story.") var noShrinking = false
 
     func run() async throws {
         try await Outcome.reported {
@@ -51,25 +51,25 @@ struct ProveCommand: AsyncParsableCommand {
         }
     }
 
-    /// What is to be otherwise than the seeds have it.
+    /// The parameters to use instead of those from the seeds.
     private func narrowing() throws -> Proof.Narrowing {
         let chosen: Speech? = try speech.map {
-            try Self.named($0, "No world speaks “\($0)”.")
+            try Self.named($0, "There is no client era “\($0)”.")
         }
         return Proof.Narrowing(
             speech: chosen, families: try families(), accounts: accounts, days: days, acts: acts,
             turn: turn)
     }
 
-    /// Every trouble, for each seed.
+    /// Plays every kind of outage for each seed.
     private func prove(_ accounts: Int) async throws {
         guard (1...Crowd.accountsMax).contains(accounts) else {
             throw StartFailure(
-                "The crowd is \(accounts).", remedy: "Choose 1 to \(Crowd.accountsMax).")
+                "--crowd is \(accounts).", remedy: "Choose 1 to \(Crowd.accountsMax).")
         }
         let house = try House()
         var broken = 0
-        // Whole worlds: one, unless more are asked for.
+        // These worlds are large, so there is only one unless more seeds are requested.
         for seed in seeds == Self.seedsDefault ? 1...1 : seeds {
             for trouble in Crowd.Trouble.allCases {
                 let started = ContinuousClock.now
@@ -81,7 +81,7 @@ struct ProveCommand: AsyncParsableCommand {
         }
         guard broken == 0 else {
             throw StartFailure(
-                "\(broken) crowds were told wrong.", remedy: "See the sentences above.")
+                "\(broken) crowds got wrong responses.", remedy: "See the messages above.")
         }
     }
 
@@ -92,16 +92,16 @@ struct ProveCommand: AsyncParsableCommand {
         }
         guard outcome.breaches.isEmpty else {
             throw StartFailure(
-                "\(outcome.breaches.count) promises were not kept.",
-                remedy: "Play the shortest story above again, and see what differs.")
+                "\(outcome.breaches.count) promises were broken.",
+                remedy: "Play the shortest story above again and see what differs.")
         }
-        // With a bug planted the seeds end at the promise that it breaks.
+        // With a planted bug, the run ends at the promise that the bug breaks.
         guard seeds.count >= Reach.seedsForAll, plant == nil else { return }
         let demanded = Reach.missing(from: outcome.tally, of: narrowing)
         guard demanded.isEmpty else {
             throw StartFailure(
-                "\(demanded.count) turns were never taken: \(demanded.joined(separator: ", ")).",
-                remedy: "A proof that does not come there says nothing about it.")
+                "\(demanded.count) cases were never reached: \(demanded.joined(separator: ", ")).",
+                remedy: "A proof that does not reach a case says nothing about it.")
         }
     }
 
@@ -113,9 +113,8 @@ struct ProveCommand: AsyncParsableCommand {
             names.map { try Self.named($0, "There is no fault “\($0)”.") })
     }
 
-    /// What has a name.
-    ///
-    /// - Parameter complaint: what to say where nothing has it.
+    /// Returns the value with a name.
+    /// | - Parameter complaint: the message if no value has that name.
     private static func named<Value: RawRepresentable<String> & CaseIterable>(
         _ name: String, _ complaint: String
     ) throws(StartFailure) -> Value {
@@ -126,20 +125,20 @@ struct ProveCommand: AsyncParsableCommand {
         return value
     }
 
-    /// `A..B`, both included.
+    /// Parses `A..B`, including both ends.
     private static func range(_ text: String) throws -> ClosedRange<UInt64> {
         let ends = text.split(separator: ".", omittingEmptySubsequences: true).map(String.init)
         guard ends.count == 2, let first = UInt64(ends[0]), let last = UInt64(ends[1]),
             first <= last, last < .max
-        else { throw ValidationError("“\(text)” are no seeds: write them as 1..500.") }
+        else { throw ValidationError("“\(text)” is not a range of seeds. Write it as 1..500.") }
         return first...last
     }
 }
 
-/// How far a proof has come, on standard error, from time to time.
+/// Prints the progress of a proof to standard error from time to time.
 private final class ProgressLine: Sendable {
     private static let pause = Duration.seconds(10)
-    /// What a trial takes is a part of a second.
+    /// A trial usually takes less than a second. One that takes longer than this is mentioned.
     private static let long = Duration.seconds(30)
 
     private let total: Int
@@ -167,7 +166,7 @@ private final class ProgressLine: Sendable {
     }
 }
 
-/// What a proof has to say, in words.
+/// The texts that a proof prints.
 enum ProofText {
     private static let millisecondsPerYear = 31_557_600_000.0
 
@@ -181,9 +180,9 @@ enum ProofText {
                 + " (\(rounded(seconds * 1000 / Double(max(1, figures.trials)))) ms each)",
             "virtual years            \(rounded(years))",
             "notifications posted     \(figures.notifications)",
-            "documents kept           \(figures.documents)",
-            "events told              \(figures.events)",
-            "looks at every answer    \(figures.looks)",
+            "documents recorded       \(figures.documents)",
+            "events emitted           \(figures.events)",
+            "checks of all responses  \(figures.looks)",
             "crashes                  \(figures.crashes)",
             "questions, of purchases  \(figures.questions)",
             "questions a period       \(rounded(ratio)) without faults"
@@ -206,7 +205,7 @@ enum ProofText {
             "  notifications refused  \(report.refusedNotifications)",
             "  questions              \(report.questions)",
             "  \(time.components.seconds) s; "
-                + (report.breach.map { "broken: \($0)" } ?? "no broken promise"),
+                + (report.breach.map { "broken: \($0)" } ?? "no promise was broken"),
         ]
         return (lines + report.known.map { "  " + $0 }).joined(separator: "\n")
     }
@@ -216,7 +215,7 @@ enum ProofText {
         let faults = shrunk.plan.families.sorted().map(\.rawValue).joined(separator: ", ")
         return """
 
-            seed \(report.plan.seed), of \(version): a promise was not kept.
+            seed \(report.plan.seed), of \(version): a promise was broken.
               \(report.breach?.description ?? "-")
             the shortest story that still breaks it:
               customers \(shrunk.plan.accounts), days \(shrunk.plan.days), acts \(shrunk.plan.acts)
@@ -240,7 +239,7 @@ enum ProofText {
         String(format: "%.2f", number)
     }
 
-    /// Of the sources where one stands in them; else it is not known.
+    /// The commit of the sources, if the current directory contains them.
     private static var version: String {
         let process = Process()
         let pipe = Pipe()

@@ -4,14 +4,14 @@ import Engine
 import Ledger
 import Logging
 
-/// Asks the App Store now, by hand.
+/// Checks purchases with the App Store on request.
 struct ReconcileCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "reconcile",
-        abstract: "Ask the App Store about all that is due, or about one customer's purchases.")
+        abstract: "Check all due purchases, or those of one customer, with the App Store.")
 
-    @Option(help: "Only this customer's purchases, due or not.") var customer: String?
-    @Option(help: "The app, where there are several.") var app: String?
+    @Option(help: "Only this customer's purchases, whether due or not.") var customer: String?
+    @Option(help: "The app, if there are several.") var app: String?
     @Option(help: "production or sandbox.") var environment = Ledger.Environment.production
     @OptionGroup var process: ProcessOptions
     @OptionGroup var simulator: SimulatorOptions
@@ -48,15 +48,15 @@ struct ReconcileCommand: AsyncParsableCommand {
         for (purchase, outcome) in outcomes {
             print("\(purchase.original)  \(Self.text(of: outcome))")
         }
-        if outcomes.isEmpty { print("No purchase is known for this customer.") }
+        if outcomes.isEmpty { print("This customer has no known purchases.") }
     }
 
     static func text(of outcome: CheckOutcome) -> String {
         switch outcome {
         case .answered(let documents): "answered with \(documents) documents"
-        case .noAnswer(let reason): "no answer: \(reason)"
-        case .noStore: "not asked: the app has no app_store in the configuration"
-        case .anotherServersOrUnknown: "not asked: another server is asking just now"
+        case .noAnswer(let reason): "no response: \(reason)"
+        case .noStore: "not checked: the app has no app_store in the configuration"
+        case .anotherServersOrUnknown: "not checked: another server is checking it right now"
         }
     }
 }

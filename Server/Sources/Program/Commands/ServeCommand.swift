@@ -6,17 +6,17 @@ import Ledger
 import Logging
 import ServiceLifecycle
 
-/// Production: the server alone.
+/// Runs the server alone, for production.
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
-        abstract: "Start the server. No simulator, no example, no default key."
+        abstract: "Start the server, without a simulator, an example, or default keys."
     )
 
     @OptionGroup var options: ProcessOptions
-    @Option(help: "The address to listen at (PERENNIAL_HOST; 127.0.0.1).") var host: String?
-    @Option(help: "The port to listen at (PERENNIAL_PORT; 8080).") var port: String?
-    @Option(help: "Follow the clock of a simulator; only where every app is simulated.")
+    @Option(help: "The address to listen on (PERENNIAL_HOST; 127.0.0.1).") var host: String?
+    @Option(help: "The port to listen on (PERENNIAL_PORT; 8080).") var port: String?
+    @Option(help: "Follow a simulator's clock. Only if every app is simulated.")
     var clockFrom: String?
 
     func run() async throws {
@@ -84,24 +84,24 @@ struct ServeCommand: AsyncParsableCommand {
     }
 }
 
-/// What production refuses to start with.
+/// Conditions under which the server refuses to start in production.
 enum ServeRules {
-    /// A simulated app believes a root that is not Apple's, so it never stands beside a real one
-    /// that follows the same clock, and never runs by the machine's clock alone.
+    /// A simulated app trusts a root that is not Apple's. So it may not run next to a real app that
+    /// follows the same clock, and may not run by the machine's clock alone.
     static func check(_ apps: [AppConfiguration], clockFrom: String?) throws(StartFailure) {
         let simulated = apps.filter(\.settings.isSimulated).map(\.settings.id.rawValue)
         let real = apps.filter { !$0.settings.isSimulated }.map(\.settings.id.rawValue)
         if clockFrom == nil, !simulated.isEmpty {
             throw StartFailure(
-                "\(simulated.sorted().joined(separator: ", ")): a simulated app is not served.",
+                "\(simulated.sorted().joined(separator: ", ")): simulated apps cannot be served.",
                 remedy: "Remove it from the configuration, use `perennial dev`, or follow its "
                     + "simulator with --clock-from URL.")
         }
         if clockFrom != nil, !real.isEmpty {
             throw StartFailure(
-                "\(real.sorted().joined(separator: ", ")): a real app never follows a simulator's "
+                "\(real.sorted().joined(separator: ", ")): real apps cannot follow a simulator's "
                     + "clock.",
-                remedy: "Leave --clock-from out, or serve simulated apps only.")
+                remedy: "Leave out --clock-from, or serve simulated apps only.")
         }
     }
 
@@ -116,15 +116,15 @@ enum ServeRules {
         for key in DevelopmentKeys.all(of: assembly.apps.map(\.id)).sorted() {
             guard let holder = try await assembly.engine.keyHolder(key) else { continue }
             throw StartFailure(
-                "The database holds \(key), a key of `perennial dev` that everybody knows.",
-                remedy: "Serve another database than that one; or run `perennial keys revoke "
+                "The database contains \(key), a publicly known key of `perennial dev`.",
+                remedy: "Use another database, or run `perennial keys revoke "
                     + "--app \(holder.app) \(DevelopmentKeys.hashBeginning(of: key))`.")
         }
     }
 
     static func noKey(of app: AppID) -> StartFailure {
         StartFailure(
-            "App \(app) has no key: nobody could ask anything.",
+            "App \(app) has no key, so no client could use it.",
             remedy: "Run `perennial keys create --app \(app) --kind app`, with the same "
                 + "--config and --database.")
     }

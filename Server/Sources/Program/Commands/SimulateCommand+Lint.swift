@@ -3,14 +3,14 @@ import Foundation
 import Simulator
 
 extension SimulateCommand {
-    /// Prints what is wrong with a `.storekit` file. Fails where something is.
+    /// Prints the problems of a `.storekit` file. Throws if there are any.
     func report(on path: String) throws {
         guard let bytes = FileManager.default.contents(atPath: path) else {
-            throw StartFailure("\(path) cannot be read.", remedy: "Name a .storekit file.")
+            throw StartFailure("\(path) cannot be read.", remedy: "Name a readable .storekit file.")
         }
         let findings: [ShopLint.Finding]
         do { findings = ShopLint(try JSON(parsing: bytes)).findings } catch {
-            throw StartFailure("\(path) is no JSON: \(error).", remedy: "Save it in Xcode again.")
+            throw StartFailure("\(path) is not JSON: \(error).", remedy: "Save it in Xcode again.")
         }
         for finding in findings {
             print("\(finding.isFatal ? "unusable" : "odd")  \(finding)")
@@ -18,8 +18,8 @@ extension SimulateCommand {
         guard findings.isEmpty else {
             throw StartFailure(
                 "\(path) has \(findings.count) findings.",
-                remedy: "Xcode or App Store Connect would refuse them.")
+                remedy: "Fix them. Xcode or App Store Connect would reject them.")
         }
-        print("\(path): nothing is odd")
+        print("\(path): no findings")
     }
 }

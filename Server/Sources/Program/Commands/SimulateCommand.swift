@@ -7,31 +7,31 @@ import PerennialContract
 import ServiceLifecycle
 import Simulator
 
-/// The App Store simulator alone.
+/// Runs the App Store simulator alone.
 struct SimulateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "simulate", abstract: "Start the App Store simulator alone.")
 
-    @Option(help: "The address to listen at.") var host = "127.0.0.1"
-    @Option(help: "The port to listen at.") var port = 8090
-    @Option(help: "What is sold: a .storekit file of Xcode's, instead of our own.")
+    @Option(help: "The address to listen on.") var host = "127.0.0.1"
+    @Option(help: "The port to listen on.") var port = 8090
+    @Option(help: "The products: a .storekit file from Xcode, instead of the example.")
     var shop: String?
-    @Option(help: "Say what is odd in a .storekit file, and start nothing.")
+    @Option(help: "Report the problems of a .storekit file, and exit.")
     var lint: String?
-    @Option(help: "What the shop's file cannot say: YAML with the fields of POST /_sim/reset.")
+    @Option(help: "Settings beyond the shop file: YAML with the fields of POST /_sim/reset.")
     var world: String?
     @Option(help: "The app's bundle id.") var bundleID = ExampleShop.bundleID
     @Option(help: "The app's Apple id.") var appAppleID = ExampleShop.appAppleID
-    @Option(help: "Where notifications are posted.") var notificationURL: String?
-    @Option(help: "Everything random comes from it.") var seed: UInt64 = 1
-    @Option(help: "When virtual time begins, as RFC 3339.") var now: String?
-    @Option(help: "The folder for the simulator's root.") var data = ".perennial"
-    @Option(help: "Where certificates send verifiers that check online: http://…/_sim/ocsp.")
+    @Option(help: "The URL to post notifications to.") var notificationURL: String?
+    @Option(help: "The seed for everything random.") var seed: UInt64 = 1
+    @Option(help: "The start of virtual time, as RFC 3339.") var now: String?
+    @Option(help: "The folder for the simulator's root certificate.") var data = ".perennial"
+    @Option(help: "The OCSP URL in certificates, for online checks: http://…/_sim/ocsp.")
     var ocspURL: String?
-    @Flag(help: "Take keys and signatures from the seed, too: two runs are the same bytes.")
+    @Flag(help: "Also derive keys and signatures from the seed, so that runs are identical.")
     var deterministic = false
     @OptionGroup(title: "A population") var people: PopulationOptions
-    @Option(help: "How much is logged.", transform: Log.level)
+    @Option(help: "The log level.", transform: Log.level)
     var logLevel = Logger.Level.notice
 
     func run() async throws {
@@ -79,7 +79,7 @@ struct SimulateCommand: AsyncParsableCommand {
         guard let url else { return nil }
         guard SimulatorSettings.isAddress(url) else {
             throw StartFailure(
-                "“\(url)” is no address that notifications could be posted to.",
+                "“\(url)” is not a URL that notifications can be posted to.",
                 remedy: "Write it as http://127.0.0.1:8080/apple/notifications.")
         }
         return url
@@ -89,18 +89,18 @@ struct SimulateCommand: AsyncParsableCommand {
         guard let now else { return SimulatorSettings.defaultNow }
         guard let time = Timestamp(now) else {
             throw StartFailure(
-                "“\(now)” is no time.", remedy: "Write it as 2026-01-01T12:00:00Z.")
+                "“\(now)” is not a valid time.", remedy: "Write it as 2026-01-01T12:00:00Z.")
         }
         return AppStoreDate(milliseconds: time.milliseconds)
     }
 
     private func products() throws -> StoreKitFile {
         guard let shop else {
-            // Random customers are to find everything that can be sold.
+            // Random customers should use everything that can be sold.
             return people.population == nil ? try ExampleShop.file() : try FullShop.file()
         }
         guard let bytes = FileManager.default.contents(atPath: shop) else {
-            throw StartFailure("\(shop) cannot be read.", remedy: "Name a .storekit file.")
+            throw StartFailure("\(shop) cannot be read.", remedy: "Name a readable .storekit file.")
         }
         do { return try StoreKitFile(parsing: bytes) } catch {
             throw StartFailure(

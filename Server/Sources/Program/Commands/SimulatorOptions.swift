@@ -3,18 +3,18 @@ import AsyncHTTPClient
 import Ledger
 import Logging
 
-/// Flags of commands that work on what a simulator's time has made.
+/// The options of commands that work on data made at a simulator's time.
 struct SimulatorOptions: ParsableArguments {
-    @Option(help: "Take the time from a simulator; only where every app is simulated.")
+    @Option(help: "Use a simulator's time. Only if every app is simulated.")
     var clockFrom: String?
 
-    /// An engine of these apps over their database, at the simulator's time.
+    /// Makes an engine for these apps and their database, at the simulator's time.
     func assembly(
         of apps: [AppConfiguration], _ settings: Settings, for purpose: Assembly.Purpose
     ) async throws -> Assembly {
         let logger = Log.start(settings.logLevel)
         let time = try await time(for: apps, logger)
-        // All is looked at as of one moment.
+        // Everything is evaluated as of one moment.
         let now = time.now()
         return try await Assembly(
             apps: apps, databaseAddress: settings.database, for: purpose,
@@ -22,8 +22,8 @@ struct SimulatorOptions: ParsableArguments {
             logger: logger)
     }
 
-    /// What the simulator says, for which it stands still; the machine's time, which goes on, and
-    /// no roots where none is named.
+    /// Returns the simulator's time, fixed for the command, with its root certificates. If no
+    /// simulator is named, returns the machine's running clock without roots.
     func time(
         for apps: [AppConfiguration], _ logger: Logger
     ) async throws -> SimulatedTime {
@@ -31,7 +31,7 @@ struct SimulatorOptions: ParsableArguments {
             let simulated = apps.filter(\.settings.isSimulated).map(\.settings.id.rawValue)
             if !simulated.isEmpty {
                 Outcome.toStandardError(
-                    "warning: \(simulated.sorted().joined(separator: ", ")): judged by this "
+                    "warning: \(simulated.sorted().joined(separator: ", ")): evaluated by this "
                         + "machine's clock. Add --clock-from URL of the simulator that the server "
                         + "follows.")
             }
@@ -48,7 +48,7 @@ struct SimulatorOptions: ParsableArguments {
     }
 }
 
-/// The time by which a database is looked at, and what its documents are signed under.
+/// The time for evaluating a database, and the roots that its simulated documents are signed under.
 struct SimulatedTime: Sendable {
     var now: @Sendable () -> Instant
     var root: [UInt8]?

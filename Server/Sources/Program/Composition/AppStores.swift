@@ -6,14 +6,15 @@ import Ledger
 import Simulator
 import Synchronization
 
-/// The App Store as each app of the configuration asks it.
+/// The App Store clients of the configured apps.
 package struct AppStores: Sendable {
     private let clients: [AppID: AppStoreClient]
     private let verifications: [AppID: ReceiptVerification]
     private let distance: ClockDistance
 
-    /// - Parameter http: of the configuration `.appStore`; whoever made it shuts it down.
-    /// - Parameter pacing: of each app that is not simulated.
+    /// Makes the clients.
+    /// | - Parameter http: a client with the configuration `.appStore`. The caller shuts it down.
+    /// - Parameter pacing: makes the pacing of each app that is not simulated.
     package init(
         _ apps: [AppConfiguration], http: HTTPClient, now: @escaping @Sendable () -> Instant,
         pacing: () -> Pacing = Pacing.inProcess
@@ -34,14 +35,14 @@ package struct AppStores: Sendable {
         distance = line.distance
     }
 
-    /// What carries questions, and looks at the time that answers name.
+    /// Sends requests, and observes the time in the responses.
     private struct Line {
         let http: HTTPClient
         let distance: ClockDistance
         let now: @Sendable () -> AppStoreDate
 
-        /// A simulator's answers name the time of its machine, whatever its own clock shows: they
-        /// are not looked at.
+        /// Returns the function that sends an app's requests. It does not observe the time in a
+        /// simulator's responses, because they have the machine's time and not the simulator's.
         func sender(
             of app: AppConfiguration, to hosts: AppStoreHosts
         ) -> @Sendable (AppStoreRequest) async throws -> AppStoreResponse {
@@ -64,17 +65,17 @@ package struct AppStores: Sendable {
         return verifications
     }
 
-    /// Nil where the configuration has no key for the app.
+    /// Returns nil if the configuration has no key for the app.
     package func client(of app: AppID) -> AppStoreClient? { clients[app] }
 
-    /// Nil where the configuration has no shared secret for the app.
+    /// Returns nil if the configuration has no shared secret for the app.
     package func verification(of app: AppID) -> ReceiptVerification? { verifications[app] }
 
-    /// By how much our clock is ahead of the App Store's at least; below zero: behind. Nil where
-    /// no real one has answered yet.
+    /// The minimum lead of our clock over the App Store's. Negative if it is behind. Nil if the
+    /// real App Store has not responded yet.
     package var clockAhead: Duration? { distance.ahead }
 
-    /// How a server of these apps asks.
+    /// Returns the settings with which a server of these apps checks purchases.
     package func asking(lease: Duration = Asking.lease) -> Asking {
         var asking = Asking(worker: .ofThisProcess(lease: lease), appStore: client)
         asking.verification = verification
@@ -83,8 +84,8 @@ package struct AppStores: Sendable {
     }
 }
 
-/// The App Store of ``LocalStore``: there is none until the simulator listens, which needs the
-/// server's address first.
+/// The App Store of ``LocalStack``. It is not available until the simulator listens, which needs
+/// the server's address first.
 final class LateAppStore: Sendable {
     private let latest = Mutex<(client: AppStoreClient, verification: ReceiptVerification)?>(nil)
 
@@ -97,7 +98,7 @@ final class LateAppStore: Sendable {
 }
 
 extension AppStoreCredentials {
-    /// With the key that every simulator accepts.
+    /// Returns credentials with the key that every simulator accepts.
     static func simulated(bundleID: String) throws(Unusable) -> AppStoreCredentials {
         try AppStoreCredentials(
             keyID: APIKey.wellKnown.id, issuerID: APIKey.wellKnown.issuerID, bundleID: bundleID,

@@ -5,31 +5,33 @@ import Ledger
 import Logging
 import Storage
 
-/// An engine out of a configuration, and what it stands on.
+/// An engine made from a configuration, with its database and apps.
 package struct Assembly: Sendable {
     package var engine: Engine
     package var database: any Database
     package var apps: [AppSettings]
 
-    /// What a database is opened for.
+    /// What the database is opened for.
     package enum Purpose {
-        /// It is made where it is not there, and its tables are brought up to date.
+        /// Creates the database if it does not exist, and migrates it.
         case serving
-        /// It must be there, and its tables are brought up to date.
+        /// The database must exist. Migrates it.
         case changing
-        /// It must be there and of this program's version: nothing in it changes.
+        /// The database must exist and have this program's schema version. Nothing in it is
+        /// changed.
         case looking
     }
 
-    /// Opens the database.
-    ///
-    /// - Parameter purpose: whether it is made where it is not there, and brought up to date.
-    /// - Parameter simulatorRoot: trusted beside the configured ones by simulated apps, and by no
-    ///   other.
-    /// - Parameter receiptRoot: the same for receipts, which the simulator signs under a root of
-    ///   its own.
-    /// - Parameter asking: how the App Store is asked.
-    /// - Parameter forwarding: how notifications are sent on.
+    /// Opens the database and makes the engine.
+    /// | - Parameter purpose: whether the database may be created and migrated.
+    /// - Parameter simulatorRoot: a root that simulated apps trust in addition to the configured
+    ///   ones. Other apps ignore it.
+    /// - Parameter receiptRoot: like `simulatorRoot`, for receipts, which the simulator signs under
+    ///   another root.
+    /// - Parameter asking: how purchases are checked with the App Store.
+    /// - Parameter forwarding: how notifications are forwarded.
+    /// - Throws: ``StartFailure`` if the database cannot be opened or migrated, or if a root cannot
+    ///   be read.
     package init(
         apps: [AppConfiguration], databaseAddress: String, for purpose: Purpose = .serving,
         simulatorRoot: [UInt8]? = nil, receiptRoot: [UInt8]? = nil,
@@ -65,12 +67,13 @@ package struct Assembly: Sendable {
             database.close()
             let address = DatabaseAddress.withoutPassword(databaseAddress)
             throw StartFailure(
-                "The database \(address) could not be brought up to date: \(error).",
-                remedy: "See that it runs, restore a backup, or name another with --database.")
+                "The database \(address) could not be migrated: \(error).",
+                remedy: "Check that it runs, restore a backup, or name another with --database.")
         }
     }
 
-    /// What the owner of a simulated app has exported from Xcode; nil for every other app.
+    /// Returns the roots that the owner of a simulated app has exported from Xcode. Nil for any
+    /// other app.
     private static func xcode(_ app: AppConfiguration) throws(StartFailure) -> TrustRoots? {
         guard app.settings.isSimulated, !app.extraRoots.isEmpty else { return nil }
         do { return try TrustRoots(der: app.extraRoots) } catch {
@@ -84,7 +87,7 @@ package struct Assembly: Sendable {
             remedy: "Save it as DER.")
     }
 
-    /// Apple's roots, and others.
+    /// Returns Apple's roots and the extra ones.
     static func roots(extra: [[UInt8]], of app: AppID) throws(StartFailure) -> TrustRoots {
         guard !extra.isEmpty else { return .apple }
         do { return TrustRoots.apple.adding(try TrustRoots(der: extra)) } catch {
@@ -94,7 +97,7 @@ package struct Assembly: Sendable {
 }
 
 extension Instant {
-    /// The machine's clock.
+    /// The current time of the machine's clock.
     package static var machine: Instant {
         Instant(milliseconds: Int64((Date().timeIntervalSince1970 * 1000).rounded(.down)))
     }

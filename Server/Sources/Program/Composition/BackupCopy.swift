@@ -2,25 +2,24 @@ import Foundation
 import Storage
 import StorageSQLite
 
-/// A copy of a SQLite database in one file, made and looked at.
+/// A copy of a SQLite database in one file, made and then verified.
 struct BackupCopy {
     let source: SQLiteFile
 
     init(of path: String) { source = SQLiteFile(path) }
 
-    /// How far the copy is, of a size that is about that of the source.
+    /// The progress of a copy. The final size is about that of the source.
     struct Progress: Sendable {
         var bytes: Int64
         var ofAbout: Int64
     }
 
-    /// Between two reports.
+    /// The time between two reports.
     private static let reportPause = Duration.seconds(2)
 
-    /// Makes the copy under a name that nothing has yet, and looks whether it is whole. Until then
-    /// it has another name, so that no part of a copy is ever taken for one.
-    ///
-    /// - Throws: ``StartFailure``; then nothing is left behind.
+    /// Makes the copy at a path where no file exists, and verifies it. Until it is verified, it has
+    /// another name, so that a partial copy is never mistaken for a backup.
+    /// | - Throws: ``StartFailure``. Then no file is left behind.
     func make(
         at path: String, progress: @escaping @Sendable (Progress) -> Void = { _ in }
     ) async throws -> StoreContents {
@@ -39,15 +38,15 @@ struct BackupCopy {
         return contents
     }
 
-    /// The same under the given name, synced, and with nothing beside it.
+    /// Makes the copy at the given path, syncs it to disk, and leaves no other files next to it.
     func makePart(
         _ part: String, progress: @escaping @Sendable (Progress) -> Void = { _ in }
     ) async throws -> StoreContents {
         let before = try await Self.contents(of: source)
         guard !Disk.exists(part) else {
             throw StartFailure(
-                "\(part) is there already.",
-                remedy: "Another backup is being made there, or one was interrupted: then remove "
+                "\(part) already exists.",
+                remedy: "Another backup is in progress, or one was interrupted. If so, remove "
                     + "that file.")
         }
         try Disk.make(part)
@@ -65,41 +64,38 @@ struct BackupCopy {
         for suffix in ["", "-journal", "-wal", "-shm"] { unlink(path + suffix) }
     }
 
-    /// What a file holds.
-    ///
-    /// Not inlined: the optimizer of Swift 6.3 crashes over it.
-    ///
-    /// - Throws: ``StartFailure`` where it is no database of this program's.
+    /// Counts the contents of a database file.
+    /// | Not inlined, because the optimizer of Swift 6.3 crashes on it.
+    /// | - Throws: ``StartFailure`` if it is not a database of this program.
     @inline(never)
     static func contents(of file: SQLiteFile) async throws -> StoreContents {
         do { return try await file.read { try Store.contents($0) } } catch {
             throw StartFailure(
                 "\(file.path) cannot be used: \(error).",
-                remedy: "Name a database of this program's, which this user may read.")
+                remedy: "Name a database of Perennial that this user may read.")
         }
     }
 
-    /// What a copy holds, where it is whole.
-    ///
-    /// - Parameter before: what its source held before it was made: documents and events are only
-    ///   ever added.
+    /// Verifies a copy and returns its contents.
+    /// | - Parameter before: the contents of the source before the copy was made. Documents and
+    /// events are only ever added, so the copy must not have fewer.
     static func verified(
         _ copy: SQLiteFile, after before: StoreContents
     ) async throws -> StoreContents {
         var damage = try await copy.damage()
         let contents = try await Self.contents(of: copy)
         if contents.events != contents.counted {
-            damage.append("\(contents.events) events are there, and \(contents.counted) were told")
+            damage.append("\(contents.events) events found, but \(contents.counted) were emitted")
         }
         if contents.version < before.version || contents.documents < before.documents
             || contents.events < before.events
         {
-            damage.append("it holds less than its source held before it was made")
+            damage.append("it contains less than its source did before")
         }
         guard damage.isEmpty else {
             throw StartFailure(
-                "The copy of the database is not whole: \(damage.joined(separator: "; ")).",
-                remedy: "Look at the disk, and at what `perennial rebuild --verify` says of the "
+                "The copy of the database is not complete: \(damage.joined(separator: "; ")).",
+                remedy: "Check the disk, and run `perennial rebuild --verify` on the "
                     + "source.")
         }
         return contents
@@ -121,8 +117,8 @@ struct BackupCopy {
             do { try await source.copy(into: part) } catch {
                 throw StartFailure(
                     "\(source.path) could not be copied: \(error).",
-                    remedy: "See that the disk has room for all of it, and that the source is "
-                        + "whole.")
+                    remedy: "Check that the disk has enough space and that the source is "
+                        + "intact.")
             }
         }
     }

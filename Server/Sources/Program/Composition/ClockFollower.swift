@@ -7,7 +7,7 @@ import PerennialContract
 import ServiceLifecycle
 import Synchronization
 
-/// The clock of a simulator in another process, asked for again and again.
+/// Follows the clock of a simulator in another process by polling it.
 final class ClockFollower: Service {
     static let pause = Duration.milliseconds(200)
     static let timeoutSeconds: Int64 = 30
@@ -18,9 +18,8 @@ final class ClockFollower: Service {
     private let logger: Logger
     private let latest: Mutex<Instant>
 
-    /// Asks once.
-    ///
-    /// - Throws: ``StartFailure`` where there is no simulator.
+    /// Fetches the simulator's time once.
+    /// | - Throws: ``StartFailure`` if there is no simulator.
     init(_ url: String, client: HTTPClient, logger: Logger) async throws {
         self.url = url.hasSuffix("/") ? String(url.dropLast()) : url
         self.client = client
@@ -29,13 +28,13 @@ final class ClockFollower: Service {
         try await ask()
     }
 
-    /// As of the last answer.
+    /// The simulator's time as of its last response.
     var now: Instant { latest.withLock { $0 } }
 
-    /// The certificate that the simulator signs under.
+    /// The root certificate of the simulator's signatures.
     func root() async throws -> [UInt8] { Array(try await bytes(at: "/_sim/root.cer")) }
 
-    /// The root that its receipts are signed under.
+    /// The root certificate of the simulator's receipts.
     func receiptRoot() async throws -> [UInt8] {
         Array(try await bytes(at: "/_sim/receipt-root.cer"))
     }
@@ -44,10 +43,10 @@ final class ClockFollower: Service {
         await repeating(every: Self.pause) { await self.askAgain() }
     }
 
-    /// Where there is no answer, the time stays what it was.
+    /// Updates the time. If the simulator does not respond, the time stays unchanged.
     func askAgain() async {
         do { try await ask() } catch {
-            logger.warning("simulator's clock not read", metadata: ["error": "\(error)"])
+            logger.warning("reading the simulator's clock failed", metadata: ["error": "\(error)"])
         }
     }
 

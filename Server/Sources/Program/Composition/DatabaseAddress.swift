@@ -3,20 +3,21 @@ import Storage
 import StoragePostgres
 import StorageSQLite
 
-/// What `--database` says: a PostgreSQL server, or the path of a SQLite file.
+/// The value of `--database`: a PostgreSQL server, or the path of a SQLite file.
 enum DatabaseAddress {
-    /// The beginnings of a server's address, unless it is words like `host=db dbname=perennial`.
-    /// Anything else is a path.
+    /// The prefixes of a server's URL. A server's address may also be key words like `host=db
+    /// dbname=perennial`. Anything else is a path.
     private static let schemes = ["postgres://", "postgresql://"]
-    /// Of an address in words nothing else is shown: any of them may be a part of a password.
+    /// An address in key words is shown as this, because any of the words may be part of a
+    /// password.
     private static let wordsShown = "host=…"
 
     static func isServer(_ address: String) -> Bool {
         schemes.contains { address.hasPrefix($0) } || isWords(address)
     }
 
-    /// Whether it is an address in libpq's words, which may hold a password: it must never become
-    /// the name of a file. A path with an equals sign has a slash, too, or can be given one.
+    /// Whether the address consists of libpq's key words. It may contain a password, so it must
+    /// never become a file name. A path with an equals sign has a slash, too, or can be given one.
     static func isWords(_ address: String) -> Bool {
         guard address.contains("="), !address.contains("://") else { return false }
         if !address.contains("/") { return true }
@@ -27,11 +28,11 @@ enum DatabaseAddress {
         !address.isEmpty && !address.contains("://") && !isWords(address)
     }
 
-    /// Opens a database. A server is connected to when there is something to do. Of a file it is
-    /// known until it is closed that somebody has it open: see ``DatabaseUse``.
+    /// Opens a database. A connection to a server is opened when it is first needed. A database file
+    /// is marked as in use until it is closed: see ``DatabaseUse``.
     ///
-    /// - Parameter mayCreate: a file that is not there is made, and the folder it is in. Else it is
-    ///   refused: whoever wants to see what a database holds has mistyped its name.
+    /// - Parameter mayCreate: whether to create a missing file and its folder. If false, a missing
+    ///   file is an error, because the user probably mistyped its name.
     static func open(
         _ address: String, mayCreate: Bool = true
     ) throws(StartFailure) -> any Database {
@@ -69,7 +70,8 @@ enum DatabaseAddress {
         }
     }
 
-    /// Opens a database whose tables must be of this program's version, and leaves them so.
+    /// Opens a database whose tables must have this program's schema version, and does not change
+    /// them.
     static func openToLook(_ address: String) async throws(StartFailure) -> any Database {
         let database = try open(address, mayCreate: false)
         do throws(StartFailure) {
@@ -88,7 +90,8 @@ enum DatabaseAddress {
         }
     }
 
-    /// The version of a database's tables, which stay as they are; 0 where there are none yet.
+    /// Returns the schema version of a database without changing it. Returns 0 if it has no tables
+    /// yet.
     static func version(of address: String) async throws(StartFailure) -> Int {
         if isFile(address), !FileManager.default.fileExists(atPath: address) {
             try requireFolder(of: address)
@@ -109,7 +112,8 @@ enum DatabaseAddress {
         }
     }
 
-    /// A file can be made where the nearest folder that is there may be written.
+    /// Throws if the nearest existing folder is not writable, so that the file could not be
+    /// created.
     private static func requireFolder(of path: String) throws(StartFailure) {
         var folder = URL(fileURLWithPath: path).deletingLastPathComponent()
         while folder.path != "/", !FileManager.default.fileExists(atPath: folder.path) {
@@ -122,12 +126,13 @@ enum DatabaseAddress {
         }
     }
 
-    /// The hosts across a network that may be sent to without encryption; of a file none.
+    /// Returns the hosts to which data may be sent over a network without encryption. Empty for a
+    /// file.
     static func hostsInTheClear(of address: String) -> [String] {
         isServer(address) ? PostgresDatabase.hostsInTheClear(of: address) : []
     }
 
-    /// The address as it may be shown and logged.
+    /// The address without its password, for messages and logs.
     static func withoutPassword(_ address: String) -> String {
         if isWords(address) { return wordsShown }
         return address.replacing(/(^\w+:\/\/[^:@\/]*):[^@]*@/) { "\($0.1):***@" }

@@ -3,8 +3,9 @@ import Foundation
 import Ledger
 
 extension DevShop {
-    /// What the example publishes: a bulletin in the middle of each month, for whoever has `pro`.
-    /// The first came out before the virtual clock begins, and `guide` opens it, too.
+    /// The content of the example: a bulletin in the middle of each month, for holders of `pro`.
+    /// The first one was published before the virtual clock begins, and the product `guide`
+    /// includes it, too.
     static let bulletins = ContentSettings(
         items: [bulletin(2025, 12, soldAs: ["guide"])] + (1...3).map { bulletin(2026, $0) },
         opensSandbox: true)
@@ -23,7 +24,7 @@ extension DevShop {
             title: "Bulletin of \(name)", file: "\(name).txt")
     }
 
-    /// The same with their files, which are written where they are missing.
+    /// The example's content with its files. Missing files are written.
     func content() throws -> ContentSettings {
         let home = folder.appending(path: "bulletins")
         try Self.make(home)

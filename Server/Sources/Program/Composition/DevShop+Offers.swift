@@ -3,8 +3,8 @@ import Crypto
 import Foundation
 
 extension DevShop {
-    /// The example shop, with an offer for those who are or were subscribed: three months at half
-    /// the price.
+    /// The example shop with an added promotional offer for current and former subscribers: three
+    /// months at half price.
     static func shop(_ example: StoreKitFile) -> StoreKitFile {
         var shop = example
         for (group, product) in shop.subscriptions where product.id == "pro.monthly" {
@@ -20,7 +20,7 @@ extension DevShop {
         return shop
     }
 
-    /// The key that signs offers: that of earlier runs, or a new one.
+    /// The key that signs offers: the one of earlier runs, or else a new one.
     func offersKey() throws -> StoreKitOffersKey {
         let file = folder.appending(path: "offers-key")
         if let stored = FileManager.default.contents(atPath: file.path) {

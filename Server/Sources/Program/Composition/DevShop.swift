@@ -5,12 +5,11 @@ import Ledger
 import Logging
 import Simulator
 
-/// What `perennial dev` keeps in its folder: a database, the simulator's root, and how far virtual
-/// time had come.
-///
-/// The simulated world itself is not kept, but the database is. So each new world goes on in time
-/// where the last one stopped, and has a seed of its own: its purchases never have the numbers of
-/// earlier ones.
+/// The folder of `perennial dev`: a database, the simulator's root certificate, and how far virtual
+/// time has advanced.
+/// | The simulated world itself is not saved, but the database is. So each new world continues in
+/// time where the last one stopped, and has its own seed, so that its purchases never have the ids
+/// of earlier ones.
 struct DevShop {
     let folder: URL
 
@@ -34,7 +33,7 @@ struct DevShop {
         }
     }
 
-    /// The same with what lies in the folder: files to read, and the key that signs offers.
+    /// The example app with the files in the folder: content, and the key that signs offers.
     func example() throws -> AppConfiguration {
         var app = try Self.birds
         app.settings.content = try content()
@@ -42,34 +41,34 @@ struct DevShop {
         return app
     }
 
-    /// The one app of a configuration, or the example's where none is named.
+    /// The only app of a configuration, or the example app if `config` is nil.
     func app(of config: String?) throws -> AppConfiguration {
         guard let config else { return try example() }
         let file = try Outcome.configuration(at: config)
         guard let app = file.apps.first, file.apps.count == 1, app.settings.isSimulated else {
             throw StartFailure(
-                "\(config) has not exactly one app, or it is not simulated.",
-                remedy: "Write a configuration of its own for development, with one app and "
+                "\(config) must have exactly one app, and it must be simulated.",
+                remedy: "Write a separate configuration for development, with one app and "
                     + "`simulated: true`.")
         }
         return app
     }
 
-    /// A season of the example shop lasts three months, and the day on which it is bought is free.
-    /// A week and a day before its end that is told.
+    /// A season lasts three months, and the day of purchase is free. Reminders come a week and a
+    /// day before its end.
     static let terms = TermRules(products: [
         "season.spring": .init(
             length: Term.Length(months: 3, days: 1), chain: "season", reminders: [7, 1])
     ])
 
-    /// Apple is told how a purchase was used, of whoever agreed.
+    /// The use of purchases is reported to Apple for customers who consented.
     static let consumption = ConsumptionRules(
         policy: .withConsent, hasSample: true, preference: .decline)
 
     static let wallets = WalletRules(credits: ["seeds.100": ["seeds": 100]])
 
-    /// Every product gives what stands before its point: `pro.monthly` gives `pro`. What is used up
-    /// gives nothing.
+    /// A product gives the entitlement before its dot: `pro.monthly` gives `pro`. Consumables give
+    /// none.
     private static func entitlements(
         of products: [ProductID]
     ) -> [EntitlementID: Set<ProductID>] {
@@ -78,19 +77,19 @@ struct DevShop {
         }.mapValues { Set($0) }
     }
 
-    /// Makes a folder that can be written to, where there is none.
+    /// Makes a folder if it does not exist, and checks that it is writable.
     static func make(_ folder: URL) throws(StartFailure) {
         let files = FileManager.default
         let isThere: Void? = try? files.createDirectory(
             at: folder, withIntermediateDirectories: true)
         guard isThere != nil, files.isWritableFile(atPath: folder.path) else {
             throw StartFailure(
-                "The folder \(folder.path) cannot be written to.",
+                "The folder \(folder.path) is not writable.",
                 remedy: "Name another with --data.")
         }
     }
 
-    /// Forgets the database and how far time had come, and nothing else.
+    /// Deletes the database and the saved time, and nothing else.
     func forget() throws {
         let names = ["dev.sqlite", "dev.sqlite-wal", "dev.sqlite-shm", "simulator-world"]
         for name in names where FileManager.default.fileExists(atPath: file(name).path) {
@@ -98,8 +97,8 @@ struct DevShop {
         }
     }
 
-    /// The root of earlier runs, or a new one. An authority whose certificates name an OCSP
-    /// responder is kept beside the one whose do not.
+    /// The authority of earlier runs, or else a new one. An authority whose certificates name an
+    /// OCSP responder is saved separately from the one whose certificates do not.
     func authority(ocspURL: String? = nil) throws -> SigningAuthority {
         try Self.make(folder)
         let file = file(ocspURL == nil ? "simulator-authority" : "simulator-authority-ocsp")
@@ -112,13 +111,13 @@ struct DevShop {
         return authority
     }
 
-    /// A server and a simulator over what the folder holds.
+    /// The settings of a server and a simulator that use the folder's contents.
     func settings(
         _ app: AppConfiguration, _ world: World, logger: Logger
     ) throws -> LocalStore.Settings {
         guard let products = app.storeKit else {
             throw StartFailure(
-                "The app has no storekit file: the simulator would have nothing to sell.",
+                "The app has no storekit file, so the simulator has nothing to sell.",
                 remedy: "Add `storekit: Shop.storekit` to it.")
         }
         let simulator = SimulatorSettings(
@@ -131,7 +130,7 @@ struct DevShop {
             keys: DevelopmentKeys.keys(of: app.settings.id), logger: logger)
     }
 
-    // MARK: - How far time had come
+    // MARK: - Saved time
 
     struct World: Codable, Hashable {
         var seed: UInt64
@@ -139,7 +138,7 @@ struct DevShop {
         var now: Int64
     }
 
-    /// Nil where there was none yet.
+    /// Returns nil if there was none yet.
     func lastWorld() throws -> World? {
         guard let stored = FileManager.default.contents(atPath: file("simulator-world").path)
         else { return nil }
@@ -154,7 +153,8 @@ struct DevShop {
         return World(seed: last.seed + 1, now: last.now)
     }
 
-    /// When it returns, the next world comes after this one, also should the power go.
+    /// Saves a world. When this returns, the next world comes after this one, even after a power
+    /// failure.
     func keep(_ world: World) throws {
         try Disk.replace(file("simulator-world").path, with: JSONEncoder().encode(world))
     }

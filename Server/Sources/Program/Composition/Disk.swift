@@ -1,14 +1,13 @@
 import Foundation
 
-/// What has to survive a loss of power: files and folders whose bytes and names are on the disk
-/// when a call returns.
+/// File operations that survive a power failure: when a call returns, the bytes and names of files
+/// and folders are on the disk.
 enum Disk {
-    /// Only the program's own user.
+    /// Read and write permission for the program's own user only.
     static let permissions: mode_t = 0o600
 
-    /// Makes an empty file that only its own user may read, from its first moment on.
-    ///
-    /// - Throws: also where there is something of that name: nothing is ever overwritten.
+    /// Makes an empty file that only its own user can read, from the moment it exists.
+    /// | - Throws: also if a file of that name exists. Nothing is ever overwritten.
     static func make(_ path: String) throws {
         let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, permissions)
         guard file >= 0 else { throw trouble(path) }
@@ -29,23 +28,23 @@ enum Disk {
         URL(fileURLWithPath: path).deletingLastPathComponent().path
     }
 
-    /// Gives a file another name, in the place of whatever had that.
+    /// Renames a file, replacing any file with the new name.
     static func rename(_ path: String, to other: String) throws {
         guard Foundation.rename(path, other) == 0 else { throw trouble(path) }
     }
 
-    /// Gives a file a name that nothing else has yet.
+    /// Renames a file to a name that must not exist yet.
     static func name(_ path: String, _ other: String) throws {
         if link(path, other) == 0 {
             guard unlink(path) == 0 else { throw trouble(path) }
             return
         }
-        // Not every file system knows a second name of one file.
+        // Not every file system supports hard links.
         guard errno != EEXIST, !exists(other) else { throw trouble(other, EEXIST) }
         try rename(path, to: other)
     }
 
-    /// Where a path leads by all symbolic links; nil where nothing is.
+    /// Resolves all symbolic links in a path. Returns nil if nothing exists there.
     static func resolved(_ path: String) -> String? {
         guard let real = realpath(path, nil) else { return nil }
         defer { free(real) }
@@ -64,8 +63,8 @@ enum Disk {
         return lstat(path, &found) == 0
     }
 
-    /// Puts bytes in the place of a file's: either those before or these are there, whenever the
-    /// power goes.
+    /// Replaces a file's contents atomically: after a power failure, the file has either the old
+    /// bytes or the new ones.
     static func replace(_ path: String, with bytes: Data) throws {
         let fresh = path + ".new"
         if exists(fresh) { unlink(fresh) }
@@ -76,12 +75,12 @@ enum Disk {
         try syncFolder(of: path)
     }
 
-    /// A failed call of the system as an error with its words.
+    /// Makes an error from a failed system call, with the system's message.
     static func trouble(_ path: String, _ code: Int32 = errno) -> StartFailure {
         StartFailure(
             "\(path): \(String(cString: strerror(code))).",
             remedy: code == EEXIST
-                ? "Choose another name, or remove it: nothing is overwritten."
-                : "See that this user may write there, and that the disk has room.")
+                ? "Choose another name, or remove the file. Nothing is overwritten."
+                : "Check that this user may write there and that the disk has space.")
     }
 }

@@ -2,18 +2,20 @@ import AsyncHTTPClient
 import Engine
 import NIOCore
 
-/// Sends notifications on to other addresses, as they came.
+/// Forwards notifications to other addresses, unchanged.
 struct ForwardPost: Sendable {
-    /// From the connection to the end of the answer. Shorter than the lease of an attempt.
+    /// The time limit from connecting to the end of the response. Shorter than the lease of an
+    /// attempt.
     static let timeout = Duration.seconds(10)
-    /// Bytes of an answer that are read, so that the connection can be used again. What it says is
-    /// of no interest.
+    /// The maximum bytes of a response to read. The response is read so that the connection can be
+    /// reused; its contents are ignored.
     private static let answerBytesMax = 65_536
 
-    /// Follows no redirect: what is posted may hold a secret.
+    /// Must not follow redirects, because the body may contain a secret.
     let client: HTTPClient
 
-    /// What each process calls itself to the others that work on one database.
+    /// The forwarding of this process. Its worker id distinguishes it from other processes on one
+    /// database.
     func forwarding() -> Forwarding {
         Forwarding(holder: CheckWorker.ofThisProcess().holder, post: post)
     }
@@ -25,10 +27,10 @@ struct ForwardPost: Sendable {
                 do { try await Task.sleep(for: Self.timeout) } catch {
                     return .none("this server was stopping")
                 }
-                return .none("no answer within \(Self.timeout)")
+                return .none("no response within \(Self.timeout)")
             }
             defer { tasks.cancelAll() }
-            return await tasks.next() ?? .none("no answer")
+            return await tasks.next() ?? .none("no response")
         }
     }
 
@@ -44,7 +46,7 @@ struct ForwardPost: Sendable {
             let answer = try await client.execute(request, deadline: .distantFuture)
             let status = ForwardAnswer.status(Int(answer.status.code))
             do { _ = try await answer.body.collect(upTo: Self.answerBytesMax) } catch {
-                // The status is the answer, whatever becomes of the rest.
+                // The status counts, even if the rest of the response fails.
                 return status
             }
             return status

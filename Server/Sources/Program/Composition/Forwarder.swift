@@ -3,22 +3,22 @@ import Ledger
 import Logging
 import ServiceLifecycle
 
-/// Sends notifications on to other addresses, each at its own pace: one that is slow or away holds
-/// up no other. Any number of servers may do so on one database.
+/// Forwards notifications to other addresses, each at its own pace: a slow or unavailable address
+/// does not delay the others. Any number of servers may do this on one database.
 actor Forwarder: Service {
-    /// Rounds after which an address' queue rests, although more is due.
+    /// The maximum number of rounds per run of one address's queue, even if more is due.
     static let roundsMax = 1_000
     static let pause = Duration.seconds(1)
-    /// Between two looks at how much waits.
+    /// The time between two checks of the backlog.
     static let lookPause = Duration.seconds(5)
 
     private let engine: Engine
     private let pause: Duration
     private let logger: Logger
-    /// Of each address.
+    /// One waiting line per address.
     private let line = WaitingLine()
 
-    /// - Parameter pause: between two looks for what is due.
+    /// - Parameter pause: the time between two checks for due notifications.
     init(engine: Engine, pause: Duration = Forwarder.pause, logger: Logger) {
         self.engine = engine
         self.pause = pause
@@ -36,8 +36,8 @@ actor Forwarder: Service {
         }
     }
 
-    /// Returns when everything was tried that was due when it was called: also what another call
-    /// had begun to try.
+    /// Returns when everything that was due at the call has been tried, including attempts that
+    /// another call started.
     func settle() async {
         await withTaskGroup(of: Void.self) { tasks in
             for (app, target) in engine.forwardQueues {
@@ -56,13 +56,13 @@ actor Forwarder: Service {
                 else { return }
             }
         } catch {
-            logger.error("nothing could be sent on", metadata: ["error": "\(error)"])
+            logger.error("forwarding notifications failed", metadata: ["error": "\(error)"])
         }
     }
 
     private func look() async {
         do { try await engine.lookAtForwards() } catch {
-            logger.error("what waits was not looked at", metadata: ["error": "\(error)"])
+            logger.error("checking the forwarding backlog failed", metadata: ["error": "\(error)"])
         }
     }
 }

@@ -2,12 +2,12 @@ import Foundation
 import Ledger
 import Logging
 
-/// One line on standard error for each entry: when, how grave, who, the facts in the order of their
-/// names, where from, what. A server writes one for each request, so it is put together byte by
-/// byte; the handler that comes with the library asks for the time zone each time. Whoever logs
-/// does not wait until it is written: see ``LineQueue``.
+/// Writes one line to standard error for each log entry: time, level, label, metadata sorted by
+/// key, source, message. A server writes one for each request, so the line is built byte by byte;
+/// the handler that comes with the library looks up the time zone each time. Logging does not wait
+/// until the line is written: see ``LineQueue``.
 struct LineLog: LogHandler {
-    /// Of one fact; what is longer is cut.
+    /// The maximum size of one metadata value. Longer values are cut.
     static let valueBytesMax = 2_000
 
     var logLevel: Logger.Level
@@ -22,11 +22,11 @@ struct LineLog: LogHandler {
         logLevel = level
     }
 
-    /// A process has one standard error, so there is one queue to it.
+    /// The queue to standard error. There is only one, because a process has one standard error.
     static let standardError = LineQueue(to: STDERR_FILENO) { dropped in
         let log = LineLog(label: "perennial", level: .warning)
         let event = LogEvent(
-            level: .warning, message: "log lines were dropped: nobody has read standard error",
+            level: .warning, message: "log lines were dropped because standard error was not read",
             metadata: ["lines": .stringConvertible(dropped)], source: "Program", file: #fileID,
             function: #function, line: #line)
         return log.line(event, at: .machine)
@@ -76,8 +76,9 @@ struct LineLog: LogHandler {
             text.withUTF8 { bytes.append(contentsOf: $0) }
         }
 
-        /// What others may have written: it begins no line of its own, speaks to no terminal, and
-        /// fills no disk.
+        /// Appends a value that others may have supplied. It is escaped so that it cannot start a
+        /// new line or send control characters to a terminal, and cut so that it cannot fill the
+        /// disk.
         mutating func add(value text: String) {
             var text = text
             text.withUTF8 { utf8 in
@@ -101,10 +102,10 @@ struct LineLog: LogHandler {
         private static let digits = Array("0123456789abcdef".utf8)
     }
 
-    /// What is said of one entry counts more than what is said of all.
+    /// The entry's own metadata takes precedence over the logger's.
     private func facts(of event: LogEvent) -> [(key: String, value: Logger.MetadataValue)] {
         var all = event.metadata ?? [:]
-        // Most entries say all themselves: then nothing is copied.
+        // Most entries have only their own metadata. Then nothing is copied.
         if let provided = metadataProvider?.get() { all.merge(provided) { own, _ in own } }
         if !metadata.isEmpty { all.merge(metadata) { own, _ in own } }
         if let error = event.error { all["error"] = "\(error)" }

@@ -2,26 +2,25 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Lines on their way to a file descriptor. A thread of its own writes them, so that nobody who
-/// logs waits for whoever reads the log.
-///
-/// Lines that find no room are dropped and counted. When the reader goes on, a line in their place
-/// says how many are missing.
+/// A queue of lines for a file descriptor. A separate thread writes them, so that logging never
+/// waits for the reader of the log.
+/// | If the queue is full, lines are dropped and counted. When the reader continues, a line in
+/// their place says how many are missing.
 final class LineQueue: Sendable {
-    /// Bytes that wait; as many again may be on their way.
+    /// The maximum number of waiting bytes. As many again may be in the process of being written.
     static let bytesMax = 4_194_304
-    /// A buffer that has grown beyond that is let go of.
+    /// A buffer that has grown beyond this is released.
     private static let keptBytesMax = 262_144
 
     private struct State {
         var bytes: [UInt8] = []
-        /// The thread is at work, or has been told to be.
+        /// True if the thread is working or has been signalled.
         var isAwake = false
         var hasThread = false
-        /// Lines dropped since a line has said so.
+        /// Lines dropped since the last line that reported a number.
         var dropped = 0
         var droppedSinceStart = 0
-        /// Those who wait until everything is written.
+        /// The number of callers that wait until everything is written.
         var flushes = 0
     }
 
@@ -32,7 +31,7 @@ final class LineQueue: Sendable {
     private let work = DispatchSemaphore(value: 0)
     private let flushed = DispatchSemaphore(value: 0)
 
-    /// - Parameter notice: the line that says how many were dropped.
+    /// - Parameter notice: makes the line that says how many lines were dropped.
     init(
         to descriptor: Int32, bytesMax: Int = bytesMax,
         notice: @escaping @Sendable (Int) -> [UInt8]
@@ -42,10 +41,10 @@ final class LineQueue: Sendable {
         self.notice = notice
     }
 
-    /// Lines that nobody has read, since the start.
+    /// The number of lines dropped since the start.
     var droppedCount: Int { state.withLock { $0.droppedSinceStart } }
 
-    /// Never blocks.
+    /// Adds a line. Never blocks.
     func add(_ line: [UInt8]) {
         let (wakes, begins) = state.withLock { state in
             guard state.bytes.count + line.count <= bytesMax else {
@@ -61,7 +60,7 @@ final class LineQueue: Sendable {
         if wakes { work.signal() }
     }
 
-    /// Waits until everything is written, if only for so long. To be called before the process
+    /// Waits until everything is written, or until the time is over. Call it before the process
     /// ends.
     func flush(atMost seconds: Double) {
         let waits = state.withLock { state in
@@ -85,7 +84,7 @@ final class LineQueue: Sendable {
         thread.start()
     }
 
-    /// Takes what waits. False where nothing does: the thread then sleeps.
+    /// Takes the waiting bytes. Returns false if there are none; then the thread sleeps.
     private func take(_ batch: inout [UInt8]) -> Bool {
         if batch.capacity > Self.keptBytesMax { batch = [] }
         batch.removeAll(keepingCapacity: true)
@@ -106,7 +105,7 @@ final class LineQueue: Sendable {
         return !batch.isEmpty
     }
 
-    /// Where nobody reads any more the lines are lost: a log must not end the program.
+    /// If the descriptor fails, the lines are lost: a log must not end the program.
     private func write(_ lines: [UInt8]) {
         var rest = lines[...]
         while !rest.isEmpty {
@@ -124,7 +123,7 @@ final class LineQueue: Sendable {
         }
     }
 
-    /// Somebody has made the descriptor one that does not block.
+    /// Waits until the descriptor is writable. Needed if somebody made it non-blocking.
     private func waitForRoom() {
         var wanted = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         poll(&wanted, 1, -1)

@@ -3,12 +3,12 @@ import Hummingbird
 import NIOCore
 import ServiceLifecycle
 
-/// A web application that says clearly why it cannot listen.
+/// A web application that reports clearly why it cannot listen.
 struct Listening<App: ApplicationProtocol>: Service {
     var app: App
     var host: String
     var port: Int
-    /// The flag that chooses another port.
+    /// The command-line flag for choosing another port.
     var flag: String
 
     func run() async throws {
@@ -27,8 +27,8 @@ struct Listening<App: ApplicationProtocol>: Service {
                 remedy: "Stop the other program, or choose another port with \(flag).")
         case EACCES:
             StartFailure(
-                "Port \(port) is for the machine's administrator.",
-                remedy: "Choose one above 1023 with \(flag), and put a proxy in front of it.")
+                "Port \(port) needs administrator rights.",
+                remedy: "Choose one above 1023 with \(flag) and put a proxy in front of it.")
         case EADDRNOTAVAIL: addressUnknown
         default: nil
         }
@@ -36,8 +36,8 @@ struct Listening<App: ApplicationProtocol>: Service {
 
     private var addressUnknown: StartFailure {
         StartFailure(
-            "\(host) is no address of this machine.",
-            remedy: "Listen at 127.0.0.1 behind a proxy, or at 0.0.0.0 for all of its addresses: "
+            "\(host) is not an address of this machine.",
+            remedy: "Listen on 127.0.0.1 behind a proxy, or on 0.0.0.0 for all of its addresses: "
                 + "--host.")
     }
 }

@@ -8,7 +8,7 @@ import PerennialContract
 import ServiceLifecycle
 import Simulator
 
-/// The services of a ``LocalStore``: the server first, then the simulator, which needs the server's
+/// The services of a ``LocalStack``: the server first, then the simulator, which needs the server's
 /// address.
 struct LocalParts: Sendable {
     let settings: LocalStore.Settings
@@ -63,7 +63,7 @@ struct LocalParts: Sendable {
     }
 }
 
-/// The simulator, once the server listens.
+/// Starts the simulator once the server listens.
 private struct SimulatorInTurn: Service {
     let parts: LocalParts
     let ports: AsyncStream<Int>

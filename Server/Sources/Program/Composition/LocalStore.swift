@@ -10,20 +10,21 @@ import Simulator
 import Storage
 import Synchronization
 
-/// A server and an App Store simulator in one process: the server's clock is the simulator's, and
-/// the simulator tells the server what happens.
+/// A server and an App Store simulator in one process. The server follows the simulator's clock,
+/// and the simulator posts its notifications to the server.
 package struct LocalStore: Sendable {
     package let engine: Engine
     package let database: any Database
     package let simulator: AppStoreSimulator
-    /// Asks the simulator as a server asks Apple.
+    /// Uses the simulator the way a server uses Apple's App Store.
     package let appStore: AppStoreClient
-    /// Such as `http://127.0.0.1:8080`.
+    /// For example `http://127.0.0.1:8080`.
     package let serverURL: String
     package let simulatorURL: String
 
     private static let pause = Duration.milliseconds(200)
-    /// The simulator's own clock may stand still: no pace is kept that is worth the name.
+    /// Effectively unlimited: the simulator's clock may stand still, so a rate limit makes no
+    /// sense.
     private static let checksPerSecond = 1_000_000
 
     package struct Settings: Sendable {
@@ -33,29 +34,29 @@ package struct LocalStore: Sendable {
         package var databaseAddress: String
         package var keys: [(key: String, kind: KeyKind)]
         package var host = "127.0.0.1"
-        /// 0: any that is free.
+        /// 0 for any free port.
         package var port = 0
         package var simulatorPort = 0
         package var logger: Logger
-        /// What the server asks the simulator.
+        /// What the server checks with the simulator.
         package var questions = Questions.all
-        /// In which version the simulator tells the server what happens.
+        /// The version of the notifications that the simulator posts to the server.
         package var announcements = Announcements.signed
-        /// Called before virtual time passes a moment.
+        /// Called before virtual time advances to a moment.
         package var keepTime: @Sendable (AppStoreDate) throws -> Void = { _ in }
 
         package enum Announcements: Sendable {
             case signed
-            /// Version 1, of the simulator's `v1Era`.
+            /// Version 1, in the simulator's `v1Era`.
             case v1
             case both
         }
 
         package enum Questions: Sendable {
             case none
-            /// About purchases that are due, and not for lost notifications.
+            /// Checks due purchases, but does not backfill missed notifications.
             case due
-            /// The same, by receipts and the shared secret, without a key.
+            /// Checks due purchases by receipts and the shared secret, without a key.
             case receipts
             case all
         }
@@ -73,9 +74,8 @@ package struct LocalStore: Sendable {
         }
     }
 
-    /// Starts both, runs the body, and stops both; requests under way are finished first.
-    ///
-    /// - Returns: what the body returned; nil where a signal stopped both before it did.
+    /// Starts both, runs the body, and stops both. Requests in progress are finished first.
+    /// | - Returns: the body's result, or nil if a signal stopped both before the body returned.
     package static func run<Value: Sendable>(
         _ settings: Settings, stopsOnSignals: Bool = false,
         _ body: @escaping @Sendable (LocalStore) async throws -> Value
@@ -134,7 +134,7 @@ extension LocalStore {
 }
 
 extension LocalStore.Settings {
-    /// The app, which knows the simulator's secret unless it is told another.
+    /// The app with the simulator's shared secret, unless the app has one of its own.
     fileprivate var appWithSecret: AppConfiguration {
         var app = app
         if app.settings.sharedSecret == nil {
@@ -144,8 +144,9 @@ extension LocalStore.Settings {
     }
 }
 
-/// A clock that stands still until there is a simulator, and is the simulator's from then on: the
-/// simulator needs the server's address, and the server a clock, before either has begun.
+/// A clock that stands still until there is a simulator, and then follows the simulator's clock.
+/// Needed because the simulator needs the server's address and the server needs a clock, before
+/// either has started.
 final class LateClock: Sendable {
     private let source = Mutex<VirtualClock?>(nil)
     private let start: AppStoreDate

@@ -4,7 +4,7 @@ import Simulator
 
 /// Posts the simulator's notifications to a server.
 struct NotificationPost: Sendable {
-    /// Until the answer.
+    /// The time limit until the response, in seconds.
     static let timeoutSeconds: Int64 = 30
 
     let client: HTTPClient
@@ -25,9 +25,9 @@ struct NotificationPost: Sendable {
 }
 
 extension HTTPClient.Configuration {
-    /// For a server under test, and for what is sent on; never led elsewhere. Where nobody listens
-    /// that is told at once, and not tried again until the time of a post is up: the schedules of
-    /// attempts are the simulator's, and the queue's.
+    /// For posting to a server under test, and for forwarding. Follows no redirects. A refused
+    /// connection fails at once instead of being retried until the timeout, because the simulator
+    /// and the forwarding queue have their own retry schedules.
     static var notifications: Self {
         var configuration = Self(redirectConfiguration: .disallow)
         configuration.connectionPool.retryConnectionEstablishment = false

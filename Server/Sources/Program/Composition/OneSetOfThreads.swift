@@ -1,20 +1,19 @@
 import NIOPosix
 
-/// Runs tasks on the threads that read and write the sockets, in place of a second set: a request
-/// is then read, answered and written by one thread, and is not handed over twice.
-///
-/// It suits a server that never blocks: SQLite is read for microseconds, and whoever waits for a
-/// disk or for PostgreSQL waits on a thread of its own.
+/// Runs tasks on the threads that read and write the sockets, instead of on a second set of
+/// threads. So one thread reads, processes, and answers a request, without handing it over.
+/// | Suitable for a server that never blocks: SQLite reads take microseconds, and waiting for a
+/// disk or for PostgreSQL happens on separate threads.
 final class OneSetOfThreads: TaskExecutor {
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
-        // The thread that we are on, where it is one of them.
+        // The current thread, if it is one of the event loops.
         MultiThreadedEventLoopGroup.singleton.any().execute { [self] in
             job.runSynchronously(on: asUnownedTaskExecutor())
         }
     }
 
-    /// Runs a body, and all tasks that it waits for, on those threads.
+    /// Runs a body, and all tasks that it awaits, on those threads.
     static func run(_ body: @Sendable () async throws -> Void) async throws {
         try await withTaskExecutorPreference(OneSetOfThreads(), operation: body)
     }

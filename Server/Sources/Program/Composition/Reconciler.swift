@@ -2,15 +2,15 @@ import Engine
 import Logging
 import ServiceLifecycle
 
-/// Asks the App Store about what is due, again and again. Any number of servers may do so on one
+/// Checks due purchases with the App Store, periodically. Any number of servers may do this on one
 /// database.
 actor Reconciler: Service {
-    /// Purchases taken at a time.
+    /// The number of purchases leased at a time.
     static let batch = 50
-    /// Batches after which it looks around, although more is due.
+    /// The maximum number of batches per run, even if more is due.
     static let batchesMax = 200
     static let pause = Duration.seconds(1)
-    /// Between two looks at how much is due.
+    /// The time between two checks of the backlog.
     static let lookPause = Duration.seconds(5)
 
     private let engine: Engine
@@ -21,8 +21,8 @@ actor Reconciler: Service {
     private let walkLine = WaitingLine()
 
     /// - Parameters:
-    ///   - pause: between two looks for what is due.
-    ///   - asksForLost: whether notifications that did not reach us are asked for as well.
+    /// - pause: the time between two checks for due purchases.
+    /// - asksForLost: whether missed notifications are backfilled too.
     init(
         engine: Engine, pause: Duration = Reconciler.pause, asksForLost: Bool = true,
         logger: Logger
@@ -37,20 +37,21 @@ actor Reconciler: Service {
         await withTaskGroup(of: Void.self) { tasks in
             tasks.addTask { [pause] in await repeating(every: pause) { await self.ask() } }
             tasks.addTask { await repeating(every: Self.lookPause) { await self.look() } }
-            // Beside the others: a long history must not keep what is due from being asked.
+            // Runs concurrently, because a long history must not delay due checks.
             guard asksForLost else { return }
             tasks.addTask { [pause] in await repeating(every: pause) { await self.walk() } }
         }
     }
 
-    /// Returns when nothing is due that may be asked now, and what is left was looked at.
+    /// Returns when nothing is due that may be checked now, and the backlog has been measured.
     func settle() async {
         await ask()
         if asksForLost { await walk() }
         await look()
     }
 
-    /// Callers wait for each other, so that each finds everything done that was due when it came.
+    /// Callers wait for each other. So when it returns, everything is done that was due at the
+    /// call.
     private func ask() async {
         await line.join()
         defer { line.leave() }
@@ -66,38 +67,38 @@ actor Reconciler: Service {
             }
             if asksForLost, isLate { await catchUp() }
         } catch {
-            logger.error("what is due was not asked", metadata: ["error": "\(error)"])
+            logger.error("checking due purchases failed", metadata: ["error": "\(error)"])
         }
     }
 
-    /// Callers wait for each other, so that nobody finds a walk half done.
+    /// Callers wait for each other, so that none returns during another's unfinished walk.
     private func walk() async {
         await walkLine.join()
         defer { walkLine.leave() }
         do { try await engine.walkHistory() } catch {
-            logger.error("the history was not read", metadata: ["error": "\(error)"])
+            logger.error("reading the notification history failed", metadata: ["error": "\(error)"])
         }
     }
 
     private func look() async {
         do { try await engine.lookAtBacklog() } catch {
-            logger.error("what is due was not looked at", metadata: ["error": "\(error)"])
+            logger.error("measuring the backlog of checks failed", metadata: ["error": "\(error)"])
         }
     }
 
-    /// What is lost keeps nobody from asking about what is due.
+    /// A failure here must not prevent the checks of due purchases.
     private func catchUp() async {
         do { try await engine.catchUp() } catch {
-            logger.error("lost notifications were not kept", metadata: ["error": "\(error)"])
+            logger.error("backfilling missed notifications failed", metadata: ["error": "\(error)"])
         }
     }
 }
 
 extension CheckWorker {
-    /// Half of what Apple allows an app each second, since a check may take two calls.
+    /// Half of Apple's rate limit for an app, because a check may need two calls.
     static let checksPerSecondDefault = 25
 
-    /// This process.
+    /// The worker of this process.
     static func ofThisProcess(
         lease: Duration = Asking.lease, checksPerSecond: Int = Self.checksPerSecondDefault
     ) -> CheckWorker {

@@ -1,7 +1,7 @@
 import ServiceLifecycle
 
-/// Does something now, and again after each pause, until the program is to end: what is begun then
-/// is told by its cancellation.
+/// Runs the work now and after each pause, until the task is cancelled or the program shuts down.
+/// Work in progress at shutdown is cancelled.
 func repeating(every pause: Duration, _ work: @escaping @Sendable () async -> Void) async {
     await cancelWhenGracefulShutdown {
         while !Task.isCancelled {

@@ -3,28 +3,28 @@ import Ledger
 import Storage
 import StorageSQLite
 
-/// Puts a backup in the place of a SQLite database. No server may run on it meanwhile, and no
-/// command may have it open.
+/// Replaces a SQLite database by a backup. Meanwhile no server may run on it, and no command may
+/// have it open.
 struct Restoring {
     var backup: String
-    /// The database.
+    /// The path of the database.
     var path: String
     var now: Instant
     private var progress: @Sendable (BackupCopy.Progress) -> Void
 
     struct Outcome: Sendable {
         var contents: StoreContents
-        /// Where the database is now that was there before; nil where there was none.
+        /// The path of the replaced database. Nil if there was none.
         var aside: String?
-        /// Of the logs, from now on.
+        /// The epoch of the logs from now on.
         var epoch: String
     }
 
     private var sidecars: [String] { ["-wal", "-shm", "-journal"] }
 
     /// - Parameters:
-    ///   - path: of the database; a symbolic link stays, and what it leads to is replaced.
-    ///   - progress: how far the copy is that is made of the backup.
+    /// - path: the path of the database. A symbolic link stays, and its target is replaced.
+    /// - progress: called with the progress of copying the backup.
     init(
         backup: String, path: String, now: Instant,
         progress: @escaping @Sendable (BackupCopy.Progress) -> Void = { _ in }
@@ -35,8 +35,8 @@ struct Restoring {
         self.progress = progress
     }
 
-    /// Everything is made ready beside the database first. Then its name passes to the restored
-    /// one in one step; until that the one before is served as ever, should the power go.
+    /// Prepares everything next to the database. Then the restored database gets its name in one
+    /// step. Until then, the old database stays in use, even if the power fails.
     func run() async throws -> Outcome {
         try requireTwoFiles()
         let lock = try ServerLock.take(for: path)
@@ -74,7 +74,7 @@ struct Restoring {
         }
     }
 
-    /// The restored log counts again from where the backup ended: see ``LogPlace``.
+    /// The restored log continues numbering from the end of the backup: see ``LogPlace``.
     private func beginEpoch(in file: String) async throws -> String {
         // Nobody else knows it, and no lock of it shall stay.
         let store = Store(try SQLiteDatabase(path: file))
@@ -82,13 +82,14 @@ struct Restoring {
         return try await store.beginEpoch(at: now)
     }
 
-    // MARK: - The one before
+    // MARK: - The replaced database
 
-    /// Gives the present database a second name, under which it stays. Returns that; nil where
-    /// there is no database yet.
+    /// Gives the present database a second name, under which it is kept, and returns that name.
+    /// Returns nil if there is no database yet.
     private func putAside() async throws -> String? {
         guard Disk.exists(path) else {
-            // A log of a database that is not there any more would be taken for the restored one's.
+            // The log of a database that no longer exists would be mistaken for that of the
+            // restored one.
             for suffix in sidecars where Disk.exists(path + suffix) {
                 try Disk.name(path + suffix, aside + suffix)
             }
@@ -104,8 +105,9 @@ struct Restoring {
             try Disk.syncFolder(of: path)
             return aside
         }
-        // It is damaged, or its file system knows one name only: it is gone for a moment. Its log
-        // goes last, as without it the database would lack what was written last.
+        // The database is damaged, or its file system does not support hard links, so it is missing
+        // for a moment. Its log is moved last, because without it the database would lack the
+        // latest writes.
         try Disk.name(path, aside)
         for suffix in sidecars where Disk.exists(path + suffix) {
             try Disk.name(path + suffix, aside + suffix)
@@ -114,7 +116,7 @@ struct Restoring {
         return aside
     }
 
-    /// Lets everything stand in the file itself. False where it is so damaged that it cannot be
+    /// Writes the log into the database file. Returns false if the database is too damaged to be
     /// opened, which may be why it is replaced.
     private func settle() async throws -> Bool {
         do {
@@ -127,12 +129,12 @@ struct Restoring {
         } catch { return false }
     }
 
-    /// Such as `perennial.sqlite.replaced-1795248000000`.
+    /// For example `perennial.sqlite.replaced-1795248000000`.
     private var aside: String { "\(path).replaced-\(now.milliseconds)" }
 }
 
 extension Store {
-    /// Begins a new epoch of every app's log, in a database of this program's version or before.
+    /// Begins a new epoch of every app's log, in a database of this schema version or an older one.
     func beginEpoch(at now: Instant) async throws -> String {
         try await migrate(at: now.milliseconds)
         var random = SystemRandomNumberGenerator()

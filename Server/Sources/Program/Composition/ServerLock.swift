@@ -1,11 +1,11 @@
 import Foundation
 import Synchronization
 
-/// Lets one server at a time work on a SQLite file: a lock of the operating system on a file beside
-/// it, which ends with the process however that ends. Commands work beside a server, and take
-/// ``DatabaseUse`` alone.
+/// Allows only one server at a time on a SQLite file. It is an operating system lock on a file next
+/// to the database, which is released when the process ends, however it ends. Commands work beside
+/// a server, and take only a ``DatabaseUse``.
 ///
-/// The lock's file stays for ever: whoever removed it would let two hold a lock each.
+/// The lock file is never removed, because otherwise two processes could each hold a lock.
 final class ServerLock: Sendable {
     static let suffix = ".lock"
 
@@ -16,10 +16,10 @@ final class ServerLock: Sendable {
 
     deinit { release() }
 
-    /// Takes the lock of a database.
-    ///
-    /// - Returns: nil for a PostgreSQL server, which many may share, and for a database in memory.
-    /// - Throws: ``StartFailure`` where another process holds it.
+    /// Acquires the lock of a database.
+    /// | - Returns: nil for a PostgreSQL server, which several servers may share, and for an
+    /// in-memory database.
+    /// - Throws: ``StartFailure`` if another process holds the lock.
     static func take(for address: String) throws(StartFailure) -> ServerLock? {
         guard DatabaseAddress.isFile(address), address != ":memory:" else { return nil }
         let path = try file(for: address)
@@ -36,14 +36,15 @@ final class ServerLock: Sendable {
         return ServerLock(file)
     }
 
-    /// A lock that root has made, as by `sudo perennial restore`, must not keep the service out.
+    /// Gives the lock file to the database's owner. A lock made by root, for example with `sudo
+    /// perennial restore`, must not lock out the service.
     static func giveToOwner(of address: String, _ file: Int32) {
         var status = stat()
         guard geteuid() == 0, stat(address, &status) == 0 else { return }
         _ = fchown(file, status.st_uid, status.st_gid)
     }
 
-    /// Lets others take it. Harmless to repeat.
+    /// Releases the lock. Idempotent.
     func release() {
         descriptor.withLock { descriptor in
             if let held = descriptor { close(held) }
@@ -51,7 +52,7 @@ final class ServerLock: Sendable {
         }
     }
 
-    /// Beside the database itself, whatever symbolic links lead there.
+    /// Returns a path next to the database itself, after following symbolic links.
     private static func file(for address: String) throws(StartFailure) -> String {
         if let real = Disk.resolved(address) { return real + suffix }
         let url = URL(fileURLWithPath: address)
@@ -67,7 +68,7 @@ final class ServerLock: Sendable {
         return Disk.resolvedName(address) + suffix
     }
 
-    /// Says who holds the lock, for whoever comes second.
+    /// Writes the process id into the lock file, for the error message of a second server.
     private static func note(in file: Int32) {
         let text = "\(getpid())\n"
         guard ftruncate(file, 0) == 0 else { return }

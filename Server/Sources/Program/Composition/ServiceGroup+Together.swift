@@ -2,13 +2,11 @@ import Logging
 import ServiceLifecycle
 
 extension ServiceGroup {
-    /// Services that live and end together: where one fails, the others finish what they have
-    /// begun.
-    ///
-    /// Not by cancellation, which is the library's default: a server that is merely cancelled may
-    /// wait for its connections for ever.
+    /// Services that start and stop together: if one fails, the others finish their work.
+    /// | Uses graceful shutdown instead of the library's default, cancellation, because a cancelled
+    /// server may wait forever for its connections.
     init(together services: [any Service], stopsOnSignals: Bool, logger: Logger) {
-        // The library describes each service by all that it holds, secrets as well.
+        // At lower levels the library logs each service with all its properties, including secrets.
         var logger = logger
         logger.logLevel = max(logger.logLevel, .info)
         self.init(

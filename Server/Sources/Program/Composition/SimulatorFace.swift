@@ -3,7 +3,7 @@ import Logging
 import ServiceLifecycle
 import Simulator
 
-/// A simulator that listens, and whose clock runs where it is told to.
+/// A service that runs a simulator's web interface and its clock.
 struct SimulatorFace: Service {
     let simulator: AppStoreSimulator
     let host: String
@@ -22,7 +22,7 @@ struct SimulatorFace: Service {
                 try await Listening(app: app, host: host, port: port, flag: flag).run()
             }
             tasks.addTask { await cancelWhenGracefulShutdown { await simulator.runClock() } }
-            // Not waitForAll, which would wait for the clock although nobody can listen.
+            // Not `waitForAll`, which would wait for the clock even if the port cannot be opened.
             while try await tasks.next() != nil {}
         }
     }

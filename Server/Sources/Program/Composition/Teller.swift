@@ -2,10 +2,10 @@ import Engine
 import Logging
 import ServiceLifecycle
 
-/// Tells what time does to purchases, as it does it: an end that comes without a word is an event
-/// like any other. Any number of servers may do so on one database.
+/// Emits time-based events when they become due, such as the end of an access that no notification
+/// announced. Any number of servers may do this on one database.
 actor Teller: Service {
-    /// Looks after which it rests, although more is due.
+    /// The maximum number of rounds per run, even if more is due.
     static let looksMax = 1_000
     static let pause = Duration.seconds(1)
 
@@ -13,7 +13,7 @@ actor Teller: Service {
     private let pause: Duration
     private let logger: Logger
 
-    /// - Parameter pause: between two looks for what is due.
+    /// - Parameter pause: the time between two checks for due events.
     init(engine: Engine, pause: Duration = Teller.pause, logger: Logger) {
         self.engine = engine
         self.pause = pause
@@ -24,14 +24,15 @@ actor Teller: Service {
         await repeating(every: pause) { await self.settle() }
     }
 
-    /// Returns when everything is told that was due when it was called. Harmless beside itself.
+    /// Returns when everything that was due at the call has been emitted. May run concurrently with
+    /// itself.
     func settle() async {
         do {
             for _ in 0..<Self.looksMax {
                 guard !Task.isCancelled, try await engine.tellTurns() > 0 else { return }
             }
         } catch {
-            logger.error("what time did was not told", metadata: ["error": "\(error)"])
+            logger.error("emitting time-based events failed", metadata: ["error": "\(error)"])
         }
     }
 }

@@ -1,12 +1,12 @@
 import Synchronization
 
-/// Lets callers do something one after the other, in the order in which they came; of different
-/// names each by itself.
+/// Runs callers one after the other, in the order in which they came. Each name has a separate
+/// line.
 final class WaitingLine: Sendable {
-    /// Of the names where somebody is at the front, who stands behind.
+    /// For each name in use: the callers that wait behind the one at the front.
     private let waiting = Mutex<[String: [CheckedContinuation<Void, Never>]]>([:])
 
-    /// Returns when the caller is at the front, who is to leave it.
+    /// Returns when the caller is at the front. The caller must call ``unlock(at:)`` afterwards.
     func join(at name: String = "") async {
         await withCheckedContinuation { continuation in
             let isFree = waiting.withLock { waiting in

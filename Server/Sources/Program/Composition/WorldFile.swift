@@ -3,24 +3,25 @@ import Foundation
 import Simulator
 import Yams
 
-/// What a `.storekit` file cannot say about a simulated world: a YAML file with the fields of
-/// `POST /_sim/reset`. Its `shop` may be the path of a `.storekit` file, from the file's folder.
+/// Settings of a simulated world that a `.storekit` file cannot contain: a YAML file with the
+/// fields of `POST /_sim/reset`. Its `shop` may be the path of a `.storekit` file, relative to the
+/// file's folder.
 struct WorldFile {
-    /// Bytes of a file.
+    /// The maximum size of a file, in bytes.
     static let bytesMax = 1_048_576
-    /// How deep its values may be nested.
+    /// The maximum nesting depth of values.
     private static let depthMax = 20
 
     let path: String
 
-    /// The given settings, with what the file says in their place.
+    /// Returns the given settings, changed by the values in the file.
     func settings(over given: SimulatorSettings) throws -> SimulatorSettings {
         do { return try given.changed(by: json()) } catch let problem as StoreProblem {
             throw StartFailure("\(path): \(problem.message)", remedy: problem.remedy)
         }
     }
 
-    /// What the file says, as the body of a reset; with the shop that it names.
+    /// Returns the file's contents as the body of a reset, with the shop file included.
     func json() throws -> JSON {
         let url = URL(fileURLWithPath: path)
         guard let bytes = FileManager.default.contents(atPath: path), bytes.count <= Self.bytesMax,
@@ -28,11 +29,11 @@ struct WorldFile {
         else {
             throw StartFailure(
                 "\(path) cannot be read.",
-                remedy: "Name a file of YAML, of at most \(Self.bytesMax) bytes.")
+                remedy: "Name a YAML file of at most \(Self.bytesMax) bytes.")
         }
         let root: Node?
         do { root = try Yams.compose(yaml: text) } catch {
-            throw StartFailure("\(path) is no YAML: \(error)", remedy: "Mend it there.")
+            throw StartFailure("\(path) is not YAML: \(error)", remedy: "Fix it there.")
         }
         guard let root else { return .object([]) }
         let json = try Self.json(root, depth: 0)
@@ -50,15 +51,16 @@ struct WorldFile {
         else {
             throw StartFailure(
                 "\(path): the shop \(name) cannot be read.",
-                remedy: "Name a .storekit file, from the folder of \(path).")
+                remedy: "Name a .storekit file, relative to the folder of \(path).")
         }
         return json
     }
 
-    /// Words without quotes are what they look like; dates are texts.
+    /// Converts YAML to JSON. Unquoted words become null, booleans, or numbers if they look like
+    /// it; dates stay strings.
     private static func json(_ node: Node, depth: Int) throws -> JSON {
         guard depth < depthMax else {
-            throw StartFailure("The file is nested too deep.", remedy: "Write it flatter.")
+            throw StartFailure("The file is nested too deeply.", remedy: "Use less nesting.")
         }
         switch node {
         case .mapping(let mapping):
@@ -76,7 +78,7 @@ struct WorldFile {
             let isNumber = Double(scalar.string) != nil && scalar.string.first?.isNumber == true
             return isNumber ? .decimal(scalar.string) : .string(scalar.string)
         case .alias:
-            throw StartFailure("The file has an alias.", remedy: "Write the value itself.")
+            throw StartFailure("The file has a YAML alias.", remedy: "Write the value itself.")
         }
     }
 }

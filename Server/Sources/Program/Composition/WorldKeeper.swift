@@ -2,19 +2,20 @@ import AppStoreFormats
 import Simulator
 import Synchronization
 
-/// Writes down how far the virtual time of a development world has come, before it goes there: what
-/// the database holds is never of later than the next world begins.
+/// Saves the virtual time of a development world before the clock advances to it. So the database
+/// never contains anything later than the start of the next world.
 final class WorldKeeper: Sendable {
     private let shop: DevShop
     private let kept: Mutex<DevShop.World>
 
-    /// - Parameter world: which is kept already.
+    /// - Parameter world: the world that has been saved already.
     init(_ world: DevShop.World, in shop: DevShop) {
         self.shop = shop
         kept = Mutex(world)
     }
 
-    /// Time can go back, with a new world; the database then still holds what was later.
+    /// Saves the time if it is later than the saved one. Time can go back with a new world, but the
+    /// database still has later data.
     func keep(until moment: AppStoreDate) throws {
         try kept.withLock { kept in
             var later = kept
@@ -22,8 +23,8 @@ final class WorldKeeper: Sendable {
             guard later != kept else { return }
             do { try shop.keep(later) } catch {
                 throw StoreProblem(
-                    "time_not_kept", status: 500, "The clock was not moved: \(error)",
-                    remedy: "See that the folder of --data can be written to, and try again.")
+                    "time_not_kept", status: 500, "The clock was not changed: \(error)",
+                    remedy: "Check that the folder of --data is writable, and try again.")
             }
             kept = later
         }

@@ -2,8 +2,8 @@ import Engine
 import Ledger
 
 extension AppSettings {
-    /// All that decides what customers have, a line for each: two settings differ by what differs
-    /// in their lines. A secret is not among them, only that there is one.
+    /// Everything that decides what customers have, as text lines. The difference of two settings
+    /// is the difference of their lines. Secrets are not included, only that there is one.
     var lines: [String] {
         var lines = ["bundle_id \(bundleID)"]
         if let appAppleID { lines.append("app_apple_id \(appAppleID)") }
@@ -16,7 +16,7 @@ extension AppSettings {
         lines.append("unconfirmed_hold_hours \(rules.unconfirmedHold.components.seconds / 3600)")
         lines += termLines + walletLines + contentLines
         lines += forwards.targets.map { target in
-            // The query may hold a secret.
+            // The query may contain a secret.
             "forward to \(target.name)" + (target.url == target.name ? "" : " (with a query)")
         }
         if !forwards.targets.isEmpty { lines.append("forward_policy \(forwards.policy.rawValue)") }
@@ -25,10 +25,10 @@ extension AppSettings {
             return "restore in \(environment.rawValue): \(policy.rawValue)\(most)"
         }
         lines += [proofLine, tokenLine]
-        if accountTokens == .other { lines.append("account tokens name nobody") }
+        if accountTokens == .other { lines.append("account tokens name no customers") }
         if consumption.policy != .never {
             lines.append(
-                "consumption told \(consumption.policy.rawValue), sample \(consumption.hasSample), "
+                "consumption sent \(consumption.policy.rawValue), sample \(consumption.hasSample), "
                     + "refund preference \(consumption.preference?.rawValue ?? "none")")
         }
         return lines.sorted()
@@ -57,7 +57,7 @@ extension AppSettings {
         return terms.products.map { product, term in
             "term of \(product): \(term.length.months) months and \(term.length.days) days, "
                 + "chain \(term.chain)"
-                + (term.reminders.isEmpty ? "" : ", told \(term.reminders) days before the end")
+                + (term.reminders.isEmpty ? "" : ", reminders \(term.reminders) days ahead")
         } + ["terms by the clock of \(terms.clock.name), \(terms.overlap.rawValue)"]
     }
 
@@ -86,19 +86,19 @@ extension AppSettings {
         }
         return items + placeLines + [
             "content \(content.rules.staysAfterLapse ? "stays" : "closes") after a lapse",
-            "content of earlier dates is \(content.rules.opensEarlier ? "open" : "shut")",
-            "content files are \(content.opensSandbox ? "open" : "shut") for the sandbox",
-            "content links hold for \(content.linkLifetime.components.seconds / 60) minutes",
+            "content of earlier dates is \(content.rules.opensEarlier ? "open" : "closed")",
+            "content files are \(content.opensSandbox ? "open" : "closed") for the sandbox",
+            "content links are valid for \(content.linkLifetime.components.seconds / 60) minutes",
         ]
     }
 
     private var placeLines: [String] {
         switch content.place {
         case nil: []
-        case .folder(let path)?: ["content lies in \(path)"]
+        case .folder(let path)?: ["content is in \(path)"]
         case .elsewhere(let url, let secret)?:
             [
-                "content lies at \(DatabaseAddress.withoutPassword(url)), with "
+                "content is at \(DatabaseAddress.withoutPassword(url)), with "
                     + (secret == nil ? "plain links" : "signed links")
             ]
         }

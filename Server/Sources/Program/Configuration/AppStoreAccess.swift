@@ -1,6 +1,6 @@
 import AppStoreClient
 
-/// How an app asks the App Store: with which key, and where the two stores listen.
+/// How an app uses the App Store: the key, and the hosts of the two environments.
 package struct AppStoreAccess: Sendable {
     package let credentials: AppStoreCredentials
     package let hosts: AppStoreHosts

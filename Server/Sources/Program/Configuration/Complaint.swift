@@ -1,6 +1,6 @@
-/// Something in a configuration that is wrong or odd, where it stands, and what to do.
+/// A problem or an oddity in a configuration: its line, its description, and what to do.
 package struct Complaint: Hashable, Sendable, CustomStringConvertible {
-    /// Counted from 1; nil where it is about the whole file.
+    /// Counted from 1. Nil if it is about the whole file.
     package var line: Int?
     package var message: String
     package var remedy: String
@@ -12,14 +12,14 @@ package struct Complaint: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// All that is wrong with a configuration, so that it can be put right in one go.
+/// All problems of a configuration, so that they can be fixed in one go.
 package struct ConfigurationFailure: Error, Hashable, Sendable {
     package var complaints: [Complaint]
-    /// As it was named.
+    /// The file's path, as given by the user.
     package var file = Settings.configDefault
 }
 
-/// Why a command was not begun, and what to do.
+/// Why a command did not start, and what to do.
 package struct StartFailure: Error, Hashable, Sendable, CustomStringConvertible {
     package var message: String
     package var remedy: String

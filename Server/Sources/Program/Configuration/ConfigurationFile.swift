@@ -4,15 +4,15 @@ import Engine
 import Foundation
 import Ledger
 
-/// What `perennial.yaml` says.
+/// The contents of `perennial.yaml`.
 package struct ConfigurationFile: Sendable {
     package var apps: [AppConfiguration]
-    /// What can also be a flag or an environment variable, by the flag's name.
+    /// Settings that can also be set by a flag or an environment variable, by the flag's name.
     package var settings: [String: String]
-    /// What is odd, but no reason not to start.
+    /// Oddities that do not prevent a start.
     package var warnings: [Complaint]
 
-    /// Bytes of a configuration file.
+    /// The maximum size of a configuration file, in bytes.
     package static let bytesMax = 1_048_576
 }
 
@@ -21,18 +21,17 @@ package struct AppConfiguration: Sendable {
     package var settings: AppSettings
     package var storeKit: StoreKitFile?
     package var extraRoots: [[UInt8]]
-    /// Nil where the App Store cannot be asked.
+    /// Nil if the configuration has no App Store key for the app.
     package var appStore: AppStoreAccess?
-    /// Where receipts are asked about; nil for a simulated app that does not say where.
+    /// Where receipts are verified. Nil for a simulated app without such an address.
     package var receiptHosts: AppStoreHosts?
 }
 
 extension ConfigurationFile {
-    /// Reads a file, and those that it names.
-    ///
-    /// - Throws: ``ConfigurationFailure`` with all that is wrong.
-    ///
-    /// - Parameter place: the file whose place it is to take: what it names is looked for there.
+    /// Reads a configuration file and the files that it names.
+    /// | - Parameter place: the file that this one will replace. Relative paths are resolved from
+    /// its folder.
+    /// - Throws: ``ConfigurationFailure`` with all problems.
     package init(
         path: String, inPlaceOf place: URL? = nil
     ) throws(ConfigurationFailure) {
@@ -49,8 +48,8 @@ extension ConfigurationFile {
             throw ConfigurationFailure(
                 complaints: [
                     Complaint(
-                        message: "The file is no UTF-8 text of at most \(Self.bytesMax) bytes.",
-                        remedy: "Write it anew.")
+                        message: "The file is not UTF-8 text of at most \(Self.bytesMax) bytes.",
+                        remedy: "Write it again.")
                 ], file: path)
         }
         let home = file.deletingLastPathComponent()
@@ -73,8 +72,10 @@ extension ConfigurationFile {
         }
     }
 
-    /// Reads a text. The variables that it names are handed in, and folders and files by functions,
-    /// nil for one that is not there.
+    /// Parses a configuration text.
+    /// | - Parameter environment: the environment variables that the text may name.
+    /// - Parameter folder: returns the path of a folder, or nil if it does not exist.
+    /// - Parameter file: returns the contents of a file, or nil if it does not exist.
     package init(
         _ text: String, environment: [String: String] = [:],
         folder: @escaping (String) -> String? = { $0 }, file: @escaping (String) -> [UInt8]?

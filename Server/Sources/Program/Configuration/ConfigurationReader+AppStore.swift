@@ -8,8 +8,8 @@ extension ConfigurationReader {
         "production_url", "sandbox_url",
     ]
 
-    /// The key that an app asks the App Store with. A part that is missing or wrong is complained
-    /// of; then there is none.
+    /// Parses an app's App Store key. Reports a missing or wrong part as a complaint and returns
+    /// nil.
     mutating func appStore(_ node: Node, of app: AppConfiguration) -> AppStoreAccess? {
         let members = members(of: node, known: Self.appStoreKeys, in: "app_store")
         let keyID = required("key_id", members, node)
@@ -23,7 +23,7 @@ extension ConfigurationReader {
             return AppStoreAccess(credentials: credentials, hosts: hosts)
         } catch {
             complain(
-                source, "\(text(source) ?? "…") holds no private key.", error.remedy
+                source, "\(text(source) ?? "…") contains no private key.", error.remedy
             )
             return nil
         }
@@ -39,7 +39,8 @@ extension ConfigurationReader {
         return nil
     }
 
-    /// The key's text, from the file or the variable that is named, and where it is named.
+    /// Returns the text of the key, from the file or variable that is named, and the node that
+    /// names it.
     private mutating func privateKey(
         _ members: [String: Node], _ place: Node
     ) -> (source: Node, pem: String)? {
@@ -48,7 +49,7 @@ extension ConfigurationReader {
             if let pem = textOfFile(node) { return (node, pem) }
             complain(
                 node, "\(text(node) ?? "private_key_file") cannot be read.",
-                "Name Apple's .p8 file relative to this file's folder, and let this user read it.")
+                "Name Apple's .p8 file relative to this file's folder, and make it readable.")
         case (nil, let node?):
             if let pem = textOfVariable(node) { return (node, pem) }
             complain(
@@ -63,8 +64,8 @@ extension ConfigurationReader {
         return nil
     }
 
-    /// Apple's, unless the app is simulated: nobody else may say where a real app's purchases are
-    /// asked for, and a simulated one's are not Apple's to know.
+    /// Returns Apple's hosts, unless the app is simulated. A real app's purchases may only be
+    /// checked with Apple, and Apple does not know a simulated app's purchases.
     private mutating func hosts(
         _ members: [String: Node], _ place: Node, isSimulated: Bool
     ) -> AppStoreHosts? {
@@ -74,14 +75,14 @@ extension ConfigurationReader {
                 return isOlder ? .appleBefore2026 : .apple
             }
             complain(
-                node, "A real app asks Apple only.",
-                "Leave the addresses out, or say `simulated: true`.")
+                node, "A real app can only use Apple's addresses.",
+                "Leave out the addresses, or set `simulated: true`.")
             return nil
         }
         guard let node = members["production_url"] else {
             complain(
                 place, "app_store of a simulated app has no production_url.",
-                "Write the simulator's address, such as http://localhost:8090.")
+                "Set it to the simulator's address, such as http://localhost:8090.")
             return nil
         }
         guard let production = url(node) else { return nil }
@@ -96,7 +97,7 @@ extension ConfigurationReader {
             return text
         }
         complain(
-            node, "“\(text(node) ?? "…")” is no address.", "Write one like http://localhost:8090.")
+            node, "“\(text(node) ?? "…")” is not a URL.", "Write one like http://localhost:8090.")
         return nil
     }
 }

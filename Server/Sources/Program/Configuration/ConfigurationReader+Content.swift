@@ -3,7 +3,7 @@ import Foundation
 import Ledger
 import Yams
 
-/// What an app publishes.
+/// Parses the content that an app publishes.
 extension ConfigurationReader {
     private static let itemsMax = 10_000
     private static let linkMinutesRange = 1...1440
@@ -32,19 +32,19 @@ extension ConfigurationReader {
         guard let items = members["items"]?.mapping else {
             complain(
                 members["items"] ?? node, "content has no items.",
-                "List them: `items: {2026-01: {published: 2026-01-15, entitlement: magazine}}`.")
+                "Add them: `items: {2026-01: {published: 2026-01-15, entitlement: magazine}}`.")
             return content
         }
         if items.count > Self.itemsMax {
-            complain(node, "content has too many items.", "Keep at most \(Self.itemsMax).")
+            complain(node, "content has too many items.", "Use at most \(Self.itemsMax).")
         }
         let rights = Set(products.flatMap(\.entitlements))
         for (key, value) in items.prefix(Self.itemsMax) {
             guard let item = item(key, value, rights, clock) else { continue }
             if item.file != nil && content.place == nil {
                 complain(
-                    value, "\(item.publication.id) has a file, and content no place where it lies.",
-                    "Say `folder:` or `redirect:`.")
+                    value, "\(item.publication.id) has a file, but content has no place for files.",
+                    "Add `folder:` or `redirect:`.")
             }
             content.items.append(item)
         }
@@ -57,7 +57,7 @@ extension ConfigurationReader {
         let name = text(key) ?? ""
         let members = members(of: node, known: Self.itemKeys, in: "content \(name)")
         guard !name.isEmpty, let published = members["published"] else {
-            complain(key, "“\(name)” has no date.", "Say when it comes out: published: 2026-01-15.")
+            complain(key, "“\(name)” has no date.", "Add its date: published: 2026-01-15.")
             return nil
         }
         guard let moment = moment(published, clock) else { return nil }
@@ -67,11 +67,11 @@ extension ConfigurationReader {
             complain(
                 members["entitlement"], "No product gives “\(entitlement)”.",
                 Spelling.remedy(
-                    for: entitlement, among: rights, else: "Name an entitlement of products."))
+                    for: entitlement, among: rights, else: "Use an entitlement of a product."))
         }
         if entitlement == nil && products.isEmpty {
             complain(
-                key, "Nothing opens “\(name)”.", "Name its entitlement, or products that sell it.")
+                key, "Nothing gives access to “\(name)”.", "Add its entitlement or its products.")
         }
         let publication = Publication(
             id: PublicationID(rawValue: name), publishedAt: moment,
@@ -82,7 +82,7 @@ extension ConfigurationReader {
             file: members["file"].flatMap { path($0) })
     }
 
-    /// A date is its first moment by the clock of the terms.
+    /// A date means its first moment in the time zone of the terms.
     private mutating func moment(_ node: Node, _ clock: WallClock) -> Instant? {
         let text = text(node) ?? ""
         if let date = text.wholeMatch(of: #/(\d{4})-(\d\d)-(\d\d)/#)?.output,
@@ -95,11 +95,11 @@ extension ConfigurationReader {
             return Instant(milliseconds: Int64((date.timeIntervalSince1970 * 1000).rounded()))
         }
         complain(
-            node, "“\(text)” is no date.", "Write 2026-01-15, or a moment: 2026-01-15T06:00:00Z.")
+            node, "“\(text)” is not a date.", "Write 2026-01-15, or a time: 2026-01-15T06:00:00Z.")
         return nil
     }
 
-    /// Below the place, and nowhere else.
+    /// Requires a path below the folder.
     private mutating func path(_ node: Node) -> String? {
         let path = text(node) ?? ""
         let parts = path.split(separator: "/", omittingEmptySubsequences: false)
@@ -107,8 +107,8 @@ extension ConfigurationReader {
             return path
         }
         complain(
-            node, "“\(path)” is no file below the folder.",
-            "Write it relative to the folder, without dots at the beginning of a name.")
+            node, "“\(path)” is not a path below the folder.",
+            "Write it relative to the folder, with no name that begins with a dot.")
         return nil
     }
 
@@ -118,8 +118,8 @@ extension ConfigurationReader {
         case (let node?, nil):
             guard let name = text(node), let path = folder(name) else {
                 complain(
-                    node, "\(text(node) ?? "folder") is no folder.",
-                    "Name one relative to this file's, and let this user read it.")
+                    node, "\(text(node) ?? "folder") is not a folder.",
+                    "Name one relative to this file's folder, and make it readable.")
                 return nil
             }
             return .folder(path)
@@ -131,12 +131,12 @@ extension ConfigurationReader {
             guard let secret = textOfVariable(variable), !secret.isEmpty else {
                 complain(
                     variable, "There is no variable \(text(variable) ?? "redirect_secret_env").",
-                    "Set it to what your storage checks links with.")
+                    "Set it to the secret with which your storage verifies links.")
                 return nil
             }
             return .elsewhere(url: url, secret: Array(secret.utf8))
         case (_, let node?):
-            complain(node, "content has a folder and a redirect.", "Keep one of them.")
+            complain(node, "content has both folder and redirect.", "Keep one of them.")
             return nil
         }
     }
@@ -144,8 +144,8 @@ extension ConfigurationReader {
     private mutating func word<Value>(_ node: Node, _ known: [String: Value]) -> Value? {
         if let value = text(node).flatMap({ known[$0] }) { return value }
         complain(
-            node, "“\(text(node) ?? "…")” is not known here.",
-            "Write one of \(known.keys.sorted().joined(separator: ", ")).")
+            node, "“\(text(node) ?? "…")” is not a known value.",
+            "Use one of \(known.keys.sorted().joined(separator: ", ")).")
         return nil
     }
 }

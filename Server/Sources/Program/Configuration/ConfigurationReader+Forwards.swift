@@ -4,37 +4,37 @@ import Ledger
 import Yams
 
 extension ConfigurationReader {
-    /// Addresses that one app's notifications are sent on to.
+    /// The maximum number of forwarding addresses per app.
     static let forwardsMax = 20
     private static let urlCharactersMax = 2_000
-    /// Where nobody listens in between: there it may go without TLS.
+    /// Hosts on this machine. Traffic to them cannot be intercepted, so TLS is not required.
     private static let ownHosts: Set = ["localhost", "127.0.0.1", "::1", "[::1]"]
 
-    /// Whom an app's notifications are sent on to. What is wrong is complained of, and left out.
+    /// Parses an app's forwarding addresses. Wrong ones are reported as complaints and left out.
     mutating func forwards(_ members: [String: Node]) -> ForwardRules {
         var rules = ForwardRules.none
         if let list = members["forward"] { rules.targets = targets(list) }
         guard let node = members["forward_policy"] else { return rules }
-        if let policy = word(node, ForwardRules.Policy.self, "no forward_policy") {
+        if let policy = word(node, ForwardRules.Policy.self, "not a forward_policy") {
             rules.policy = policy
         }
         if rules.targets.isEmpty, members["forward"] == nil {
             complain(
-                node, "There is a forward_policy, and nothing is sent on.",
-                "Add `forward:` with at least one url, or leave the policy out.")
+                node, "There is a forward_policy but no forwarding address.",
+                "Add `forward:` with at least one url, or leave out the policy.")
         }
         return rules
     }
 
     private mutating func targets(_ list: Node) -> [ForwardTarget] {
         guard let nodes = list.sequence, !nodes.isEmpty else {
-            complain(list, "forward is no list.", "Write `- url: https://…` lines under it.")
+            complain(list, "forward must be a list.", "Write `- url: https://…` lines under it.")
             return []
         }
         guard nodes.count <= Self.forwardsMax else {
             complain(
                 list, "forward has more than \(Self.forwardsMax) addresses.",
-                "Let one of them send it on to the others.")
+                "Let one of them forward to the others.")
             return []
         }
         var targets: [ForwardTarget] = []
@@ -42,7 +42,7 @@ extension ConfigurationReader {
             guard let target = target(node) else { continue }
             if targets.contains(where: { $0.name == target.name }) {
                 complain(
-                    node, "\(target.name) stands there twice.",
+                    node, "\(target.name) is listed twice.",
                     "List both environments in one place.")
             }
             targets.append(target)
@@ -67,22 +67,22 @@ extension ConfigurationReader {
             chosen = Set(names.compactMap(Ledger.Environment.init(rawValue:)))
             if chosen.isEmpty || chosen.count < Set(names).count {
                 complain(
-                    environments, "There is no such environment.",
+                    environments, "The environment is unknown.",
                     "Use production, sandbox, or both.")
             }
         }
         guard let url = text(address), let name = Self.name(of: url) else {
             complain(
-                address, "“\(text(address) ?? "…")” is no address to send on to.",
-                "Write one like https://old.example.com/apple: with https, unless it is this "
-                    + "machine (http://localhost…), without user, password and fragment.")
+                address, "“\(text(address) ?? "…")” is not a valid forwarding URL.",
+                "Use a URL like https://old.example.com/apple: with https, unless it is this "
+                    + "machine (http://localhost…), and without user, password, or fragment.")
             return nil
         }
         return ForwardTarget(name: name, url: url, environments: chosen)
     }
 
-    /// The address without its query; nil where it is none that notifications may be sent to: they
-    /// may hold a secret, and go without TLS to nobody but this machine.
+    /// Returns the address without its query. Returns nil if notifications may not be sent to it:
+    /// they may contain a secret, so without TLS they may only go to this machine.
     static func name(of text: String) -> String? {
         guard text.count <= urlCharactersMax, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
             let url = URLComponents(string: text), let host = url.host, !host.isEmpty,
@@ -93,8 +93,8 @@ extension ConfigurationReader {
         return String(text.prefix { $0 != "?" })
     }
 
-    /// Whether an address names no port, or one that there is: others end the program when they are
-    /// connected to.
+    /// Returns true if an address has no port or a valid one. Connecting to an invalid port would
+    /// end the program.
     static func hasUsablePort(_ text: String) -> Bool {
         guard let start = text.firstRange(of: "://")?.upperBound else { return false }
         let place = text[start...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }

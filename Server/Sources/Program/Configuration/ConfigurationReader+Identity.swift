@@ -4,18 +4,17 @@ import Foundation
 import Ledger
 import Yams
 
-/// Whose a purchase becomes that another customer has, and by what an app's request shows for whom
-/// it speaks.
+/// Parses restore policies, proofs of identity, and tokens.
 extension ConfigurationReader {
-    /// What becomes of another customer's purchase.
+    /// What happens to another customer's purchase, for each environment.
     struct Restoring {
         var policies: [Ledger.Environment: Claim.Policy] = [:]
-        /// Only where the file says it.
+        /// Set only if the file has it.
         var sharing: [Ledger.Environment: Claim.ShareRules] = [:]
     }
 
-    /// One policy for both environments, or one for each: `restore: keep`, or
-    /// `restore: {production: keep, sandbox: transfer}`. Each may be `share: {most: 3}`.
+    /// Parses one policy for both environments, or one for each: `restore: keep`, or `restore:
+    /// {production: keep, sandbox: transfer}`. Each may be `share: {most: 3}`.
     mutating func restore(_ node: Node) -> Restoring {
         var restoring = Restoring()
         if text(node) != nil || node.mapping?["share"] != nil {
@@ -38,15 +37,15 @@ extension ConfigurationReader {
 
     static let sharesRange = 1...1000
 
-    /// `keep`, or another word; or `share: {most: 3}`.
+    /// Parses a policy: a word such as `keep`, or `share: {most: 3}`.
     private mutating func policy(_ node: Node) -> (Claim.Policy?, Claim.ShareRules?) {
         guard node.mapping != nil else {
-            return (word(node, Claim.Policy.self, "no restore policy"), nil)
+            return (word(node, Claim.Policy.self, "not a restore policy"), nil)
         }
         guard let share = members(of: node, known: ["share"], in: "restore")["share"] else {
             complain(
-                node, "This is no restore policy.",
-                "Write a word such as `keep`, or `share: {most: 3}`.")
+                node, "This is not a restore policy.",
+                "Use a word such as `keep`, or `share: {most: 3}`.")
             return (nil, nil)
         }
         let members = members(of: share, known: ["most"], in: "share")
@@ -55,10 +54,10 @@ extension ConfigurationReader {
         )
     }
 
-    /// `identity: {account_tokens: other}`
+    /// Parses `identity: {account_tokens: other}`.
     mutating func accountTokens(_ node: Node) -> AccountTokens? {
         guard let value = node.mapping?["account_tokens"] else { return nil }
-        return word(value, AccountTokens.self, "no meaning of account tokens")
+        return word(value, AccountTokens.self, "not a meaning of account tokens")
     }
 
     private static let identityKeys = [
@@ -66,20 +65,20 @@ extension ConfigurationReader {
         "account_tokens",
     ]
 
-    /// What a JWT has to name. What cannot be read is a fault: a claim that is not checked would
-    /// let in what was signed for somebody else.
+    /// Parses a claim that a JWT must have. An unreadable value is an error, because without the
+    /// check tokens signed for somebody else would be accepted.
     private mutating func claim(_ node: Node, _ name: String) -> String? {
         if let text = text(node), !text.isEmpty { return text }
-        complain(node, "\(name) is not a text.", "Write one name, such as `\(name): birds`.")
+        complain(node, "\(name) must be text.", "Use one name, such as `\(name): birds`.")
         return nil
     }
 
-    /// `identity: {proof: hmac, secret_env: BIRDS_IDENTITY_SECRET}`
+    /// Parses `identity: {proof: hmac, secret_env: BIRDS_IDENTITY_SECRET}`.
     mutating func proof(_ node: Node) -> IdentityProof? {
         let members = members(of: node, known: Self.identityKeys, in: "identity")
         guard let kind = members["proof"] else {
             if members.count == 1, members["account_tokens"] != nil { return nil }
-            complain(node, "identity has no proof.", "Write `proof: hmac` or `proof: jwt`.")
+            complain(node, "identity has no proof.", "Add `proof: hmac` or `proof: jwt`.")
             return nil
         }
         let claims = IdentityProof.Claims(
@@ -93,23 +92,23 @@ extension ConfigurationReader {
         case ("jwt", let file?): return publicKey(file).map { .signedToken(publicKey: $0, claims) }
         default:
             complain(
-                kind, "“\(text(kind) ?? "…")” is no proof of identity that can be checked.",
-                "Write `hmac` with a secret, or `jwt` with a secret or a public_key_file.")
+                kind, "“\(text(kind) ?? "…")” is not a supported proof of identity.",
+                "Use `hmac` with a secret, or `jwt` with a secret or a public_key_file.")
             return nil
         }
     }
 
-    /// Whether codes count that have no end, as they had none at first.
+    /// Whether codes without an expiry are accepted, as in earlier versions.
     private mutating func takesEndless(_ members: [String: Node], at place: Node) -> Bool {
         for key in ["audience", "issuer"] {
             guard let node = members[key] else { continue }
-            complain(node, "An hmac has no \(key).", "Leave it out, or write `proof: jwt`.")
+            complain(node, "Proofs by hmac have no \(key).", "Leave it out, or use `proof: jwt`.")
         }
         guard let node = members["endless"] else {
             warn(
-                place, "Proofs by hmac are taken with an end only: SECONDS.CODE.",
-                "Write `endless: true` below identity as long as your backend makes them without, "
-                    + "else `endless: false`.")
+                place, "Proofs by hmac are accepted with an expiry only: SECONDS.CODE.",
+                "Set `endless: true` below identity while your backend makes them without one, "
+                    + "or else `endless: false`.")
             return false
         }
         return bool(node) ?? false
@@ -117,7 +116,8 @@ extension ConfigurationReader {
 
     static let tokenMinutesRange = 1...Int(TokenRules.lifeMax.components.seconds / 60)
 
-    /// `tokens: {minutes: 60, issuer: https://iap.example.com}`, or `tokens: false` for none.
+    /// Parses `tokens: {minutes: 60, issuer: https://iap.example.com}`, or `tokens: false` for
+    /// none.
     mutating func tokens(_ node: Node) -> TokenRules? {
         if text(node) == "false" { return nil }
         var rules = TokenRules()
@@ -129,7 +129,7 @@ extension ConfigurationReader {
         return rules
     }
 
-    /// Shorter ones could be guessed.
+    /// Shorter secrets could be guessed.
     private static let proofSecretCharactersMin = 32
 
     private mutating func secret(_ members: [String: Node], at place: Node) -> AppSecret? {
@@ -140,8 +140,8 @@ extension ConfigurationReader {
         let secret = found?.trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
         guard secret.count >= Self.proofSecretCharactersMin else {
             complain(
-                node, "There is no secret to check proofs with.",
-                "Name by secret_env or secret_file one of at least "
+                node, "There is no valid secret for verifying proofs.",
+                "Use secret_env or secret_file to name one of at least "
                     + "\(Self.proofSecretCharactersMin) characters, such as `openssl rand -hex 32`."
             )
             return nil
@@ -154,7 +154,7 @@ extension ConfigurationReader {
             return try IdentityProof.publicKey(pem: textOfFile(node) ?? "")
         } catch {
             complain(
-                node, "\(text(node) ?? "public_key_file") holds no public key of P-256.",
+                node, "\(text(node) ?? "public_key_file") contains no P-256 public key.",
                 "Save it as PEM: `openssl ec -in key.pem -pubout`.")
             return nil
         }

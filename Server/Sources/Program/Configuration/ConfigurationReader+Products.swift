@@ -4,12 +4,12 @@ import Foundation
 import Ledger
 import Yams
 
-/// The products of an app, and the times that those last which do not renew.
+/// Parses an app's products, and the terms of those that do not renew.
 extension ConfigurationReader {
-    /// Months of one term, and days of one term or on top of it.
+    /// The maximum months of a term, and the maximum days of a term, also as bonus.
     static let termMonthsMax = 1200
     static let termDaysMax = 36_500
-    /// Before the end of one term.
+    /// The maximum number of reminders per product, and how long before the end they may be.
     static let remindersMax = 10
     static let reminderDaysMax = 366
 
@@ -20,16 +20,16 @@ extension ConfigurationReader {
         var term: Term.Length?
         /// Terms of one chain follow each other.
         var chain: String?
-        /// Days before its end; nil: as the app says.
+        /// Days before the end of a term. Nil: the app's default applies.
         var reminders: [Int]?
-        /// What one of it puts into which wallet.
+        /// The amount that one purchase credits to each wallet.
         var credits: [CurrencyID: Int64] = [:]
     }
 
     mutating func products(_ node: Node) -> [Product] {
         guard let mapping = node.mapping else {
             complain(
-                node, "products is no list of names.", "Write `PRODUCT_ID: [ENTITLEMENT]` lines.")
+                node, "products must be a mapping.", "Write `PRODUCT_ID: [ENTITLEMENT]` lines.")
             return []
         }
         return mapping.map { key, value in product(key, value) }
@@ -54,8 +54,8 @@ extension ConfigurationReader {
         product.reminders = members["reminders"].map { reminders($0) }
         if product.term == nil && members["term"] == nil, let chain = members["chain"] {
             complain(
-                chain, "\(product.id) has a chain and no term.",
-                "Say how long it lasts, such as `term: P1M`; or leave chain out.")
+                chain, "\(product.id) has a chain but no term.",
+                "Add its duration, such as `term: P1M`, or leave out chain.")
         }
         return product
     }
@@ -64,13 +64,13 @@ extension ConfigurationReader {
         guard let days = number(bonus).flatMap({ Int(exactly: $0) }) else { return }
         guard days <= Self.termDaysMax, product.term != nil else {
             return complain(
-                bonus, "bonus_days fits no term of \(product.id).",
-                "Use it with `term`, and at most \(Self.termDaysMax).")
+                bonus, "bonus_days is not valid for \(product.id).",
+                "Use it with `term`, with at most \(Self.termDaysMax).")
         }
         product.term?.days += days
     }
 
-    /// `P1M`, `P1Y`, `P2W`, `P30D`, or several of these.
+    /// Parses a duration: `P1M`, `P1Y`, `P2W`, `P30D`, or several units together.
     private mutating func length(_ node: Node) -> Term.Length? {
         let pattern = #/P(?:(\d{1,4})Y)?(?:(\d{1,4})M)?(?:(\d{1,4})W)?(?:(\d{1,5})D)?/#
         let found = text(node)?.wholeMatch(of: pattern)?.output
@@ -83,8 +83,8 @@ extension ConfigurationReader {
             length.days <= Self.termDaysMax
         else {
             complain(
-                node, "“\(text(node) ?? "…")” is no length of a term.",
-                "Write years, months, weeks, days as ISO 8601 does: P1Y, P6M, P2W, P30D.")
+                node, "“\(text(node) ?? "…")” is not a duration of a term.",
+                "Use years, months, weeks, or days as in ISO 8601: P1Y, P6M, P2W, P30D.")
             return nil
         }
         return length
@@ -92,7 +92,7 @@ extension ConfigurationReader {
 
     // MARK: - Terms
 
-    /// Products that give the same entitlements are one chain, unless they say otherwise.
+    /// Products with the same entitlements form one chain, unless they name a chain.
     mutating func terms(of products: [Product], _ node: Node?) -> TermRules {
         var rules = TermRules.none
         for product in products {
@@ -112,19 +112,19 @@ extension ConfigurationReader {
         }
         if let zone = members["time_zone"], let clock = clock(zone) { rules.clock = clock }
         if let overlap = members["overlap"],
-            let known = word(overlap, TermRules.Overlap.self, "no overlap")
+            let known = word(overlap, TermRules.Overlap.self, "not an overlap rule")
         {
             rules.overlap = known
         }
         return rules
     }
 
-    /// `[P7D, P1D]`: the days of each, the longest first.
+    /// Parses `[P7D, P1D]`. Returns the days, longest first.
     private mutating func reminders(_ node: Node) -> [Int] {
         guard let nodes = node.sequence, nodes.count <= Self.remindersMax else {
             complain(
-                node, "reminders is no list of times ahead.",
-                "Write at most \(Self.remindersMax), such as [P7D, P1D]; [] for none.")
+                node, "reminders must be a list of durations.",
+                "Use at most \(Self.remindersMax), such as [P7D, P1D]; [] for none.")
             return []
         }
         var days: Set<Int> = []
@@ -132,8 +132,8 @@ extension ConfigurationReader {
             guard let length = length(node) else { continue }
             guard length.months == 0, length.days <= Self.reminderDaysMax else {
                 complain(
-                    node, "“\(text(node) ?? "…")” is no time ahead of an end.",
-                    "Write days or weeks, P\(Self.reminderDaysMax)D at most.")
+                    node, "“\(text(node) ?? "…")” is not a valid reminder.",
+                    "Use days or weeks, at most P\(Self.reminderDaysMax)D.")
                 continue
             }
             days.insert(length.days)
@@ -145,10 +145,10 @@ extension ConfigurationReader {
         let name = text(node) ?? ""
         if let zone = TimeZone(identifier: name) { return WallClock(zone) }
         complain(
-            node, "There is no time zone “\(name)”.",
+            node, "The time zone “\(name)” is unknown.",
             Spelling.remedy(
                 for: name, among: TimeZone.knownTimeZoneIdentifiers,
-                else: "Write a name such as Europe/Vienna, or UTC."))
+                else: "Use a name such as Europe/Vienna, or UTC."))
         return nil
     }
 
@@ -161,13 +161,13 @@ extension ConfigurationReader {
             if isTerm && product.term == nil && !product.entitlements.isEmpty {
                 warn(
                     product.node,
-                    "\(product.id) does not renew, and has no term: it opens nothing.",
-                    "Say how long it lasts, such as `term: P1M`.")
+                    "\(product.id) does not renew and has no term: it gives no access.",
+                    "Add its duration, such as `term: P1M`.")
             }
             if !isTerm && types[product.id] != nil && product.term != nil {
                 warn(
-                    product.node, "\(product.id) has a term, and \(path) says that it needs none.",
-                    "Leave term out: only what does not renew lasts as long as you say.")
+                    product.node, "\(product.id) has a term, but \(path) says it needs none.",
+                    "Leave out term: only non-renewing products have one.")
             }
         }
     }

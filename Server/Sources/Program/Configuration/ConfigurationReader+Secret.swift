@@ -4,14 +4,15 @@ import Foundation
 import Yams
 
 extension ConfigurationReader {
-    /// Apple's have 32 hexadecimal digits.
+    /// Apple's shared secrets have 32 hexadecimal digits.
     private static let secretCharactersMax = 200
 
     func hasSecret(_ members: [String: Node]) -> Bool {
         members["shared_secret_file"] != nil || members["shared_secret_env"] != nil
     }
 
-    /// Whether evidence from before StoreKit 2 is taken. A shared secret is for nothing else.
+    /// Parses whether evidence from before StoreKit 2 is accepted. A shared secret has no other
+    /// use.
     mutating func read(
         legacy node: Node, _ members: [String: Node], into app: inout AppConfiguration
     ) {
@@ -19,20 +20,20 @@ extension ConfigurationReader {
         app.settings.takesLegacy = takesLegacy
         guard !takesLegacy, hasSecret(members) else { return }
         complain(
-            node, "There is a shared secret, and `legacy: false` makes no use of it.",
-            "Leave one of them out.")
+            node, "There is a shared secret, but `legacy: false` does not use it.",
+            "Leave out one of them.")
     }
 
-    /// The shared secret of an app, from the file or the variable that is named, and where receipts
-    /// are asked about with it: at Apple, unless the app is simulated.
+    /// Parses an app's shared secret, from a file or variable, and the host that verifies receipts
+    /// with it: Apple's, unless the app is simulated.
     mutating func readSecret(_ members: [String: Node], into app: inout AppConfiguration) {
         app.settings.sharedSecret = secret(members)
         guard app.settings.isSimulated else {
             app.receiptHosts = .appleReceipts
             if let node = members["verify_receipt_url"] {
                 complain(
-                    node, "A real app's receipts are asked about at Apple only.",
-                    "Leave the address out, or say `simulated: true`.")
+                    node, "A real app's receipts can only be verified by Apple.",
+                    "Leave out the address, or set `simulated: true`.")
             }
             return
         }
@@ -47,15 +48,15 @@ extension ConfigurationReader {
         case (let node?, nil):
             return secret(
                 textOfFile(node), named: node,
-                "Name a file that holds it, relative to this file's folder.")
+                "Name a file that contains it, relative to this file's folder.")
         case (nil, let node?):
             return secret(
                 textOfVariable(node), named: node,
-                "Set the variable to the shared secret of App Store Connect.")
+                "Set the variable to the shared secret from App Store Connect.")
         case (_, let node?):
             complain(
-                node, "There are both shared_secret_file and shared_secret_env.",
-                "Leave one of them out.")
+                node, "shared_secret_file and shared_secret_env are both set.",
+                "Leave out one of them.")
             return nil
         }
     }
@@ -65,7 +66,7 @@ extension ConfigurationReader {
     ) -> AppSecret? {
         let text = found?.trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
         guard !text.isEmpty, text.count <= Self.secretCharactersMax else {
-            complain(node, "“\(self.text(node) ?? "…")” holds no shared secret.", remedy)
+            complain(node, "“\(self.text(node) ?? "…")” contains no shared secret.", remedy)
             return nil
         }
         return AppSecret(text)

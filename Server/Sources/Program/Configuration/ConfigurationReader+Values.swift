@@ -4,13 +4,13 @@ import Ledger
 import Yams
 
 extension ConfigurationReader {
-    /// The members of a mapping; a key that is not known is complained of, with the one that may
-    /// have been meant.
+    /// Returns the members of a mapping. Reports an unknown key as a complaint, with the most
+    /// similar known key.
     mutating func members(
         of node: Node, known: [String], in place: String
     ) -> [String: Node] {
         guard let mapping = node.mapping else {
-            complain(node, "\(place) is no mapping.", "Write `key: value` lines under it.")
+            complain(node, "\(place) must be a mapping.", "Write `key: value` lines under it.")
             return [:]
         }
         var members: [String: Node] = [:]
@@ -18,10 +18,10 @@ extension ConfigurationReader {
             guard let name = key.scalar?.string, known.contains(name) else {
                 let name = key.scalar?.string ?? "?"
                 complain(
-                    key, "There is no “\(name)” in \(place).",
+                    key, "“\(name)” is unknown in \(place).",
                     Spelling.remedy(
                         for: name, among: known,
-                        else: "There are \(known.joined(separator: ", "))."))
+                        else: "Use one of \(known.joined(separator: ", "))."))
                 continue
             }
             members[name] = value
@@ -29,15 +29,15 @@ extension ConfigurationReader {
         return members
     }
 
-    /// Any scalar as it is written: what looks like a number can be a name.
+    /// Returns any scalar as it is written. Something that looks like a number can be a name.
     func text(_ node: Node) -> String? { node.scalar?.string }
 
-    /// What stands in the file that is named; nil where it is not there, or is not UTF-8.
+    /// Returns the contents of the file that is named. Nil if it does not exist or is not UTF-8.
     func textOfFile(_ node: Node) -> String? {
         text(node).flatMap(file).flatMap { String(bytes: $0, encoding: .utf8) }
     }
 
-    /// What the variable holds that is named; nil where it is not there.
+    /// Returns the value of the environment variable that is named. Nil if it is not set.
     func textOfVariable(_ node: Node) -> String? { text(node).flatMap { environment[$0] } }
 
     mutating func bool(_ node: Node) -> Bool? {
@@ -45,18 +45,19 @@ extension ConfigurationReader {
         case "true": return true
         case "false": return false
         default:
-            complain(node, "“\(text(node) ?? "…")” is neither true nor false.", "Write one.")
+            complain(node, "“\(text(node) ?? "…")” is neither true nor false.", "Use one of them.")
             return nil
         }
     }
 
     mutating func number(_ node: Node) -> Int64? {
         if let number = text(node).flatMap({ Int64($0) }), number >= 0 { return number }
-        complain(node, "“\(text(node) ?? "…")” is no number.", "Write digits only.")
+        complain(node, "“\(text(node) ?? "…")” is not a whole number.", "Use digits only.")
         return nil
     }
 
-    /// A member that is a number within a range. Nil where it is not there, or is complained of.
+    /// Returns a member that is a number in a range. Returns nil if it is missing or invalid; an
+    /// invalid one is reported as a complaint.
     mutating func number(
         _ key: String, _ members: [String: Node], in range: ClosedRange<Int>
     ) -> Int? {
@@ -64,32 +65,31 @@ extension ConfigurationReader {
         if let count = Int(exactly: count), range.contains(count) { return count }
         complain(
             node, "\(key) is out of range.",
-            "Choose \(range.lowerBound) to \(range.upperBound).")
+            "Use a number from \(range.lowerBound) to \(range.upperBound).")
         return nil
     }
 
-    /// One of an enumeration's words.
-    ///
-    /// - Parameter what: what any other word is, such as “no overlap”.
+    /// Returns a case of an enumeration by its word.
+    /// | - Parameter what: how to describe any other word, such as “not an overlap rule”.
     mutating func word<Word: RawRepresentable & CaseIterable>(
         _ node: Node, _: Word.Type, _ what: String
     ) -> Word? where Word.RawValue == String {
         if let word = text(node).flatMap(Word.init(rawValue:)) { return word }
         let known = Word.allCases.map(\.rawValue).joined(separator: ", ")
-        complain(node, "“\(text(node) ?? "…")” is \(what).", "Write one of \(known).")
+        complain(node, "“\(text(node) ?? "…")” is \(what).", "Use one of \(known).")
         return nil
     }
 
-    /// A list of names, or one name by itself.
+    /// Returns a list of names. A single name counts as a list of one.
     mutating func names(_ node: Node, of key: String) -> [String] {
         if let name = text(node), !name.isEmpty { return [name] }
         guard let nodes = node.sequence else {
-            complain(node, "\(key) is no list of names.", "Write `[a, b]`.")
+            complain(node, "\(key) must be a list of names.", "Write `[a, b]`.")
             return []
         }
         return nodes.compactMap { node in
             if let name = text(node), !name.isEmpty { return name }
-            complain(node, "Here a name is expected.", "Write `[a, b]`.")
+            complain(node, "A name is expected here.", "Write `[a, b]`.")
             return nil
         }
     }
@@ -102,15 +102,15 @@ extension ConfigurationReader {
         return AccessRules(unconfirmedHold: .hours(hours))
     }
 
-    /// Roots beside Apple's. Only a simulated app may have them: for any other they would let
-    /// somebody else than Apple vouch for purchases.
+    /// Parses trusted roots in addition to Apple's. Only simulated apps may have them: for other
+    /// apps, somebody other than Apple could then sign purchases.
     mutating func read(trust node: Node, into app: inout AppConfiguration) {
         let members = members(of: node, known: ["extra_roots"], in: "trust")
         guard let roots = members["extra_roots"] else { return }
         guard app.settings.isSimulated else {
             complain(
-                roots, "App \(app.settings.id) is not simulated and trusts Apple only.",
-                "Leave extra_roots out, or say `simulated: true`.")
+                roots, "App \(app.settings.id) is not simulated, so it can only trust Apple.",
+                "Leave out extra_roots, or set `simulated: true`.")
             return
         }
         for path in names(roots, of: "extra_roots") {

@@ -2,21 +2,21 @@ import Engine
 import Ledger
 import Yams
 
-/// What consumables put into wallets, and what refunds take out again.
+/// Parses what consumables credit to wallets, and what refunds debit.
 extension ConfigurationReader {
     static let creditMax: Int64 = 1_000_000_000
 
-    /// `{gems: 100}`
+    /// Parses `{gems: 100}`.
     mutating func credits(_ node: Node) -> [CurrencyID: Int64] {
         guard let mapping = node.mapping else {
-            complain(node, "credits names no currency.", "Write `credits: {gems: 100}`.")
+            complain(node, "credits must be a mapping.", "Write `credits: {gems: 100}`.")
             return [:]
         }
         var credits: [CurrencyID: Int64] = [:]
         for (key, value) in mapping {
             guard let name = text(key), let amount = number(value) else { continue }
             guard (1...Self.creditMax).contains(amount) else {
-                complain(value, "\(amount) is no credit.", "Write 1 to \(Self.creditMax).")
+                complain(value, "\(amount) is not a valid credit.", "Use 1 to \(Self.creditMax).")
                 continue
             }
             credits[CurrencyID(rawValue: name)] = amount
@@ -42,7 +42,7 @@ extension ConfigurationReader {
         let members = members(of: node, known: ["refunds", "allows_debt"], in: "a wallet")
         if let debt = members["allows_debt"].flatMap({ bool($0) }) { currency.allowsDebt = debt }
         if let refunds = members["refunds"],
-            let known = word(refunds, WalletRules.Refunds.self, "not what a refund takes")
+            let known = word(refunds, WalletRules.Refunds.self, "not a refund rule")
         {
             currency.refunds = known
         }

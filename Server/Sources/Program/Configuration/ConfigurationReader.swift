@@ -3,17 +3,16 @@ import Engine
 import Ledger
 import Yams
 
-/// Reads the nodes of a YAML text, and collects all that is wrong with the lines where it stands.
-///
-/// It goes on after a mistake, with that value left out, so that one look shows every mistake. An
-/// unknown key is a mistake: a misspelt setting must never silently be a default.
+/// Parses a configuration in YAML and collects all problems, with their lines.
+/// | After a problem it continues without that value, so that one run shows every problem. An
+/// unknown key is a problem, because a misspelt setting must never silently become a default.
 struct ConfigurationReader {
     static let appIDCharactersMax = 40
     static let holdHoursRange = 0...384
 
     let environment: [String: String]
     let file: (String) -> [UInt8]?
-    /// The whole path of a folder that the file names; nil where there is none.
+    /// Returns the full path of a folder named in the file, or nil if it does not exist.
     let folder: (String) -> String?
     var complaints: [Complaint] = []
     var warnings: [Complaint] = []
@@ -35,7 +34,7 @@ struct ConfigurationReader {
         if let apps = members["apps"] {
             result.apps = self.apps(apps)
         } else {
-            complain(nil, "There are no apps.", "Add `apps:` with at least one app.")
+            complain(nil, "The configuration has no apps.", "Add `apps:` with at least one app.")
         }
         if let settings = members["settings"] { result.settings = self.settings(settings) }
         result.warnings = warnings
@@ -51,7 +50,7 @@ struct ConfigurationReader {
             complaints.append(
                 Complaint(
                     line: line, message: "This is not YAML: \(problem).",
-                    remedy: "Look at the indentation and the colons."))
+                    remedy: "Check the indentation and the colons."))
         }
         return nil
     }
@@ -63,7 +62,7 @@ struct ConfigurationReader {
             YamlError.composer(_, let problem, let mark, _):
             (mark.line, problem)
         case YamlError.duplicatedKeysInMapping(let keys, let context):
-            (context.mark.line, "\(keys.sorted().joined(separator: ", ")) stands there twice")
+            (context.mark.line, "\(keys.sorted().joined(separator: ", ")) is defined twice")
         default: (nil, "\(error)")
         }
     }
@@ -72,7 +71,7 @@ struct ConfigurationReader {
 
     private mutating func apps(_ node: Node) -> [AppConfiguration] {
         guard let mapping = node.mapping, !mapping.isEmpty else {
-            complain(node, "There are no apps.", "Add one, by a name of your choice.")
+            complain(node, "apps is empty.", "Add one, with a name of your choice.")
             return []
         }
         var apps: [AppConfiguration] = []
@@ -82,7 +81,7 @@ struct ConfigurationReader {
             if !bundles.insert(app.settings.bundleID).inserted {
                 complain(
                     key, "\(app.settings.id) has the same bundle_id as another app.",
-                    "Make them one app.")
+                    "Merge them into one app.")
             }
             apps.append(app)
         }
@@ -96,7 +95,7 @@ struct ConfigurationReader {
         }
         guard !name.isEmpty, name.count <= Self.appIDCharactersMax, isPlain else {
             complain(
-                key, "“\(name)” is no name for an app.",
+                key, "“\(name)” is not a valid app name.",
                 "Use at most \(Self.appIDCharactersMax) of a-z 0-9 - _.")
             return nil
         }
@@ -146,7 +145,8 @@ struct ConfigurationReader {
         return app
     }
 
-    /// At least as many as one posting may hold, or some posting would never be taken.
+    /// At least the maximum of one request, because otherwise some requests would never be
+    /// accepted.
     private static let documentsPerHourRange = PurchaseEvidence.documentsMax...1_000_000
 
     private mutating func documentBudget(_ members: [String: Node]) -> DocumentBudget {
@@ -162,15 +162,15 @@ struct ConfigurationReader {
         if members["app_apple_id"] == nil && !isSimulated {
             warn(
                 key, "App \(name) has no app_apple_id.",
-                "Add it: then notifications of production are checked against it.")
+                "Add it, so that production notifications are checked against it.")
         }
         if members["app_store"] == nil && !hasSecret(members) && !isSimulated {
             warn(
                 key, "App \(name) has no app_store.",
-                "Add a key: then Apple is asked where its notifications did not arrive.")
+                "Add a key, so that purchases can be checked if notifications are missed.")
         }
         if members["products"] == nil {
-            warn(key, "App \(name) has no products.", "Add them: what is not listed gives nothing.")
+            warn(key, "App \(name) has no products.", "Add them. Others give no access.")
         }
     }
 }

@@ -3,7 +3,7 @@ import AppStoreFormats
 import Ledger
 
 extension OfferCatalogue {
-    /// The offers of a `.storekit` file.
+    /// Makes a catalogue from the offers of a `.storekit` file.
     package init(_ file: StoreKitFile) {
         var products: [ProductID: Product] = [:]
         for product in file.products {
@@ -30,22 +30,22 @@ extension OfferCatalogue.Code {
 }
 
 extension AppConfiguration {
-    /// Who signs offers: the key that Apple is asked with; of a simulated app without one the key
-    /// pair of its `.storekit` file.
+    /// The signer of offers: the App Store key of the app, or, for a simulated app without one, the
+    /// key pair in its `.storekit` file.
     package var offerSigner: OfferSigner? {
         if let access = appStore { return OfferSigner(access.credentials) }
         guard settings.isSimulated, let key = storeKit?.offersKey else { return nil }
         let pem =
             ["-----BEGIN PRIVATE KEY-----"] + Self.lines(of: key.privateKey)
             + ["-----END PRIVATE KEY-----", ""]
-        // A file whose key was blacked out has none.
+        // A file whose key was redacted has no usable one.
         let credentials = try? AppStoreCredentials(
             keyID: key.id, issuerID: Self.simulatedIssuer, bundleID: settings.bundleID,
             privateKey: pem.joined(separator: "\n"))
         return credentials.map { OfferSigner($0) }
     }
 
-    /// Of 64 characters, as PEM has them (RFC 7468).
+    /// Splits text into lines of 64 characters, as PEM requires (RFC 7468).
     private static func lines(of text: String) -> [String] {
         var rest = text[...]
         var lines: [String] = []

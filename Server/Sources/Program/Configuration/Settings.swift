@@ -2,28 +2,30 @@ import Configuration
 import Engine
 import Logging
 
-/// How this process runs: each by flag, else by environment variable (`PERENNIAL_…`), else by the
-/// file's `settings:`.
+/// The settings of this process. Each comes from a flag, or else from an environment variable
+/// (`PERENNIAL_…`), or else from `settings:` in the file.
 package struct Settings: Hashable, Sendable {
     package var database: String
     package var host: String
     package var port: Int
     package var logLevel: Logger.Level
-    /// After so long another server may ask the store what this one has taken and not finished.
+    /// How long a server may hold a leased check. After that, another server may take it over.
     package var checkLease: Duration
 
     package static let databaseDefault = ".perennial/perennial.sqlite"
-    /// Only this machine is listened to, unless asked otherwise.
+    /// By default, the server is reachable from this machine only.
     package static let hostDefault = "127.0.0.1"
     package static let portDefault = 8080
     package static let configDefault = "perennial.yaml"
     static let fileKeys = ["database", "host", "port", "log_level", "check_lease_seconds"]
-    /// A question takes twenty seconds at most, and a server takes many at a time.
+    /// A check takes at most twenty seconds, and a server leases many at a time.
     private static let checkLeaseSeconds = 5...86_400
 
-    /// - Parameters:
-    ///   - flags: by name, those that were given.
-    ///   - environment: all variables of the process.
+    /// Resolves the settings.
+    /// | - Parameters:
+    /// - flags: the given flags, by name.
+    /// - environment: all environment variables of the process.
+    /// - Throws: ``StartFailure`` if a value is invalid.
     package init(
         flags: [String: String], environment: [String: String], file: [String: String]
     ) throws(StartFailure) {
@@ -36,35 +38,35 @@ package struct Settings: Hashable, Sendable {
         checkLease = try Self.checkLease(reader)
     }
 
-    /// A port that there is: a socket would take one that is too high for another one.
-    ///
-    /// - Parameter flag: where it was given, if that is known.
+    /// Parses a port number. Checks the range, because a socket would truncate a number that is too
+    /// high.
+    /// | - Parameter flag: the flag with the value, if known.
     @discardableResult
     static func port(_ text: String, for flag: String? = nil) throws(StartFailure) -> Int {
         if let port = Int(text), (0...65_535).contains(port) { return port }
         let place = flag.map { " for \($0)" } ?? ""
         throw StartFailure(
-            "“\(text)” is no port.", remedy: "Choose a number up to 65535\(place).")
+            "“\(text)” is not a port.", remedy: "Choose a number up to 65535\(place).")
     }
 
     static func logLevel(_ text: String) throws(StartFailure) -> Logger.Level {
         if let level = Logger.Level(rawValue: text) { return level }
         let levels = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
-        throw StartFailure("“\(text)” is no log level.", remedy: "Choose one of \(levels).")
+        throw StartFailure("“\(text)” is not a log level.", remedy: "Choose one of \(levels).")
     }
 
     private static func checkLease(_ reader: ConfigReader) throws(StartFailure) -> Duration {
         guard let text = reader.string(forKey: "check.lease.seconds") else { return Asking.lease }
         guard let seconds = Int(text), checkLeaseSeconds.contains(seconds) else {
             throw StartFailure(
-                "“\(text)” is no lease of a question in seconds.",
+                "“\(text)” is not a valid check_lease_seconds.",
                 remedy: "Choose a number from \(checkLeaseSeconds.lowerBound) to "
                     + "\(checkLeaseSeconds.upperBound).")
         }
         return .seconds(seconds)
     }
 
-    /// Where the configuration is: it cannot say so itself.
+    /// The configuration's path, which comes from a flag or an environment variable only.
     package static func configPath(flag: String?, environment: [String: String]) -> String {
         flag ?? environment["PERENNIAL_CONFIG"] ?? configDefault
     }
@@ -79,7 +81,8 @@ package struct Settings: Hashable, Sendable {
         ]).scoped(to: "perennial")
     }
 
-    /// `log_level` is the key `perennial.log.level`, and so is the variable `PERENNIAL_LOG_LEVEL`.
+    /// Converts names to keys: `log_level` becomes `perennial.log.level`, which is also the key of
+    /// the variable `PERENNIAL_LOG_LEVEL`.
     private static func values(_ texts: [String: String]) -> [AbsoluteConfigKey: ConfigValue] {
         Dictionary(
             uniqueKeysWithValues: texts.map { key, text in

@@ -1,6 +1,6 @@
-/// Which word somebody may have meant.
+/// Suggestions for misspelt words.
 enum Spelling {
-    /// The nearest of the known words, where one is near enough to be a slip of the fingers.
+    /// Returns the most similar known word, if it is similar enough to be a typing mistake.
     static func nearest(to word: String, among known: some Sequence<String>) -> String? {
         let slipsMax = word.count < 4 ? 1 : max(2, word.count / 3)
         return known.map { (word: $0, slips: distance(word, $0)) }
@@ -8,14 +8,15 @@ enum Spelling {
             .min { ($0.slips, $0.word) < ($1.slips, $1.word) }?.word
     }
 
-    /// What to do about a word that is not known: to write the nearest, where there is one.
+    /// Returns a remedy for an unknown word: the most similar known word, or else the other text.
     static func remedy(
         for word: String, among known: some Sequence<String>, else other: String
     ) -> String {
         nearest(to: word, among: known).map { "Did you mean \($0)?" } ?? other
     }
 
-    /// Letters to change, put in or leave out (Levenshtein), row by row of the usual table.
+    /// The number of letters to change, insert, or remove (Levenshtein distance), computed row by
+    /// row.
     static func distance(_ one: String, _ other: String) -> Int {
         let columns = Array(other)
         var row = Array(0...columns.count)

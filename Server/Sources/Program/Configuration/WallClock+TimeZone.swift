@@ -2,14 +2,13 @@ import Foundation
 import Ledger
 
 extension WallClock {
-    /// The years for which changes of the clocks are looked up: the first in which Apple sold an
-    /// app, and far enough ahead for any term. Outside these the nearest known offset holds.
+    /// The years for which clock changes are looked up: from the first year in which Apple sold
+    /// apps to far enough ahead for any term. Outside these years the nearest known offset applies.
     private static let years = 2008...2150
 
-    /// The machine's table of a time zone, as a value.
-    ///
-    /// Each day is looked at, and where two differ the second between them is searched: so it does
-    /// not matter why the clocks were changed.
+    /// Converts the machine's data of a time zone to a value.
+    /// | Compares each day with the next one and, if their offsets differ, searches for the second
+    /// of the change. So it works for any kind of clock change.
     init(_ zone: TimeZone) {
         let start = Self.start(of: Self.years.lowerBound)
         let end = Self.start(of: Self.years.upperBound)
@@ -30,7 +29,7 @@ extension WallClock {
             name: zone.identifier, secondsAtFirst: zone.seconds(at: start), changes: changes)
     }
 
-    /// The first second at which the clocks show what they show at `late`, and not at `early`.
+    /// Returns the first second with the offset that applies at `late` but not at `early`.
     private static func change(in zone: TimeZone, after early: Int64, upTo late: Int64) -> Int64 {
         var (before, after) = (early, late)
         let new = zone.seconds(at: late)

@@ -1,16 +1,16 @@
 import AppStoreFormats
 import Ledger
 
-/// What a file is, that is imported.
+/// The kind of an import file.
 enum ImportKind: String, CaseIterable, Sendable {
     /// App receipts, or transaction receipts, in Base64.
     case receipts
-    /// The numbers of purchases' first transactions.
+    /// The ids of purchases' original transactions.
     case originalTransactionIDs = "original-transaction-ids"
-    /// The transactions that RevenueCat exports ("Scheduled Data Exports").
+    /// The transactions of RevenueCat's "Scheduled Data Exports".
     case revenueCat = "revenuecat-export"
 
-    /// The columns that are read, by the names that they may have.
+    /// The columns to read, with the names that each may have.
     fileprivate var columns: [Column: [String]] {
         switch self {
         case .receipts:
@@ -29,10 +29,10 @@ enum ImportKind: String, CaseIterable, Sendable {
         }
     }
 
-    /// How the column is called that says whose a row is.
+    /// The name of the column with the customer id.
     var customerColumn: String { columns[.customer]?.first ?? "" }
 
-    /// What stands there where the first line is no header.
+    /// The order of the columns if the first line is not a header.
     fileprivate var usualColumns: [[Column]] {
         switch self {
         case .receipts: [[.receipt], [.customer, .receipt]]
@@ -51,10 +51,10 @@ private enum Column: Hashable {
     case isSandbox
 }
 
-/// One row of an import, understood.
+/// One parsed row of an import.
 struct ImportRow: Hashable, Sendable {
     var customer: CustomerID?
-    /// Another id of theirs.
+    /// Another id of the same customer.
     var alias: CustomerID?
     var evidence: Evidence
 
@@ -64,31 +64,32 @@ struct ImportRow: Hashable, Sendable {
     }
 }
 
-/// A row that cannot be used, and why.
+/// The reason why a row cannot be used.
 struct UnusableRow: Error, Hashable, Sendable {
     var reason: String
 
-    static let notUTF8 = UnusableRow(reason: "not UTF-8: convert the file first")
+    static let notUTF8 = UnusableRow(reason: "not UTF-8; convert the file first")
 }
 
-/// Which column of a file is what.
+/// Which column of a file contains what.
 struct ImportColumns: Sendable {
     let kind: ImportKind
-    /// Of rows that do not say it themselves.
+    /// The environment of rows that do not name one.
     let environment: Environment
-    /// Whether the first row is names, and no row.
+    /// Whether the first row is a header.
     let hasHeader: Bool
-    /// The names of the first row, where there are several and none is of a customer.
+    /// The names in the header, if there are several and none is a customer column. Otherwise
+    /// empty.
     let namesWithoutCustomer: [String]
     private let places: [Column: Int]
 
-    /// RevenueCat's words for Apple's stores.
+    /// RevenueCat's names for Apple's stores.
     private static let stores: Set = ["app_store", "mac_app_store"]
-    /// How its own ids begin, of customers who never had another.
+    /// The prefix of RevenueCat's own ids, for customers without an id from the app.
     private static let anonymousPrefix = "$RCAnonymousID:"
 
-    /// - Parameter first: the file's first row; nil for JSON, which names each value.
-    /// - Throws: ``UnusableRow`` where the columns that are needed are not there.
+    /// - Parameter first: the file's first row. Nil for JSON, which names each value.
+    /// - Throws: ``UnusableRow`` if a required column is missing.
     init(
         _ kind: ImportKind, first: [String]?, in environment: Environment
     ) throws(UnusableRow) {
@@ -111,7 +112,7 @@ struct ImportColumns: Sendable {
         }
         guard let usual = kind.usualColumns.first(where: { $0.count == first.count }) else {
             let wanted = (kind.columns[evidence] ?? []).joined(separator: ", or ")
-            throw UnusableRow(reason: "The first line names no column \(wanted).")
+            throw UnusableRow(reason: "The first line has no column \(wanted).")
         }
         (hasHeader, namesWithoutCustomer) = (false, [])
         self.places = Dictionary(
@@ -124,7 +125,7 @@ struct ImportColumns: Sendable {
         return name.trimmed.lowercased()
     }
 
-    /// What a row says.
+    /// Parses a row.
     func row(_ content: RowReader.Content) throws(UnusableRow) -> ImportRow {
         switch content {
         case .tooLong:
@@ -132,7 +133,7 @@ struct ImportColumns: Sendable {
         case .notUTF8: throw .notUTF8
         case .unclosedQuote(let line):
             throw UnusableRow(
-                reason: "a quote that is opened in line \(line) is never closed: nothing from "
+                reason: "a quote opened in line \(line) is never closed; nothing from "
                     + "there to the end of the file was read")
         case .fields(let fields):
             return try row { column in
@@ -141,7 +142,7 @@ struct ImportColumns: Sendable {
         case .json(let bytes):
             guard let json = try? JSON(parsing: bytes), json.members != nil else {
                 guard String(validating: bytes, as: UTF8.self) != nil else { throw .notUTF8 }
-                throw UnusableRow(reason: "no JSON object")
+                throw UnusableRow(reason: "not a JSON object")
             }
             return try row { column in
                 for name in kind.columns[column] ?? [] {
@@ -176,13 +177,13 @@ struct ImportColumns: Sendable {
         }
     }
 
-    /// Of the two ids of a customer the one counts that the app has given; where both are the
-    /// app's, they are one customer.
+    /// Chooses the customer id: of the two ids, the one that the app assigned counts. If the app
+    /// assigned both, they are aliases of one customer.
     private func revenueCatRow(
         customer: String?, original: String?, number: String?, store: String?, isSandbox: String?
     ) throws(UnusableRow) -> ImportRow {
         if let store, !Self.stores.contains(store.lowercased()) {
-            throw UnusableRow(reason: "of the store \(store), not Apple's")
+            throw UnusableRow(reason: "the store is \(store), not Apple's")
         }
         guard let number else { throw UnusableRow(reason: "no original_store_transaction_id") }
         let ids = [customer, original].compactMap { $0 }
@@ -199,7 +200,7 @@ struct ImportColumns: Sendable {
 }
 
 extension Substring {
-    /// Without space at either end.
+    /// The text without leading and trailing white space.
     fileprivate var trimmed: Substring {
         var text = drop { $0.isWhitespace }
         while text.last?.isWhitespace == true { text.removeLast() }

@@ -1,28 +1,27 @@
 import Foundation
 
-/// The file that tells of each row that could not be used: its line, whose it was, and why. No
-/// receipt stands in it.
+/// The report of an import: one line for each row that could not be used, with its line number, its
+/// customer, and the reason. It contains no receipts.
 struct ImportReport {
     private static let header = "line,customer_id,reason\n"
-    /// Characters of a customer's id that are written.
+    /// The maximum number of characters of a customer id in the report.
     private static let shownCharactersMax = 255
 
     let url: URL
     private let file: FileHandle
-    /// Up to here it is written.
+    /// The number of bytes written.
     private(set) var bytes: Int64
 
-    /// Opens it, and cuts off what was written of rows that will be read again. A file that is no
-    /// report stays as it is, and is refused.
-    ///
-    /// - Parameter bytes: that tell of rows already read; 0 begins anew.
+    /// Opens the report, and cuts off the lines of rows that will be read again. A file that is not
+    /// a report is rejected and not changed.
+    /// | - Parameter bytes: the size of the part about rows already read. 0 starts a new report.
     init(url: URL, keeping bytes: Int64) throws {
         self.url = url
         if !FileManager.default.fileExists(atPath: url.path) {
             guard FileManager.default.createFile(atPath: url.path, contents: nil) else {
                 throw StartFailure(
                     "The report \(url.path) cannot be written.",
-                    remedy: "Name another with --report, in a folder that this user may write.")
+                    remedy: "Name another with --report, in a folder where this user may write.")
             }
         }
         file = try FileHandle(forUpdating: url)
@@ -39,12 +38,12 @@ struct ImportReport {
         let first = try file.read(upToCount: header.utf8.count)
         guard first == Data(header.utf8) else {
             throw StartFailure(
-                "\(url.path) is there already, and is no report of an import.",
-                remedy: "Name another with --report, or move this one away.")
+                "\(url.path) exists already and is not an import report.",
+                remedy: "Name another with --report, or move this file away.")
         }
     }
 
-    /// Adds rows; on disk when it returns.
+    /// Appends rows. They are on disk when this returns.
     mutating func add(_ rows: [(line: Int64, customer: String?, reason: String)]) throws {
         guard !rows.isEmpty else { return }
         try add(

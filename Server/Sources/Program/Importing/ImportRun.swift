@@ -5,24 +5,26 @@ import Foundation
 import Ledger
 import Storage
 
-/// One walk through a file: batch by batch, each kept before the next is begun, with the place in
-/// the file beside it. Killed at any moment, it goes on from the last batch that was kept; what is
-/// read again changes nothing.
+/// One pass through a file, batch by batch. Each batch is recorded, together with the position in
+/// the file, before the next one begins. After an interruption at any point, the import continues
+/// from the last recorded batch. Rows that are read again change nothing.
 struct ImportRun {
-    /// Rows that are worked on before the place is written down.
+    /// The maximum number of rows in a batch.
     static let batchRowsMax = 200
-    /// Bytes of them.
+    /// The maximum bytes of the rows in a batch.
     static let batchBytesMax = 8_388_608
-    /// Rows worked on at once.
+    /// The maximum number of rows processed concurrently.
     static let rowsAtOnce = 64
     static let chunkBytes = 65_536
-    /// Attempts to have an answer about one row; after them the import stops, and can go on.
+    /// The maximum number of attempts for one row. After them the import stops; it can be continued
+    /// later.
     static let attemptsMax = 10
-    /// Between attempts.
+    /// The pauses between attempts.
     private static let pauses = DoublingPauses(first: .seconds(1), longest: .seconds(60))
-    /// How often Apple may ask for a rest instead, about one row: others spend the same budget.
+    /// How often Apple may ask to wait for one row. Waiting is limited separately because other
+    /// programs use the same rate limit.
     static let restsMax = 200
-    /// Of each end of a file, to tell it from others.
+    /// The number of bytes at each end of a file that identify it.
     private static let markBytes = 1_048_576
 
     var engine: Engine
@@ -30,26 +32,26 @@ struct ImportRun {
     var kind: ImportKind
     var file: URL
     var report: URL
-    /// Of rows that do not say it themselves.
+    /// The environment of rows that do not name one.
     var environment = Ledger.Environment.production
-    /// Says what would come of each row, asks nobody, and keeps nothing.
+    /// Reports the result of each row without requests and without changes.
     var isTrial = false
-    /// Begins anew, although the file was begun or done before.
+    /// Starts again, even if the file was imported before.
     var isAnew = false
-    /// Takes a file whose header names no customer: what it has is nobody's.
+    /// Accepts a file without a customer column. Its purchases belong to nobody.
     var isWithoutCustomers = false
-    /// Told after each batch.
+    /// Called after each batch.
     var progress: @Sendable (_ position: ImportPosition, _ bytesTotal: Int64) -> Void = { _, _ in }
     var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
 
-    /// Reads the file to its end. Returns where it stands then, with the rows of earlier runs; and
-    /// of the rows that this run has used how many named no customer.
+    /// Reads the file to its end. Returns the final position, including the rows of earlier runs,
+    /// and how many rows used by this run named no customer.
     func run() async throws -> (position: ImportPosition, nameless: Int64) {
         let handle: FileHandle
         do { handle = try FileHandle(forReadingFrom: file) } catch {
             throw StartFailure(
                 "\(file.path) cannot be read: \(error.localizedDescription).",
-                remedy: "Name a file that this user may read.")
+                remedy: "Use a file that this user may read.")
         }
         defer { handle.closeFile() }
         try requireReportApart()
@@ -74,33 +76,34 @@ struct ImportRun {
         return (position, nameless)
     }
 
-    /// Where the column has another name than ours all would become nobody's.
+    /// Requires a customer column, because if the column had another name, all purchases would
+    /// belong to nobody.
     private func requireCustomers(_ columns: ImportColumns) throws(StartFailure) {
         let names = columns.namesWithoutCustomer
         guard !names.isEmpty else { return }
         let shown = names.prefix(Self.namesShownMax).map { $0.prefix(Self.nameCharactersMax) }
         throw StartFailure(
-            "The first line has no column \(kind.customerColumn); it has: "
+            "The first line has no column \(kind.customerColumn). It has: "
                 + "\(shown.joined(separator: ", ")).",
-            remedy: "Call the column of your customers so; or say --without-customers, and what "
-                + "the file has is nobody's until a device shows it.")
+            remedy: "Rename the column with your customers' ids. With --without-customers, the "
+                + "purchases belong to nobody until a device posts them.")
     }
 
-    /// Of a header that is shown again.
+    /// Limits for quoting a header in a message.
     private static let namesShownMax = 20
     private static let nameCharactersMax = 40
 
-    /// Else the report would take the place of what is read.
+    /// Makes sure that the report does not overwrite the import file.
     private func requireReportApart() throws(StartFailure) {
         guard let read = FileStatus(path: file.path), let written = FileStatus(path: report.path),
             read.isSameFile(as: written)
         else { return }
         throw StartFailure(
-            "\(report.path) is the file that is imported.",
+            "\(report.path) is the import file itself.",
             remedy: "Name another file for the report with --report.")
     }
 
-    /// What tells one file from another: its size, its first and its last bytes.
+    /// Identifies a file by its size and its first and last bytes.
     private static func mark(of handle: FileHandle, _ total: Int64) throws -> [UInt8] {
         var hash = SHA256()
         hash.update(data: Data("\(total)".utf8))
@@ -113,7 +116,7 @@ struct ImportRun {
 
     // MARK: - One batch
 
-    /// Returns how many rows of use named no customer.
+    /// Processes a batch. Returns how many of the usable rows named no customer.
     private func take(
         _ batch: [RowReader.Row], _ columns: ImportColumns, _ position: inout ImportPosition,
         _ report: inout ImportReport
@@ -137,12 +140,12 @@ struct ImportRun {
 
     private struct Outcome: Sendable {
         var customer: String?
-        /// Nil where the row was of use.
+        /// Nil if the row was usable.
         var reason: String?
     }
 
-    /// Several at once; but rows with the same evidence one after the other, so that of several
-    /// customers the first in the file has it.
+    /// Processes rows concurrently, but rows with the same evidence one after the other, so that
+    /// the first customer in the file gets the purchase.
     private func outcomes(
         of batch: [RowReader.Row], _ columns: ImportColumns
     ) async throws -> [Outcome] {
@@ -185,7 +188,7 @@ struct ImportRun {
             case .unusable(let reason): return Outcome(customer: customer, reason: reason)
             case .refusedAltogether(let reason):
                 throw StartFailure(
-                    "\(reason)", remedy: "Then run the same command again: it goes on from here.")
+                    "\(reason)", remedy: "Then run the same command again. It continues from here.")
             case .notNow(let until?, let reason):
                 rests += 1
                 if rests >= Self.restsMax { throw Self.noAnswer(rests, reason) }
@@ -200,8 +203,8 @@ struct ImportRun {
 
     private static func noAnswer(_ times: Int, _ reason: String) -> StartFailure {
         StartFailure(
-            "The App Store has not answered \(times) times: \(reason)",
-            remedy: "Run the same command again later: it goes on from here.")
+            "The App Store did not respond \(times) times: \(reason)",
+            remedy: "Run the same command again later. It continues from here.")
     }
 
     private func bring(_ row: ImportRow) async throws -> ImportOutcome {
@@ -251,7 +254,7 @@ struct ImportRun {
             try handle.seek(toOffset: UInt64(bytes))
         }
 
-        /// The first row; nil in JSON, and of an empty file.
+        /// Returns the first row. Nil for JSON and for an empty file.
         private static func header(
             _ handle: FileHandle, _ shape: RowReader.Shape
         ) throws -> (fields: [String], row: RowReader.Row)? {
@@ -277,17 +280,17 @@ struct ImportRun {
                     "The first line is not UTF-8.", remedy: "Convert the file to UTF-8 first.")
             case .unclosedQuote(let line):
                 throw StartFailure(
-                    "A quote that is opened in line \(line) is never closed.",
-                    remedy: "Close it, or take it out.")
+                    "A quote opened in line \(line) is never closed.",
+                    remedy: "Close the quote, or remove it.")
             }
         }
 
-        /// Nil at the end of the file.
+        /// Returns the next batch, or nil at the end of the file.
         mutating func next() throws -> [RowReader.Row]? {
             while !isAtEnd, ready.count < ImportRun.batchRowsMax,
                 ready.reduce(0, { $0 + $1.weight }) < ImportRun.batchBytesMax
             {
-                // Foundation's data is freed at once, and not at the end of all.
+                // Frees Foundation's data right away instead of at the end.
                 let chunk = try autoreleased {
                     Array(try handle.read(upToCount: ImportRun.chunkBytes) ?? Data())
                 }
@@ -315,7 +318,7 @@ struct ImportRun {
 }
 
 extension RowReader.Row {
-    /// Bytes that it holds.
+    /// The size of the row's contents in bytes.
     fileprivate var weight: Int {
         switch content {
         case .fields(let fields): fields.reduce(0) { $0 + $1.utf8.count }

@@ -1,18 +1,17 @@
-/// Rows out of the bytes of a file, as they come: CSV as RFC 4180 has it, or one JSON object a
-/// line. Never holds more than one row.
-///
-/// CSV: fields are parted by comma, semicolon or tab, whichever the first line has; a field may
-/// stand in quotes, and then hold line ends, and a quote as two. A row longer than ``rowBytesMax``
-/// is passed over up to the next line end, and told.
+/// Splits the bytes of a file into rows as they arrive: CSV according to RFC 4180, or one JSON
+/// object per line. Never keeps more than one row in memory.
+/// | In CSV, fields are separated by comma, semicolon, or tab, whichever the first line uses. A
+/// quoted field may contain line ends, and quotes written twice. A row longer than ``rowBytesMax``
+/// is skipped up to the next line end and reported.
 struct RowReader {
-    /// A receipt of two mebibytes, in Base64, with room for the rest.
+    /// Enough for a receipt of two mebibytes in Base64, with room for the other fields.
     static let rowBytesMax = 4_194_304
     static let fieldsMax = 500
 
     struct Row: Hashable, Sendable {
-        /// Of its first byte, from 1.
+        /// The line of its first byte, counted from 1.
         var line: Int64
-        /// Of the file, up to the end of this row.
+        /// The bytes of the file up to the end of this row.
         var bytesRead: Int64
         var linesRead: Int64
         var content: Content
@@ -20,13 +19,13 @@ struct RowReader {
 
     enum Content: Hashable, Sendable {
         case fields([String])
-        /// One line, which should be a JSON object.
+        /// One line that should be a JSON object.
         case json([UInt8])
         case tooLong
-        /// Read as if it were, different people would become one: each letter that is none would be
-        /// the same sign.
+        /// Not decoded, because invalid bytes would all become the same replacement character, and
+        /// different customers could get the same id.
         case notUTF8
-        /// Up to the end of the file it is one field: whatever rows lie in it are not read.
+        /// The field continues to the end of the file, so the rows within it are not read.
         case unclosedQuote(inLine: Int64)
     }
 
@@ -38,9 +37,9 @@ struct RowReader {
     let shape: Shape
     private var bytesRead: Int64
     private var linesRead: Int64
-    /// Where the row begins that is being read.
+    /// The line where the current row begins.
     private var line: Int64
-    /// Where the last quote stands that opened a field.
+    /// The line of the last quote that opened a field.
     private var quoteLine: Int64 = 0
     private var fields: [[UInt8]] = []
     private var field: [UInt8] = []
@@ -51,15 +50,17 @@ struct RowReader {
         case fieldStart
         case plain
         case quoted
-        /// After a quote within quotes: the end of them, or the first of two.
+        /// After a quote within a quoted field: either the end of the field or the first of two
+        /// quotes.
         case quoteSeen
-        /// Passing over a row that is too long.
+        /// Skipping a row that is too long.
         case over
     }
 
     /// - Parameters:
-    ///   - bytesRead: where in the file the bytes begin that will be added, at the start of a row.
-    ///   - linesRead: how many lines lie before that.
+    /// - bytesRead: the position in the file of the first byte that will be added. It must be the
+    ///   start of a row.
+    /// - linesRead: the number of lines before that position.
     init(_ shape: Shape, bytesRead: Int64 = 0, linesRead: Int64 = 0) {
         self.shape = shape
         self.bytesRead = bytesRead
@@ -67,7 +68,7 @@ struct RowReader {
         line = linesRead + 1
     }
 
-    /// The rows that end within some bytes, which follow those added before.
+    /// Adds the next bytes and returns the rows that end within them.
     mutating func add(_ bytes: some Sequence<UInt8>) -> [Row] {
         var rows: [Row] = []
         for byte in bytes {
@@ -78,10 +79,10 @@ struct RowReader {
         return rows
     }
 
-    /// The row that the end of the file ends; nil where there is none.
+    /// Returns the row that ends with the file. Nil if there is none.
     mutating func end() -> Row? {
         guard rowBytes > 0 else { return nil }
-        // A line end within quotes was counted when it was read.
+        // A line end within quotes has been counted already.
         if state != .quoted || field.last != UInt8(ascii: "\n") { linesRead += 1 }
         return row()
     }
@@ -131,7 +132,8 @@ struct RowReader {
         state = .fieldStart
     }
 
-    /// Of the mark of UTF-8 that some programs begin a file with.
+    /// Whether a byte belongs to the UTF-8 byte order mark, which some programs write at the start
+    /// of a file.
     private func isOfMark(_ byte: UInt8) -> Bool {
         let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
         return bytesRead <= mark.count && rowBytes == 0 && byte == mark[Int(bytesRead) - 1]
@@ -170,7 +172,7 @@ struct RowReader {
 }
 
 extension RowReader.Shape {
-    /// As the first bytes of a file show it.
+    /// Detects the shape from the first bytes of a file.
     init(firstBytes bytes: some Collection<UInt8>) {
         let text = bytes.drop { $0 <= 0x20 || [0xEF, 0xBB, 0xBF].contains($0) }
         if text.first == UInt8(ascii: "{") {
